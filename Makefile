@@ -1,0 +1,56 @@
+# make demo | test | lint | bench | docs: each builds what it needs in .venv, with uv when it is there, else with pip.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+UV     := $(shell command -v uv 2>/dev/null)
+export UV_SYSTEM_CERTS := 1
+
+ifdef UV
+INSTALL = uv pip install --quiet --python $(BIN)/python
+MAKE_VENV = uv venv --quiet --python $(PYTHON) $(VENV)
+else
+INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check
+MAKE_VENV = $(PYTHON) -m venv $(VENV)
+endif
+
+.PHONY: demo test lint bench docs clean
+
+$(BIN)/python:
+	$(MAKE_VENV)
+
+$(VENV)/.run: pyproject.toml | $(BIN)/python
+	$(INSTALL) -e .
+	touch $@
+
+$(VENV)/.test: pyproject.toml | $(BIN)/python
+	$(INSTALL) -e '.[test]'
+	touch $@
+
+$(VENV)/.bench: pyproject.toml | $(BIN)/python
+	$(INSTALL) -e '.[bench]'
+	touch $@
+
+$(VENV)/.docs: pyproject.toml | $(BIN)/python
+	$(INSTALL) -e '.[docs]'
+	touch $@
+
+demo: $(VENV)/.run
+	$(BIN)/sfumato demo -o demo-out --force
+
+lint: $(VENV)/.test
+	$(BIN)/ruff check src tests benchmarks
+	$(BIN)/ruff format --check src tests benchmarks
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+test: lint
+	$(BIN)/python -m pytest -n auto -q
+
+bench: $(VENV)/.bench
+	$(BIN)/python -m benchmarks
+
+docs: $(VENV)/.docs
+	$(BIN)/mkdocs build --strict
+
+clean:
+	rm -rf $(VENV) demo-out site dist

@@ -1,0 +1,58 @@
+"""One tree of errors. Each states a fact, the limit it runs into and the remedy.
+
+The command line turns an error into its ``exit_code``; nothing is printed instead of raised.
+"""
+
+import difflib
+from collections.abc import Iterable
+
+
+class SfumatoError(Exception):
+    """What every error of sfumato is."""
+
+    exit_code = 1
+
+
+class PolicyError(SfumatoError):
+    """The policy, a parameter or a call is wrong: the remedy lies in what was asked for."""
+
+    exit_code = 2
+
+
+class DataError(SfumatoError):
+    """The table or a taxonomy is wrong: the remedy lies in the data."""
+
+    exit_code = 2
+
+
+class OutputError(SfumatoError):
+    """The output cannot be written where it should go."""
+
+    exit_code = 2
+
+
+class Infeasible(SfumatoError):  # noqa: N818 - the domain's word
+    """The requirement cannot be met on this data."""
+
+    exit_code = 3
+
+
+class ReleaseError(SfumatoError):
+    """A release does not hold what its manifest claims, or cannot be read as one."""
+
+    exit_code = 4
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """The known word that was probably meant, as the end of a message.
+
+    >>> nearest("sorce", ["source", "missing"])
+    "; did you mean 'source'?"
+    >>> nearest("xyz", ["source", "missing"])
+    "; known are 'missing', 'source'"
+    """
+    words = sorted(known)
+    close = difflib.get_close_matches(word, words, n=1)
+    if close:
+        return f"; did you mean {close[0]!r}?"
+    return "; known are " + ", ".join(repr(w) for w in words)

@@ -1,0 +1,1 @@
+"""Numba on arrays: group, judge, partition, summarize. Knows no word of the domain."""

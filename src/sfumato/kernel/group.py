@@ -1,0 +1,84 @@
+"""Group equal rows of integer columns by hashing: one pass, no sort."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.kernel.jit import kernel
+
+_KEY_LIMIT = 1 << 63
+
+
+class Groups(NamedTuple):
+    """The groups of equal rows: the group of each row, one row of each group, and how many rows it has."""
+
+    of_row: NDArray[np.int64]
+    first: NDArray[np.int64]
+    size: NDArray[np.int64]
+
+
+@kernel
+def _group_keys(keys: Any, of_row: Any, first: Any, size: Any) -> int:
+    """Number the distinct keys in the order of their first row (open addressing, linear probing)."""
+    n = len(keys)
+    capacity = 16
+    while capacity < 2 * n:
+        capacity *= 2
+    mask = np.uint64(capacity - 1)
+    slot_group = np.full(capacity, -1, dtype=np.int32)
+    groups = 0
+    for row in range(n):
+        key = keys[row]
+        h = key ^ (key >> np.uint64(33))
+        h *= np.uint64(0xFF51AFD7ED558CCD)
+        h ^= h >> np.uint64(33)
+        h *= np.uint64(0xC4CEB9FE1A85EC53)
+        h ^= h >> np.uint64(33)
+        slot = h & mask
+        while True:
+            group = slot_group[slot]
+            if group < 0:
+                slot_group[slot] = groups
+                first[groups] = row
+                size[groups] = 1
+                of_row[row] = groups
+                groups += 1
+                break
+            if keys[first[group]] == key:
+                size[group] += 1
+                of_row[row] = group
+                break
+            slot = (slot + np.uint64(1)) & mask
+    return groups
+
+
+def _group(keys: NDArray[np.uint64]) -> Groups:
+    of_row = np.empty(len(keys), dtype=np.int64)
+    first = np.empty(len(keys), dtype=np.int64)
+    size = np.empty(len(keys), dtype=np.int64)
+    count = _group_keys(keys, of_row, first, size)
+    return Groups(of_row, first[:count].copy(), size[:count].copy())
+
+
+def group_rows(columns: Sequence[NDArray[Any]], sizes: Sequence[int]) -> Groups:
+    """Group the rows that agree on all columns; column ``j`` holds codes in ``0 .. sizes[j]-1``.
+
+    The codes are packed into one 64-bit key; where they do not fit, what is packed so far is
+    replaced by its group number, so any number of columns of any size works.
+
+    >>> g = group_rows([np.array([1, 0, 1]), np.array([2, 2, 2])], [2, 3])
+    >>> g.of_row.tolist(), g.first.tolist(), g.size.tolist()
+    ([0, 1, 0], [0, 1], [2, 1])
+    """
+    key = np.zeros(len(columns[0]), dtype=np.uint64)
+    span = 1
+    for column, size in zip(columns, sizes, strict=True):
+        if span * max(size, 1) >= _KEY_LIMIT:
+            groups = _group(key)
+            key, span = groups.of_row.astype(np.uint64), len(groups.first)
+        key *= np.uint64(max(size, 1))
+        key += column.astype(np.uint64)
+        span *= max(size, 1)
+    return _group(key)

@@ -1,0 +1,238 @@
+"""Exact tests on a vector of counts: size, distinct, share, entropy, tail ratio and distances.
+
+Each test compares two integers or, for the entropy, a sum of logarithms whose ties are settled by
+prime factors, so that a count vector that lies exactly on the limit is judged right.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.kernel.jit import inner, kernel
+
+SIZE, DISTINCT, SHARE, ENTROPY, TAIL, EQUAL, ORDERED, TREE = range(8)
+"""What a test compares with its limit ``p/q``."""
+
+NO, YES, CLOSE = 0, 1, 2
+"""A verdict; CLOSE: nearer to the limit than floating point tells, and not on it."""
+
+_AUX = 6
+
+
+class Tests(NamedTuple):
+    """Tests in arrays. ``spec`` rows are (op, counted column, p, q, l); ``aux`` holds their vectors.
+
+    aux of SHARE: the limit of each value, numerators in row 0 and denominators in row 1. Of the
+    distances: the totals in row 0; of TREE also lo, hi, parent and height of the nodes in rows 1-4
+    and in [5, 0] how many nodes there are.
+    """
+
+    spec: NDArray[np.int64]
+    aux: NDArray[np.int64]
+
+
+def pack(rows: Sequence[tuple[int, int, int, int, int]], vectors: Sequence[Sequence[Any]]) -> Tests:
+    """Put tests and their vectors into arrays."""
+    width = max([1] + [len(v) for vs in vectors for v in vs])
+    aux = np.zeros((len(rows), _AUX, width), dtype=np.int64)
+    for t, vs in enumerate(vectors):
+        for i, v in enumerate(vs):
+            aux[t, i, : len(v)] = v
+    return Tests(np.array(rows, dtype=np.int64).reshape(len(rows), 5), aux)
+
+
+@inner
+def _product(a: Any, b: Any) -> Any:
+    """The 128-bit product of two non-negative 63-bit integers, as (high, low)."""
+    mask = np.uint64(0xFFFFFFFF)
+    s = np.uint64(32)
+    a0, a1 = np.uint64(a) & mask, np.uint64(a) >> s
+    b0, b1 = np.uint64(b) & mask, np.uint64(b) >> s
+    low = a0 * b0
+    mid = a1 * b0 + (low >> s)
+    mid2 = a0 * b1 + (mid & mask)
+    return a1 * b1 + (mid >> s) + (mid2 >> s), (mid2 << s) | (low & mask)
+
+
+@inner
+def at_most(a: Any, b: Any, c: Any, d: Any) -> bool:
+    """Whether a*b <= c*d, exactly, for non-negative 63-bit integers."""
+    h1, l1 = _product(a, b)
+    h2, l2 = _product(c, d)
+    return h1 < h2 or (h1 == h2 and l1 <= l2)
+
+
+@inner
+def _add_primes(number: int, times: int, primes: Any, powers: Any, used: int) -> int:
+    """Add ``times`` times the prime exponents of ``number``; returns how many primes there are now."""
+    f = 2
+    while number > 1:
+        if f * f > number:
+            f = number
+        e = 0
+        while number % f == 0:
+            number //= f
+            e += 1
+        if e:
+            i = 0
+            while i < used and primes[i] != f:
+                i += 1
+            if i == used:
+                primes[used] = f
+                powers[used] = 0
+                used += 1
+            powers[i] += e * times
+        f += 1
+    return used
+
+
+@inner
+def _entropy(counts: Any, n: int, p: int, q: int) -> int:
+    """Whether H(counts) >= ln(p/q): n^n q^n >= p^n prod c^c, ties settled by unique factorization."""
+    if n == 0:
+        return NO
+    weighted = 0.0
+    for c in counts:
+        if c > 1:
+            weighted += c * np.log(c)
+    gap = np.log(n) - weighted / n - np.log(p / q)
+    if gap > 1e-11:
+        return YES
+    if gap < -1e-11:
+        return NO
+    primes = np.empty(16 * (len(counts) + 3), dtype=np.int64)
+    powers = np.empty(len(primes), dtype=np.int64)
+    used = _add_primes(n, n, primes, powers, 0)
+    used = _add_primes(q, n, primes, powers, used)
+    used = _add_primes(p, -n, primes, powers, used)
+    for c in counts:
+        if c > 1:
+            used = _add_primes(c, -c, primes, powers, used)
+    for i in range(used):
+        if powers[i] != 0:
+            return CLOSE
+    return YES
+
+
+@inner
+def _tail(counts: Any, p: int, q: int, l: int) -> bool:  # noqa: E741 - the paper's letter
+    """Recursive (c, l): r_1 < c (r_l + ... + r_m) with c = p/q and r sorted from the largest."""
+    r = counts.copy()
+    for i in range(1, len(r)):  # insertion sort, from the largest down; most counts of a small group are 0
+        value, at = r[i], i
+        while at > 0 and r[at - 1] < value:
+            r[at] = r[at - 1]
+            at -= 1
+        r[at] = value
+    tail = np.int64(0)
+    for i in range(l - 1, len(r)):
+        tail += r[i]
+    return len(r) > 0 and not at_most(p, tail, q, r[0])
+
+
+@inner
+def _surplus(counts: Any, n: int, aux: Any) -> Any:
+    """c_i N - C_i n for each value: the difference of the two distributions, times n N."""
+    total = np.int64(0)
+    for i in range(len(counts)):
+        total += aux[0, i]
+    extra = np.empty(len(counts), dtype=np.int64)
+    for i in range(len(counts)):
+        extra[i] = counts[i] * total - aux[0, i] * n
+    return extra, total
+
+
+@inner
+def _tree_cost(extra: Any, aux: Any) -> int:
+    """The cost of moving mass through a tree: at each node height times what its children exchange."""
+    nodes = aux[5, 0]
+    surplus = np.zeros(nodes, dtype=np.int64)
+    given = np.zeros(nodes, dtype=np.int64)
+    taken = np.zeros(nodes, dtype=np.int64)
+    cost = np.int64(0)
+    for node in range(nodes - 1, -1, -1):
+        if aux[4, node] == 0:
+            surplus[node] = extra[aux[1, node]]
+        cost += aux[4, node] * min(given[node], taken[node])
+        if node > 0:
+            up = aux[3, node]
+            surplus[up] += surplus[node]
+            if surplus[node] > 0:
+                given[up] += surplus[node]
+            else:
+                taken[up] -= surplus[node]
+    return cost
+
+
+@kernel
+def distance(op: int, counts: Any, n: int, aux: Any) -> Any:
+    """The distance to the totals as a fraction (numerator, unit, n N), the latter two to be multiplied."""
+    extra, total = _surplus(counts, n, aux)
+    moved = np.int64(0)
+    if op == TREE:
+        return _tree_cost(extra, aux), max(aux[4, 0], 1), n * total
+    if op == ORDERED:
+        run = np.int64(0)
+        for i in range(len(extra) - 1):
+            run += extra[i]
+            moved += abs(run)
+        return moved, max(len(extra) - 1, 1), n * total
+    for e in extra:
+        moved += abs(e)
+    return moved, 2, n * total
+
+
+@inner
+def _near(op: int, counts: Any, n: int, p: int, q: int, aux: Any) -> int:
+    """Whether the distance is at most p/q."""
+    moved, unit, scale = distance(op, counts, n, aux)
+    if float(unit) * float(scale) < 4e18:
+        return YES if at_most(moved, q, p, unit * scale) else NO
+    gap = p / q - moved / unit / scale
+    return YES if gap > 1e-11 else (NO if gap < -1e-11 else CLOSE)
+
+
+@inner
+def verdict(spec: Any, aux: Any, counts: Any, n: int, distinct: int) -> int:
+    """Judge one vector of counts by one test."""
+    op, p, q = spec[0], spec[2], spec[3]
+    if op == SIZE:
+        return YES if n >= p else NO
+    if op == DISTINCT:
+        return YES if distinct >= p else NO
+    if op == SHARE:
+        for i in range(len(counts)):
+            if not at_most(counts[i], aux[1, i], aux[0, i], n):
+                return NO
+        return YES
+    if op == ENTROPY:
+        return _entropy(counts, n, p, q)
+    if op == TAIL:
+        return YES if _tail(counts, p, q, spec[4]) else NO
+    return _near(op, counts, n, p, q, aux)
+
+
+@kernel
+def verdicts(spec: Any, aux: Any, counts: Any) -> Any:
+    """Judge each row of a matrix of counts by one test."""
+    out = np.empty(len(counts), dtype=np.int8)
+    for g in range(len(counts)):
+        n = np.int64(0)
+        distinct = 0
+        for c in counts[g]:
+            n += c
+            distinct += c > 0
+        out[g] = verdict(spec, aux, counts[g], n, distinct)
+    return out
+
+
+@kernel
+def distances(op: int, counts: Any, aux: Any) -> Any:
+    """The distance of each row of a matrix of counts to the totals."""
+    out = np.empty(len(counts), dtype=np.float64)
+    for g in range(len(counts)):
+        moved, unit, scale = distance(op, counts[g], counts[g].sum(), aux)
+        out[g] = moved / unit / max(scale, 1)
+    return out

@@ -1,0 +1,227 @@
+"""Axes of codes: lines with positions and trees of ranges, all in flat arrays."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.kernel.jit import inner, kernel
+
+LINE, TREE = 0, 1
+
+MOST_CHILDREN = 63
+"""A node with more children than fit a bit mask is never shown as a set of some of them."""
+
+
+class Space(NamedTuple):
+    """The axes of a table in few arrays, since every array passed on costs compile time.
+
+    ``axes`` has a row an axis: kind, whether it shows sets of children, size, and where its
+    positions, nodes and leaves begin. ``nodes`` has a row a node: lo, hi, parent and where its
+    children begin in ``child``; the next node's begin is its end.
+    """
+
+    axes: NDArray[np.int64]
+    position: NDArray[np.float64]
+    nodes: NDArray[np.int64]
+    child: NDArray[np.int64]
+    leaf_node: NDArray[np.int64]
+
+
+KIND, SETS, SIZE, POSITION, NODE, LEAF = range(6)
+LO, HI, PARENT, CHILD = range(4)
+
+
+class Axis(NamedTuple):
+    """One axis before it is put with the others: a line has positions, a tree has nodes."""
+
+    size: int
+    position: Sequence[float] | NDArray[np.float64] = ()
+    lo: Sequence[int] | NDArray[np.int32] = ()
+    hi: Sequence[int] | NDArray[np.int32] = ()
+    parent: Sequence[int] | NDArray[np.int32] = ()
+    children: Sequence[Sequence[int]] = ()
+    leaf_node: Sequence[int] | NDArray[np.int32] = ()
+    sets: bool = False
+
+
+def make_space(axes: Sequence[Axis]) -> Space:
+    """Put axes side by side into flat arrays."""
+
+    def flat(parts: Sequence[Any], dtype: Any) -> NDArray[Any]:
+        return np.concatenate([np.asarray(p, dtype=dtype) for p in parts] or [np.zeros(0, dtype)])
+
+    def firsts(parts: Sequence[Any]) -> NDArray[np.int64]:
+        return np.cumsum([0] + [len(p) for p in parts])[:-1].astype(np.int64)
+
+    children = [c for axis in axes for c in axis.children]
+    nodes = np.zeros((len(children) + 1, 4), np.int64)
+    for column, part in enumerate(("lo", "hi", "parent")):
+        nodes[:-1, column] = flat([getattr(a, part) for a in axes], np.int64)
+    nodes[:, CHILD] = np.cumsum([0] + [len(c) for c in children])
+    table = np.zeros((len(axes), 6), np.int64)
+    table[:, KIND] = [LINE if len(a.position) else TREE for a in axes]
+    table[:, SETS] = [a.sets for a in axes]
+    table[:, SIZE] = [a.size for a in axes]
+    table[:, POSITION] = firsts([a.position for a in axes])
+    table[:, NODE] = firsts([a.lo for a in axes])
+    table[:, LEAF] = firsts([a.leaf_node for a in axes])
+    return Space(
+        axes=table,
+        position=flat([a.position for a in axes], np.float64),
+        nodes=nodes,
+        child=flat(children, np.int64),
+        leaf_node=flat([a.leaf_node for a in axes], np.int64),
+    )
+
+
+@inner
+def words_for(size: int) -> int:
+    """How many 64-bit words hold a bit a code."""
+    return (size + 63) // 64
+
+
+@inner
+def mark(rows: Any, start: int, end: int, j: int, size: int, bits: Any) -> None:
+    """Set the bit of each code that occurs on axis ``j`` in rows ``[start, end)``."""
+    one = np.uint64(1)
+    if size <= 64:
+        seen = np.uint64(0)
+        for i in range(start, end):
+            seen |= one << np.uint64(rows[i, j])
+        bits[0] = seen
+        return
+    for w in range(words_for(size)):
+        bits[w] = np.uint64(0)
+    for i in range(start, end):
+        code = np.uint64(rows[i, j])
+        bits[code >> np.uint64(6)] |= one << (code & np.uint64(63))
+
+
+@inner
+def any_in(bits: Any, lo: int, hi: int) -> bool:
+    """Whether a bit is set in ``[lo, hi)``."""
+    full = ~np.uint64(0)
+    for w in range(lo >> 6, ((hi - 1) >> 6) + 1):
+        word = bits[w]
+        first = w * 64
+        if lo > first:
+            word &= full << np.uint64(lo - first)
+        if hi < first + 64:
+            word &= full >> np.uint64(first + 64 - hi)
+        if word != 0:
+            return True
+    return False
+
+
+@inner
+def ends(bits: Any, size: int) -> Any:
+    """The first and the last code whose bit is set."""
+    one = np.uint64(1)
+    words = words_for(size)
+    w = 0
+    while bits[w] == 0:
+        w += 1
+    lo = w * 64
+    word = bits[w]
+    while word & one == 0:
+        word >>= one
+        lo += 1
+    w = words - 1
+    while bits[w] == 0:
+        w -= 1
+    hi = w * 64 - 1
+    word = bits[w]
+    while word != 0:
+        word >>= one
+        hi += 1
+    return lo, hi
+
+
+@inner
+def cover(space: Any, j: int, lo: int, hi: int) -> int:
+    """The lowest node of axis ``j`` that contains the codes ``lo`` to ``hi``, both included."""
+    base = space.axes[j, NODE]
+    node = space.leaf_node[space.axes[j, LEAF] + lo]
+    while space.nodes[base + node, HI] <= hi:
+        node = space.nodes[base + node, PARENT]
+    return node
+
+
+@inner
+def touched(space: Any, j: int, node: int, bits: Any) -> Any:
+    """The children of a node with a set bit below them: as a mask, and how many codes they have."""
+    base = space.axes[j, NODE]
+    mask = np.uint64(0)
+    codes = 0
+    one = np.uint64(1)
+    first = space.nodes[base + node, CHILD]
+    for c in range(first, space.nodes[base + node + 1, CHILD]):
+        child = base + space.child[c]
+        if any_in(bits, space.nodes[child, LO], space.nodes[child, HI]):
+            mask |= one << np.uint64(c - first)
+            codes += space.nodes[child, HI] - space.nodes[child, LO]
+    return mask, codes
+
+
+@inner
+def tree_width(space: Any, j: int, bits: Any) -> Any:
+    """The share of axis ``j``'s codes that a group with these bits shows, 0 for one code; and its ends."""
+    lo, hi = ends(bits, space.axes[j, SIZE])
+    if lo == hi:
+        return 0.0, lo, hi
+    node = cover(space, j, lo, hi)
+    base = space.axes[j, NODE]
+    codes = space.nodes[base + node, HI] - space.nodes[base + node, LO]
+    if space.axes[j, SETS] and shows_sets(space, j, node):
+        codes = touched(space, j, node, bits)[1]
+    return codes / space.axes[j, SIZE], lo, hi
+
+
+@inner
+def shows_sets(space: Any, j: int, node: int) -> bool:
+    """Whether a set of some children of this node can be shown."""
+    base = space.axes[j, NODE]
+    count = space.nodes[base + node + 1, CHILD] - space.nodes[base + node, CHILD]
+    return count <= MOST_CHILDREN
+
+
+@inner
+def line_width(space: Any, j: int, rows: Any, start: int, end: int) -> Any:
+    """The normalized range of rows ``[start, end)`` on line ``j``, and its ends."""
+    lo = hi = np.int64(rows[start, j])
+    for i in range(start + 1, end):
+        code = np.int64(rows[i, j])
+        lo = min(lo, code)
+        hi = max(hi, code)
+    first = space.axes[j, POSITION]
+    return space.position[first + hi] - space.position[first + lo], lo, hi
+
+
+@kernel
+def summarize(space: Any, rows: Any, starts: Any, n: int) -> Any:
+    """For each group of rows and axis: first and last code, the covering node and the children touched.
+
+    The mask is 0 where the whole node is shown.
+    """
+    groups, axes = len(starts), len(space.axes)
+    out = np.zeros((4, axes, groups), dtype=np.int64)
+    bits = np.zeros(words_for(max(space.axes[:, SIZE])), dtype=np.uint64)
+    for j in range(axes):
+        for g in range(groups):
+            end = starts[g + 1] if g + 1 < groups else n
+            if space.axes[j, KIND] == LINE:
+                _, lo, hi = line_width(space, j, rows, starts[g], end)
+                out[0, j, g], out[1, j, g] = lo, hi
+                continue
+            mark(rows, starts[g], end, j, space.axes[j, SIZE], bits)
+            lo, hi = ends(bits, space.axes[j, SIZE])
+            node = cover(space, j, lo, hi)
+            out[0, j, g], out[1, j, g], out[2, j, g] = lo, hi, node
+            base = space.axes[j, NODE]
+            if lo < hi and space.axes[j, SETS] and shows_sets(space, j, node):
+                mask, codes = touched(space, j, node, bits)
+                if codes < space.nodes[base + node, HI] - space.nodes[base + node, LO]:
+                    out[3, j, g] = np.int64(mask)
+    return out

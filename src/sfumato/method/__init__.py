@@ -1,0 +1,1 @@
+"""Algorithms that turn microdata and a requirement into a release: one a file."""

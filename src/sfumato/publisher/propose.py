@@ -1,0 +1,288 @@
+"""`sfumato init`: look at a table and propose a policy, with a reason for every line of it.
+
+A proposal errs on the safe side: what is not recognized is treated as known to outsiders. It is a
+text for a steward to read and correct, so all that came from the data (names of columns, values)
+is escaped: no table, however odd, breaks out of a string or a comment.
+"""
+
+import re
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import PurePath
+from typing import Any
+
+import polars as pl
+
+from sfumato.publisher.signs import Profile, Sign, dated, order, profile, recognize, texts
+
+K, ROWS_FOR_K, SMALL_TREE = 5, 50, 6
+MARGIN = 0.9  # of 1/l: how common the commonest sensitive value may be
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProposedAttribute:
+    """One line of `[attributes]`; a domain is given to ordinals only, in their order."""
+
+    name: str
+    role: str
+    kind: str
+    taxonomy: dict[str, Any] | None = None
+    domain: tuple[str, ...] | None = None
+    reason: str
+
+    def entry(self) -> dict[str, Any]:
+        """What the policy says; kind and taxonomy matter only where values are worked on."""
+        if self.role in ("identifier", "insensitive"):
+            return {"role": self.role}
+        entry = {"role": self.role, "kind": self.kind, "taxonomy": self.taxonomy, "domain": self.domain}
+        return {name: value for name, value in entry.items() if value is not None}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProposedRequirement:
+    """One `[[require]]` of the policy."""
+
+    entry: dict[str, str | int]
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
+    """A policy that has still to be read by a person."""
+
+    title: str
+    source: str
+    missing: str
+    attributes: tuple[ProposedAttribute, ...]
+    requirements: tuple[ProposedRequirement, ...]
+    warnings: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The proposal for machines, with its reasons and warnings."""
+        return {
+            "title": self.title,
+            "data": {"source": self.source, "missing": self.missing, "others": "error"},
+            "attributes": [asdict(attribute) for attribute in self.attributes],
+            "require": [{**needed.entry, "reason": needed.reason} for needed in self.requirements],
+            "method": {"name": "mondrian"},
+            "warnings": list(self.warnings),
+        }
+
+    def to_toml(self) -> str:
+        """The text that `sfumato publish` reads, with the reasons as comments."""
+        return "\n".join(self._lines()) + "\n"
+
+    def _lines(self) -> Iterator[str]:
+        yield from comment("Proposed by `sfumato init`. Only you know the data: read every line.")
+        for warning in self.warnings:
+            yield from comment(f"Note: {warning}")
+        yield from ("", f"title = {toml(self.title)}", "", "[data]", f"source = {toml(self.source)}")
+        yield f"missing = {toml(self.missing)}  # error | category | drop"
+        yield from (
+            'others = "error"  # columns not named below: error | drop | insensitive',
+            "",
+            "[attributes]",
+        )
+        for attribute in self.attributes:
+            yield from comment(attribute.reason)
+            yield f"{key(attribute.name)} = {toml(attribute.entry())}"
+        for needed in self.requirements:
+            yield from ("", *comment(needed.reason), "[[require]]")
+            yield from (f"{key(name)} = {toml(value)}" for name, value in needed.entry.items())
+        yield from ("", "[method]", 'name = "mondrian"')
+
+
+def escape(text: str) -> str:
+    r"""The text with whatever does not print as TOML escapes, so that it stays on its line.
+
+    >>> print(escape("a\nb"), toml('"a"'))
+    a\nb "\"a\""
+    """
+    printed = text.encode("utf-8", "replace").decode()
+    return "".join(c if c.isprintable() else f"\\U{ord(c):08x}" if c != "\n" else "\\n" for c in printed)
+
+
+def comment(text: str) -> list[str]:
+    return textwrap.wrap(
+        escape(text), 100, initial_indent="# ", subsequent_indent="# ", break_on_hyphens=False
+    )
+
+
+def key(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else toml(name)
+
+
+def toml(value: object) -> str:
+    """A value as TOML writes it, tables inline."""
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{key(name)} = {toml(inner)}" for name, inner in value.items()) + " }"
+    if isinstance(value, str):
+        return '"' + escape(value.replace("\\", "\\\\").replace('"', '\\"')) + '"'
+    return "[" + ", ".join(map(toml, value)) + "]" if isinstance(value, Sequence) else str(value)
+
+
+def propose(frame: pl.DataFrame, source: str) -> Proposal:
+    """Roles, kinds, taxonomies and requirements for a table, each with its reason.
+
+    >>> table = pl.DataFrame({"name": ["Ann", "Bob"], "age": ["31", "42"], "flu": ["yes", "no"]})
+    >>> [(a.name, a.role) for a in propose(table, "ward.csv").attributes]
+    [('name', 'identifier'), ('age', 'quasi'), ('flu', 'quasi')]
+    """
+    columns = _settle([_Column(seen, recognize(seen)) for seen in map(profile, frame.get_columns())])
+    entity = _entity(columns)
+    people = entity.distinct if entity else frame.height
+    k = min(K, max(2, people * K // ROWS_FOR_K))
+    needed = [_anonymity(k, people, entity)]
+    private = [column.seen for column in columns if column.sign.role == "sensitive"]
+    needed += [_diversity(seen, alone=len(private) == 1) for seen in private]
+    return Proposal(
+        title=_title(source),
+        source=source,
+        missing="category" if any(column.seen.nulls for column in columns) else "error",
+        attributes=tuple(column.attribute(k) for column in columns),
+        requirements=tuple(needed),
+        warnings=tuple(_warnings(columns, frame.height)),
+    )
+
+
+def _title(source: str) -> str:
+    """The file's name as a title; of an address only its last part, which holds no password."""
+    words = " ".join(re.split(r"[\W_]+", PurePath(source.split("?")[0]).stem)).strip()
+    return words[:1].upper() + words[1:] or "Untitled"
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """A column with what it is taken for."""
+
+    seen: Profile
+    sign: Sign
+
+    def attribute(self, k: int) -> ProposedAttribute:
+        kind, details = self._kind(), [self.sign.why]
+        if self.sign.role == "quasi":
+            details[0] += "" if "outsiders" in self.sign.why else ", which outsiders know"
+            details += [
+                f"{self.seen.distinct:,} value" + "s" * (self.seen.distinct != 1),
+                *self._details(kind, k),
+            ]
+        return ProposedAttribute(
+            name=self.seen.name,
+            role=self.sign.role,
+            kind=kind,
+            taxonomy=self._taxonomy(kind) if self.sign.role == "quasi" else None,
+            domain=order(self.seen) if kind == "ordinal" else None,
+            reason="; ".join(details),
+        )
+
+    def _kind(self) -> str:
+        """Numbers and dates are generalized to intervals, levels to ranges, other values by a tree."""
+        if self.sign.hint == "auto" and (self.seen.date or (self.seen.numeric and self.seen.distinct > 2)):
+            return "date" if self.seen.date else "continuous"
+        return "ordinal" if order(self.seen) else "categorical"
+
+    def _taxonomy(self, kind: str) -> dict[str, Any] | None:
+        if self.sign.hint == "mask":
+            return {"mask": "right"}
+        if kind != "categorical" or not 1 <= self.seen.distinct <= SMALL_TREE:
+            return None
+        root = next(
+            name for dots in range(SMALL_TREE + 1) if (name := "Any" + "." * dots) not in self.seen.sample
+        )
+        return {root: list(self.seen.sample)}
+
+    def _details(self, kind: str, k: int) -> Iterator[str]:
+        """What a steward should know of a quasi-identifier beside why it is one."""
+        if self.sign.hint == "mask":
+            yield "masked from the right, it names wider and wider areas"
+            if len({len(value) for value in self.seen.sample}) > 1:
+                yield "codes of different length: has a leading zero been lost?"
+        elif kind in ("categorical", "ordinal"):
+            if dated(self.seen):
+                yield "written like 2025-12-31, it could be a date"
+            elif self._taxonomy(kind) is None and kind == "categorical":
+                yield 'shown or suppressed, unless you add taxonomy = "file.csv" (an ARX one) or "file.json"'
+            rare = self.seen.values.filter(self.seen.counts < k)
+            if len(rare):
+                some = ", ".join(repr(value[:30]) for value in texts(rare.bottom_k(3)))
+                yield f"rare ones, in fewer than {k} rows: {len(rare):,} (such as {some})"
+
+
+def _likely(seen: Profile) -> float:
+    """The share of the most common value, an empty field being one: an outsider's best blind guess."""
+    return float(seen.counts.to_numpy().max(initial=seen.nulls) / max(1, seen.rows))
+
+
+def _settle(columns: list[_Column]) -> list[_Column]:
+    """At most one class and two sensitive attributes; the candidates that lost are quasi, to be safe."""
+    outcome = [c for c in columns if c.sign.role == "class"] or [
+        c for c in columns if c.sign.rank == 1 and 2 <= c.seen.distinct <= 3 and not c.seen.numeric
+    ]
+    taken = {c.seen.name: "class" for c in outcome[:1]}
+    private = [c for c in columns if c.sign.role == "sensitive" and c.seen.name not in taken and _protects(c)]
+    private.sort(key=lambda c: (c.sign.rank, c._kind() == "continuous", _likely(c.seen)))
+    taken |= {c.seen.name: "sensitive" for i, c in enumerate(private[:2]) if i == 0 or c.sign.rank == 0}
+    return [_Column(c.seen, _role(c, taken.get(c.seen.name))) for c in columns]
+
+
+def _protects(column: _Column) -> bool:
+    """Whether diversity can be asked of a candidate; money is mostly zeros often enough."""
+    return column.seen.distinct > 1 and (column.sign.rank == 0 or _likely(column.seen) * 2 <= MARGIN)
+
+
+def _role(column: _Column, taken: str | None) -> Sign:
+    sign = column.sign
+    if taken == "class" and sign.role == "sensitive":
+        why = f"{sign.why}, but in so few values an outcome to predict (make it sensitive if nobody does)"
+        return replace(sign, role="class", why=why, hint="categorical")
+    if taken or sign.role not in ("class", "sensitive"):
+        return sign
+    but = "others come first" if _protects(column) else f"{_likely(column.seen):.0%} of the rows say the same"
+    return replace(sign, role="quasi", why=f"unsure: {sign.why}, but {but}; treat as known to outsiders")
+
+
+def _entity(columns: list[_Column]) -> Profile | None:
+    """The column that numbers people, if some of them have several rows."""
+    surest = max((c.sign.entity for c in columns), default=0)
+    several = [
+        c.seen for c in columns if c.sign.entity == surest > 0 and c.seen.share < (0.95, 1)[surest - 1]
+    ]
+    return several[0] if several else None
+
+
+def _anonymity(k: int, people: int, entity: Profile | None) -> ProposedRequirement:
+    reason = f"Everybody hides among at least {k} people"
+    if k < K:
+        reason += f"; no more than {k}, for the table has only {people} of them"
+    if entity is None:
+        return ProposedRequirement(entry={"model": "k-anonymity", "k": k}, reason=reason + ".")
+    reason += f"; {entity.name!r} repeats ({entity.rows:,} rows of {people:,} people), so k counts people."
+    return ProposedRequirement(entry={"model": "k-anonymity", "k": k, "entity": entity.name}, reason=reason)
+
+
+def _diversity(seen: Profile, *, alone: bool) -> ProposedRequirement:
+    """As much diversity as the commonest value leaves room for."""
+    fits = [most for most in (3, 2) if _likely(seen) * most <= MARGIN]
+    entry = {"model": "l-diversity", "variant": "frequency" if fits else "distinct", "l": (*fits, 2)[0]}
+    told = f"no value holds more than 1/{fits[0]} of a group" if fits else "two values at least in a group"
+    reason = f"Of {seen.name!r}, {told}; over the whole table the commonest holds {_likely(seen):.1%}."
+    return ProposedRequirement(entry=entry if alone else {**entry, "sensitive": seen.name}, reason=reason)
+
+
+def _warnings(columns: list[_Column], rows: int) -> Iterator[str]:
+    roles = {c.sign.role for c in columns}
+    if rows < 2:
+        yield "the table has fewer than two rows; nobody can hide in it."
+    if "quasi" not in roles:
+        only = "all are identifiers" if roles == {"identifier"} else "nothing seems known to outsiders"
+        yield f"no quasi-identifier found ({only}), so k-anonymity has nothing to work on."
+    if "sensitive" not in roles:
+        yield "no sensitive attribute found, so no l-diversity is asked for; give a private column that role."
+    empty = [c.seen for c in columns if c.seen.nulls]
+    if empty:
+        fields, names = sum(seen.nulls for seen in empty), ", ".join(repr(seen.name) for seen in empty[:5])
+        yield f'{fields:,} fields are empty ({names}); missing = "category" makes that a value of its own.'
+    for seen in (c.seen for c in columns if c.seen.markers):
+        then = " (and the column would be numbers)" if seen.numbers and not seen.numeric else ""
+        yield f"{seen.name!r} seems to say {seen.markers[0]!r} for missing: better leave it empty{then}."

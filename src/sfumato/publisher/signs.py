@@ -1,0 +1,298 @@
+"""What a column of a table about people looks like, and the signs that tell its role.
+
+A profile is taken from distinct values and their counts, so that a million rows cost one counting pass a
+column; patterns see a bounded sample of short strings, for values come from outside. All knowledge stands
+in tables: `SIGNS` (names), `SHAPES` and `HABITS` (values), `LADDERS` (levels), `RULES` (which goes first).
+"""
+
+import re
+import unicodedata
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+SAMPLE, LONGEST = 500, 300  # the distinct values, and of each the characters, that patterns see
+MARKERS = ("", "?", "NA", "N/A", "n/a", "na", "NaN", "nan", "NULL", "null", "-", "--", ".", "#N/A", "missing")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Profile:
+    """What one column looks like: its distinct values with their counts, and what they parse as."""
+
+    markers: tuple[str, ...]  # values that seem to stand for a missing one
+    numbers: bool  # all but the markers are numbers
+    numeric: bool  # it reads as numbers as it stands: a marker such as `?` makes text of a column
+    date: bool  # dates as ISO 8601 writes them, or of a date type
+    name: str
+    rows: int
+    nulls: int
+    distinct: int
+    values: pl.Series  # distinct, without nulls
+    counts: pl.Series
+    sample: tuple[str, ...]  # all distinct values in their order, if there are at most SAMPLE
+    opaque: bool  # nested or binary values, which a policy cannot name
+
+    @property
+    def share(self) -> float:
+        """Distinct values a filled cell: 1 when every row has its own."""
+        return self.distinct / max(1, self.rows - self.nulls)
+
+    def looks(self, pattern: str, least: float = 0.9) -> bool:
+        """Whether at least this share of the sample is written so."""
+        passed = sum(1 for value in self.sample if re.fullmatch(pattern, value[:LONGEST].strip()))
+        return passed >= max(1, least * len(self.sample))
+
+
+def profile(column: pl.Series) -> Profile:
+    """The profile of a column; typed columns and columns of text come out alike."""
+    opaque = column.dtype.is_nested() or column.dtype in (pl.Binary, pl.Object)
+    seen = pl.Series([], dtype=pl.String) if opaque else column
+    seen = seen.to_physical() if seen.dtype == pl.Duration else seen
+    filled = seen.drop_nulls()
+    counted = filled.to_frame("value").lazy().group_by("value").len("rows").collect()
+    values = counted["value"]
+    if not (values.dtype.is_numeric() or values.dtype in (pl.Date, pl.Datetime)):
+        values = values.cast(pl.String)
+    spread = values if len(values) <= SAMPLE else filled.gather_every(len(filled) // SAMPLE).unique()
+    sizes = len(column), len(seen) - len(filled), len(values)
+    return Profile(*_parse(values), column.name, *sizes, values, counted["rows"], texts(spread), opaque)
+
+
+def texts(values: pl.Series) -> tuple[str, ...]:
+    """The values as a policy writes them, in their own order."""
+    return tuple(values.sort().cast(pl.String).to_list())
+
+
+def _parse(values: pl.Series) -> tuple[tuple[str, ...], bool, bool, bool]:
+    """The markers among distinct values, whether the others are numbers, whether all are, or ISO dates.
+
+    Digits with a leading zero are a code and no number. A look at the head spares most columns of text.
+    """
+    if values.dtype.is_numeric():
+        return ("NaN",) if values.dtype.is_float() and values.is_nan().any() else (), True, True, False
+    if values.dtype != pl.String:
+        return (), False, False, True
+    marked = values.is_in(MARKERS)
+    told = values.filter(~marked)
+    numbers, date = (len(told) > 0 and test(told.head(20)) and test(told) for test in (_number, _iso))
+    return texts(values.filter(marked)), numbers, numbers and not marked.any(), date and not marked.any()
+
+
+def _number(told: pl.Series) -> bool:
+    finite = told.cast(pl.Float64, strict=False).is_finite().fill_null(value=False).all()
+    return finite and not told.str.contains(r"^[+-]?0\d").any()
+
+
+def _iso(told: pl.Series) -> bool:
+    shaped = told.str.contains(r"^\d{4}-\d{2}-\d{2}(?:$|[T ]\d{2}:\d{2})").all()
+    return shaped and not told.str.slice(0, 10).str.to_date("%Y-%m-%d", strict=False).has_nulls()
+
+
+def dated(seen: Profile) -> bool:
+    """Whether values are dates, in whatever way of writing."""
+    written = r"(?:\d{4}([./-])\d{1,2}\1\d{1,2}|\d{1,2}([./-])\d{1,2}\2(?:\d{4}|\d{2}))(?:[ T].{0,20})?"
+    return seen.date or seen.looks(written)
+
+
+def _varied(seen: Profile) -> bool:
+    """Whether values may be personal at all: a few values shared by many rows are not."""
+    return seen.distinct > 10 or seen.distinct * 4 > seen.rows
+
+
+def _worded(seen: Profile) -> bool:
+    return _varied(seen) and not seen.numbers and not dated(seen)
+
+
+@dataclass(frozen=True, slots=True)
+class Sign:
+    """What a column is taken for, and why; the roles `sensitive` and `class` mean candidates only."""
+
+    role: str
+    why: str
+    words: str = ""  # of column names; =word has to be the whole name
+    fits: Callable[[Profile], bool] = lambda seen: not dated(seen)  # what its values have to be
+    hint: str = "auto"  # of its kind: auto | categorical | mask
+    rank: int = 0  # of candidates: the lowest is the best
+    entity: int = 0  # how surely one value is one person: 0 not, 1 likely, 2 by its name
+
+
+# fmt: off
+SIGNS = (
+    Sign("identifier", "the name of a person", """=name =names =nom =nombre fullname firstname lastname
+        surname givenname familyname middlename maidenname forename patientname customername clientname
+        employeename vorname nachname familienname prenom apellido nombrecompleto""", _worded),
+    Sign("identifier", "a way to reach a person", """email mail emailaddress correo courriel phone telephone
+        phonenumber mobile fax tel telefon telefonnummer handy telefono address street streetaddress strasse
+        anschrift adresse direccion calle rue ip ipaddress macaddress url website deviceid""", _varied),
+    Sign("identifier", "a number that stands for one person", """ssn socialsecuritynumber nationalid passport
+        taxid steuernummer steuerid sozialversicherungsnummer nir dni curp cpf insurancenumber mrn matricule
+        versichertennummer iban accountnumber kontonummer creditcard cardnumber username login licenseplate
+        kennzeichen""", _varied, entity=1),
+    Sign("identifier", "free text, which may contain anything", """note comment remark freetext description
+        bemerkung kommentar notiz commentaire observacion comentario""", _worded),
+    Sign("quasi", "an age", "age ageatdiagnosis agegroup alter lebensalter edad"),
+    Sign("quasi", "a sex", "sex sexatbirth gender geschlecht sexe sexo genre genero", hint="categorical"),
+    Sign("quasi", "a birth date", """birth birthdate birthday dob birthyear naissance geburtsdatum geburtstag
+        geburtsjahr nacimiento""", lambda seen: True),
+    Sign("quasi", "a date, which outsiders may know", """date datum fecha jour timestamp datetime admission
+        discharge aufnahme entlassung""", dated),
+    Sign("quasi", "a postal code", """zip zipcode postcode postalcode plz postleitzahl codepostal
+        codigopostal""", hint="mask"),
+    Sign("quasi", "a place", """city town village municipality county district region province =state country
+        location residence neighborhood birthplace placeofbirth ort stadt wohnort land gemeinde kreis
+        bundesland ville commune departement pays ciudad provincia pais""", hint="categorical"),
+    Sign("quasi", "an origin", """race ethnicity ethnic hispanic origin foreign nationality citizenship
+        language staatsangehorigkeit nationalitat herkunft sprache nationalite langue nacionalidad etnia
+        idioma""", hint="categorical"),
+    Sign("quasi", "a family situation", """marital maritalstatus civilstatus personalstatus relationship
+        children household housing familysize familienstand kinder etatcivil enfants estadocivil hijos"""),
+    Sign("quasi", "an education", """education degree school university bildung abschluss schulabschluss
+        ausbildung diplome etudes educacion estudios"""),
+    Sign("quasi", "a kind of work", """occupation job profession workclass industry classofworker employment
+        employer company department sector beruf branche arbeitgeber abteilung metier emploi profesion
+        ocupacion empleo""", hint="categorical"),
+    Sign("quasi", "a measure", """height weight bmi latitude longitude lat lon hoursperweek weeksworked grosse
+        groesse gewicht korpergrosse taille poids altura estatura peso"""),
+    Sign("sensitive", "about health: private", """diagnosis diagnose diagnoses diagnostic diagnostico disease
+        illness icd =condition disorder hiv aids medication drug medicine prescription treatment therapy
+        symptom depression psychiatric disability cancer genetic allergy pregnancy krankheit hauptdiagnose
+        medikament behandlung maladie medicament traitement enfermedad medicamento tratamiento"""),
+    Sign("sensitive", "a belief, an intimate matter or a crime: private", """religion religious faith =party
+        political politicalparty vote sexualorientation sexuality criminal conviction arrest offense offence
+        konfession glaube partei vorstrafe politica"""),
+    Sign("sensitive", "about money: private", """income salary wage earning balance debt loan saving networth
+        creditamount capitalgain capitalloss gehalt lohn einkommen kontostand revenu salaire solde ingreso
+        salario sueldo saldo""", rank=1),
+    Sign("sensitive", "a judgement of a person: private", "score creditscore grade gpa iq", rank=2),
+    Sign("class", "an outcome, which analysts want to predict", """readmitted readmission =outcome churn
+        churned =default defaulted =target =label =class =y =risk =result =response survived approved died
+        fraud wiederaufnahme""", lambda seen: 2 <= seen.distinct <= 10, "categorical"),
+    Sign("insensitive", "not known to outsiders, and of little risk", """lengthofstay los daysinhospital
+        timeinhospital numprocedures nummedications verweildauer liegedauer dureesejour =split =fold"""),
+)
+SHAPES = (  # what values are, how surely one is one person (entity), how they look
+    ("e-mail addresses", 1, r"[^@\s]{1,64}@[^@\s]{1,190}\.[^@\s.]{2,24}"),
+    ("web addresses", 0, r"(?:[a-z]{3,6}://|www\.)\S+"),
+    ("network addresses", 0, r"(?:\d{1,3}\.){3}\d{1,3}|[\dA-Fa-f]{1,4}(?:::?[\dA-Fa-f]{1,4}){3,7}"),
+    ("UUIDs or hashes", 1, r"\{?[\dA-Fa-f]{8}-?(?:[\dA-Fa-f]{4}-?){4,14}\}?"),
+    ("social security numbers", 1, r"\d{3}-\d{2}-\d{4}"),
+    ("bank accounts (IBAN)", 1, r"[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7} ?[A-Z0-9]{0,4}"),
+    ("card numbers", 1, r"\d{4}([ -]?)\d{4}\1\d{4}\1\d{3,7}"),
+    ("phone numbers", 0, r"(?=(?:\D{0,3}\d){9})(?:[+(]|0|\d{1,5}[ ./-])[\d ()./-]{6,22}"),
+)
+HABITS = (  # what a row has for itself: at least so many distinct values a row, and in all; how they look
+    ("free text, which may contain anything", 0.5, 3, r"(?s)(?=.{30})\S+(?:\s+\S+){4,}"),
+    ("names of people, it seems", 0.5, 3, r"[^\W\d_a-z][\w'’.-]*(?:,? [^\W\d_a-z][\w'’.-]*){1,3}"),
+    ("codes of single rows", 0.9, 3, r"(?=\D*\d)[\w./-]{3,20}"),
+    ("values of single rows", 0.9, 20, r"(?s).*"),
+)
+LADDERS = tuple(tuple(rung.split("|") for rung in ladder.split(", ")) for ladder in (
+    "very low, low|niedrig|gering|bas|bajo, medium|middle|moderate|mittel|moyen|medio, high|hoch|haut|alto, "
+    "very high",
+    "never|nie|jamais|nunca, rarely|seldom|selten|rarement, sometimes|manchmal|parfois|a veces, "
+    "often|oft|souvent|a menudo, usually|meistens, always|immer|toujours|siempre",
+    "strongly disagree, disagree, neutral, agree, strongly agree",
+    "none|keine, minimal, mild|leicht|leve, moderate|mittel|moderado, severe|schwer|grave, critical",
+    "very poor|very bad, poor|bad|schlecht, fair|average, good|gut, very good|sehr gut, excellent",
+    "xs, s|small|klein, m|medium|mittel, l|large|gross|groß, xl, xxl",
+    "preschool, primary|1st 4th, 5th 6th, 7th 8th, 9th, 10th, 11th, 12th, secondary|hs grad|high school, "
+    "some college, assoc voc, assoc acdm, bachelor|bachelors, master|masters, prof school, doctorate|phd",
+    "january|jan|januar, february|feb|februar, march|mar|märz, april|apr, may|mai, june|jun|juni, "
+    "july|jul|juli, august|aug, september|sep, october|oct|oktober, november|nov, december|dec|dezember",
+    "monday|mon|montag, tuesday|tue|dienstag, wednesday|wed|mittwoch, thursday|thu|donnerstag, "
+    "friday|fri|freitag, saturday|sat|samstag, sunday|sun|sonntag",
+))
+# fmt: on
+NUMBERS = ("identifier", "nummer", "number", "numero", "uuid", "guid", "key", "nr", "no", "id")
+PERSONS = """patient person customer client user member employee subject student participant respondent
+ patienten personen kunde kunden mitarbeiter versicherten paciente cliente usuario persona empleado"""
+
+
+def tokens(name: str) -> list[str]:
+    """The words of a column name in snake, kebab or camel case, without accents: ICD10Code, icd_10_code."""
+    bare = "".join(c for c in unicodedata.normalize("NFKD", name[:200]) if not unicodedata.combining(c))
+    ends = r"[\W_]+|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[A-Za-z])(?=[0-9])"
+    return [word.casefold() for word in re.split(ends, bare) if word]
+
+
+def order(seen: Profile) -> tuple[str, ...] | None:
+    """The values in their order, if all of them stand on different rungs of one ladder."""
+    levels = {value: " ".join(re.findall(r"\w+", value.casefold())) for value in seen.sample[:30]}
+    for ladder in LADDERS if 3 <= seen.distinct == len(levels) else ():
+        rungs = {value: i for value, word in levels.items() for i, rung in enumerate(ladder) if word in rung}
+        if len(set(rungs.values())) == seen.distinct:
+            return tuple(sorted(rungs, key=rungs.__getitem__))
+    return None
+
+
+def _named(seen: Profile, *, fitting: bool = True) -> Sign | None:
+    """The sign with the longest word in the column's name, of those that its values agree with."""
+    name = tokens(seen.name)
+    grams = {"".join(name[i : i + n]) for i in range(len(name)) for n in (1, 2, 3, 4)}
+    grams |= {gram.removesuffix("s") for gram in grams} | {"=" + "".join(name)}
+    hits = [(max(map(len, found)), s) for s in SIGNS if (found := grams.intersection(s.words.split()))]
+    hits.sort(key=lambda hit: -hit[0])
+    return next((sign for _, sign in hits if not fitting or sign.fits(seen)), None)
+
+
+def _plain(seen: Profile) -> Sign | None:
+    """Columns that tell nothing may stay, unless they tell something of everybody."""
+    if seen.opaque:
+        return Sign("identifier", "nested or binary values, which cannot be generalized: left out")
+    if seen.rows < 2 or seen.distinct + (seen.nulls > 0) > 1:
+        return None
+    sign = _named(seen, fitting=False)
+    if sign and seen.distinct and sign.role in ("identifier", "sensitive"):
+        return Sign("identifier", f"{sign.why}, and of everybody, for all rows have it in common: left out")
+    return Sign("insensitive", "the same in every row" if seen.distinct else "empty")
+
+
+def _shaped(seen: Profile) -> Sign | None:
+    """Identifiers that give themselves away by how they are written; decimal fractions look like phones."""
+    table = SHAPES if _varied(seen) and not dated(seen) and seen.numbers <= seen.looks(r"\d+") else ()
+    found = (Sign("identifier", what, entity=sure) for what, sure, how in table if seen.looks(how, 0.5))
+    return next(found, None)
+
+
+def _numbered(seen: Profile) -> Sign | None:
+    """Record numbers: of people always; of other things unless many rows share one."""
+    name = tokens(seen.name)
+    first, whole = name[:1] in (["id"], ["numero"], ["nummer"]), "".join(name)
+    end = next((end for end in NUMBERS if whole.endswith(end)), "")
+    owner = "".join(name[1:]) if first else whole.removesuffix(end)
+    if {owner, owner.removesuffix("s")} & set(PERSONS.split()) and (first or end or _varied(seen)):
+        return Sign("identifier", "the number or name of a person", entity=2)
+    if not name or name[-1] not in NUMBERS or seen.distinct < 3:
+        return None
+    if seen.distinct * 20 < seen.rows:
+        return Sign("quasi", "unsure: a code of something; treat as known to outsiders", hint="categorical")
+    known = _named(seen)
+    alone = Sign("identifier", "the number of a record", entity=int(len(name) == 1))
+    return known if known and known.role == "identifier" else alone
+
+
+def _own(seen: Profile) -> Sign | None:
+    """What nearly every row has its own of: text, and whole numbers in a row or of one length."""
+    if seen.numbers and seen.distinct >= 20 and seen.share == 1 and seen.looks(r"\d+", 1):
+        span = np.ptp(seen.values.cast(pl.Float64, strict=False).to_numpy())
+        lengths = {len(value) for value in seen.sample}
+        if span < 2 * seen.distinct or (len(lengths) == 1 and min(lengths) > 4):
+            return Sign("identifier", "a number of its own for every row")
+    for what, share, distinct, pattern in HABITS if _worded(seen) else ():
+        if seen.share >= share and seen.distinct >= distinct and seen.looks(pattern, 0.5):
+            return Sign("identifier", what)
+    return None
+
+
+RULES = (_plain, _shaped, _numbered, _named, _own)
+
+
+def recognize(seen: Profile) -> Sign:
+    """What a column is taken for: the first rule that knows it; if none does, known to outsiders."""
+    found = next((sign for rule in RULES if (sign := rule(seen))), None)
+    what = (
+        "a date; outsiders may know it" if dated(seen) else "unsure what it is: treat as known to outsiders"
+    )
+    return found or Sign("quasi", what)

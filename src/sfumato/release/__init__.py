@@ -1,0 +1,1 @@
+"""All that leaves the house: tables and a public manifest."""

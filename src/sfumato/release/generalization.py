@@ -1,0 +1,105 @@
+"""The generalization scheme: each group shows one label for each quasi-identifier."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sfumato.engine.local import recode
+from sfumato.kernel.arrange import by_group
+from sfumato.kernel.space import Axis, Space, make_space, summarize
+from sfumato.table.encode import Column, Domain
+from sfumato.table.line import Line
+from sfumato.table.microdata import Microdata
+from sfumato.table.taxonomy import SUPPRESSED, Taxonomy
+
+Meaning = list[Any] | None
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What a quasi-identifier shows: a label a row, what each label means, and the share that it hides.
+
+    ``hidden[i]`` is the share of the domain that the label of row ``i`` covers, 0 for one value.
+    """
+
+    column: pl.Series
+    nodes: dict[str, Meaning]
+    hidden: NDArray[np.float64]
+
+
+def axis_of(domain: Domain, *, sets: bool) -> Axis:
+    """A domain as an axis for the kernels; ``sets``: whether some children of a node can be shown."""
+    if isinstance(domain, Line):
+        return Axis(domain.size, position=domain.position)
+    return Axis(
+        domain.size,
+        lo=domain.lo,
+        hi=domain.hi,
+        parent=domain.parent,
+        children=domain.children,
+        leaf_node=domain.leaf_nodes,
+        sets=sets and not domain.shown_or_suppressed,
+    )
+
+
+def space_of(columns: list[Column], *, sets: bool) -> Space:
+    """The axes of the quasi-identifiers."""
+    return make_space([axis_of(c.domain, sets=sets) for c in columns])
+
+
+def show(table: Microdata, group_of_row: NDArray[np.int64], groups: int, *, sets: bool) -> list[Shown]:
+    """The narrowest label of each group on each quasi-identifier, spread over the rows."""
+    quasi = table.quasi
+    rows, starts = by_group([c.codes for c in quasi], group_of_row, groups)
+    summary = summarize(space_of(quasi, sets=sets), rows, starts, table.rows)
+    return [_shown(c, summary[:, j], group_of_row) for j, c in enumerate(quasi)]
+
+
+def _shown(column: Column, summary: NDArray[np.int64], group_of_row: NDArray[np.int64]) -> Shown:
+    """Name the distinct boxes of one attribute once, then look them up."""
+    frame = pl.DataFrame({"lo": summary[0], "hi": summary[1], "node": summary[2], "mask": summary[3]})
+    if isinstance(column.domain, Taxonomy):
+        frame = frame.with_columns(
+            lo=pl.when(pl.col("lo") == pl.col("hi")).then("lo").otherwise(-1),
+            hi=pl.when(pl.col("lo") == pl.col("hi")).then("hi").otherwise(-1),
+        )
+    numbered = frame.with_columns(box=pl.struct(pl.all()).rank("dense") - 1)
+    boxes = numbered.unique("box").sort("box")
+    labels, meanings, hidden = [], [], []
+    for lo, hi, node, mask in boxes.select("lo", "hi", "node", "mask").iter_rows():
+        label, meaning, share = _box(column.domain, lo, hi, node, mask)
+        labels.append(label)
+        meanings.append(meaning)
+        hidden.append(share)
+    box_of_row = numbered["box"].to_numpy()[group_of_row]
+    return Shown(
+        recode(column.name, labels, box_of_row),
+        dict(sorted(zip(labels, meanings, strict=True), key=lambda pair: pair[0])),
+        np.array(hidden)[box_of_row],
+    )
+
+
+def _box(domain: Domain, lo: int, hi: int, node: int, mask: int) -> tuple[str, Meaning, float]:
+    """The label of a box, its meaning for the manifest, and the share of the domain that it hides."""
+    if isinstance(domain, Line):
+        label = domain.label(lo, hi + 1)
+        share = min(float(domain.position[hi] - domain.position[lo]), 1.0)
+        return label, None if label == SUPPRESSED else domain.meaning(lo, hi + 1), share
+    if lo >= 0:
+        value = domain.leaves[lo]
+        return value, _tree_meaning(domain, value, [lo]), 0.0
+    codes = domain.codes_of(node, mask)
+    label = domain.label(node, mask)
+    return label, _tree_meaning(domain, label, codes), len(codes) / domain.size
+
+
+def _tree_meaning(tree: Taxonomy, label: str, codes: list[int]) -> Meaning:
+    """The values below a label, unless listing them would tell which values occur."""
+    if tree.intervals is not None and label in tree.intervals:
+        return list(tree.intervals[label])
+    if tree.derived:
+        return [label] if len(codes) == 1 else None
+    return [tree.leaves[c] for c in codes]

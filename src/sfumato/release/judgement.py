@@ -1,0 +1,92 @@
+"""Judge groups of rows by requirements: who counts is the engine, who decides is the requirement."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.engine.local import Counted, combine, tally, totals
+from sfumato.errors import Infeasible, PolicyError
+from sfumato.requirement.base import Key, Requirement, Schema, Tally
+from sfumato.table.encode import Domain
+from sfumato.table.microdata import Microdata
+
+Columns = Callable[[str], Counted]
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """How groups stand to a requirement: what the worst of them achieves and how many fail."""
+
+    requirement: Requirement
+    achieved: dict[str, float]
+    groups: int
+    failing: int
+
+    @property
+    def holds(self) -> bool:
+        """Whether every group satisfies it."""
+        return self.failing == 0
+
+
+class TableSchema(Schema):
+    """What requirements may ask about microdata."""
+
+    def __init__(self, table: Microdata) -> None:
+        self.table = table
+
+    def quasi_names(self) -> list[str]:
+        return [c.name for c in self.table.quasi]
+
+    def sensitive_names(self) -> list[str]:
+        return [c.name for c in self.table.sensitive]
+
+    def all_names(self) -> list[str]:
+        return [*self.table.columns, *self.table.hidden.columns, *self.table.plain.columns]
+
+    def domain(self, name: str) -> Domain:
+        return self.table[name].domain
+
+    def counted(self, name: str) -> Counted:
+        """The codes of a column."""
+        return Counted(*self.table.counted(name))
+
+
+def judge(
+    requirement: Requirement, schema: Schema, columns: Columns, group_of_row: NDArray[np.int64], groups: int
+) -> Judgement:
+    """Judge all groups, a block at a time."""
+    counted = {key: columns(key[0]) for key in requirement.columns()}
+    distinct = {key: combine([columns(name) for name in key]) for key in requirement.distinct_columns()}
+    whole = {key: totals(c) for key, c in counted.items()}
+    achieved: dict[str, float] | None = None
+    failing = 0
+    for block in tally(group_of_row, groups, counted, distinct):
+        counts = Tally(block.sizes, block.counts, block.distinct, whole)
+        failing += int((~requirement.holds(schema, counts)).sum())
+        here = requirement.achieved(schema, counts)
+        achieved = here if achieved is None else requirement.worse(achieved, here)
+    return Judgement(requirement, achieved or {}, groups, failing)
+
+
+def whole_tally(requirement: Requirement, table: Microdata) -> Tally:
+    """The table as one group."""
+    schema = TableSchema(table)
+    counted: Mapping[Key, Counted] = {key: schema.counted(key[0]) for key in requirement.columns()}
+    distinct = {key: combine([schema.counted(n) for n in key]) for key in requirement.distinct_columns()}
+    (block,) = tally(np.zeros(table.rows, np.int64), 1, counted, distinct)
+    return Tally(block.sizes, block.counts, block.distinct, {key: totals(c) for key, c in counted.items()})
+
+
+def bind(requirements: list[Requirement], table: Microdata) -> list[Requirement]:
+    """Fill in what the requirements leave open, and refuse those that even the whole table fails."""
+    if not requirements:
+        raise PolicyError("nothing is required; name at least one requirement, e.g. k-anonymity with k = 5")
+    schema = TableSchema(table)
+    bound = [r.bind(schema) for r in requirements]
+    for requirement in bound:
+        whole = whole_tally(requirement, table)
+        if not requirement.holds(schema, whole)[0]:
+            raise Infeasible(f"{requirement.model}: {requirement.remedy(schema, whole)}")
+    return bound

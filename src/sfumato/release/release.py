@@ -1,0 +1,208 @@
+"""A release as the outside world sees it: the manifest and the tables, nothing else."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sfumato.engine.local import Counted
+from sfumato.errors import PolicyError, ReleaseError
+from sfumato.kernel.group import group_rows
+from sfumato.release.judgement import Judgement, judge
+from sfumato.release.store import read_folder, write_folder
+from sfumato.requirement.base import Requirement, Schema, names
+from sfumato.requirement.catalogue import from_table
+from sfumato.table.encode import Attribute, Domain, Kind, Role, encode
+from sfumato.table.line import Line
+from sfumato.table.taxonomy import Taxonomy, named
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a check found about one claim: the claim in words, and how it stands."""
+
+    claim: str
+    status: str
+    detail: str
+
+    def as_dict(self) -> dict[str, str]:
+        """For machines."""
+        return {"claim": self.claim, "status": self.status, "detail": self.detail}
+
+
+@dataclass(frozen=True, eq=False)
+class Release:
+    """All that leaves the house. ``tables`` are Polars frames, ``manifest`` is what manifest.json says."""
+
+    manifest: dict[str, Any]
+    tables: dict[str, pl.DataFrame]
+
+    @property
+    def scheme(self) -> str:
+        """How groups are shown."""
+        return str(self.manifest["scheme"])
+
+    @property
+    def warnings(self) -> list[str]:
+        """What whoever uses the release should know."""
+        return list(self.manifest.get("warnings", ()))
+
+    def quasi(self) -> list[str]:
+        """The names of the quasi-identifiers."""
+        return [n for n, a in self.manifest["attributes"].items() if a.get("role") == Role.QUASI]
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Release):
+            return NotImplemented
+        mine, theirs = ({k: v for k, v in r.manifest.items() if k != "tables"} for r in (self, other))
+        return (
+            mine == theirs
+            and self.tables.keys() == other.tables.keys()
+            and all(self.tables[n].equals(other.tables[n]) for n in self.tables)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def write(self, folder: str | Path, *, force: bool = False) -> None:
+        """Write the folder whole or not at all; an existing one is refused without ``force``."""
+        write_folder(Path(folder), self.manifest, self.tables, force=force)
+
+    def check(self) -> list[Finding]:
+        """Verify every claim of the manifest from the public part alone; raises if one does not hold."""
+        findings = self.findings()
+        broken = [f for f in findings if f.status == "broken"]
+        if broken:
+            told = "; ".join(f"{f.claim}: {f.detail}" for f in broken)
+            raise ReleaseError(f"{len(broken)} of {len(findings)} claims do not hold: {told}")
+        return findings
+
+    def findings(self) -> list[Finding]:
+        """How each claim of the manifest stands: holds, broken, or not to be seen from the public part."""
+        structure = [self._rows(), self._labels()]
+        if any(f.status == "broken" for f in structure):
+            return structure
+        return structure + [self._claim(entry) for entry in self.manifest["requirements"]]
+
+    def _rows(self) -> Finding:
+        rows, claim = self.tables["data"].height, self.manifest["rows"]
+        status = "holds" if rows == claim else "broken"
+        return Finding(f"the release has {claim} rows", status, f"the data have {rows}")
+
+    def _labels(self) -> Finding:
+        data = self.tables["data"]
+        for name in self.quasi():
+            if name not in data.columns:
+                return Finding("every attribute is there", "broken", f"column {name!r} is missing")
+            known = self.manifest["attributes"][name].get("nodes", {})
+            unknown = [v for v in data[name].cast(pl.String).unique() if v not in known]
+            if unknown:
+                return Finding("every label is explained", "broken", f"{name!r} has {named(unknown)}")
+        return Finding("every label is explained", "holds", f"{len(self.quasi())} quasi-identifiers")
+
+    def _claim(self, entry: dict[str, Any]) -> Finding:
+        """Judge one requirement again from the labels and the published values."""
+        requirement = from_table({"model": entry["model"], **entry["required"]})
+        view = _PublicSchema(self)
+        if hidden := view.hidden(requirement):
+            return self._in_part(requirement, hidden)
+        judgement = self.judge(requirement)
+        detail = ", ".join(f"{n} = {v:.6g}" for n, v in judgement.achieved.items())
+        if not judgement.holds:
+            detail = f"{judgement.failing} of {judgement.groups} groups fail; {detail}"
+            return Finding(requirement.words(), "broken", detail)
+        same = all(
+            abs(v - judgement.achieved.get(n, np.inf)) <= 1e-9 * max(1.0, abs(v))
+            for n, v in entry["achieved"].items()
+        )
+        if not same:
+            return Finding(requirement.words(), "broken", f"claimed {entry['achieved']}, found {detail}")
+        return Finding(requirement.words(), "holds", detail)
+
+    def _in_part(self, requirement: Requirement, hidden: str) -> Finding:
+        """What can be said where the requirement counts a column that is not published."""
+        groups = self.groups(names(requirement.groups_by()))
+        least, k = int(np.bincount(groups).min()), int(requirement.parameters().get("k", 1))
+        if least < k:
+            return Finding(requirement.words(), "broken", f"a group has only {least} rows")
+        return Finding(
+            requirement.words(),
+            "unseen",
+            f"{hidden!r} is not published as it was counted; every group has at least {least} rows",
+        )
+
+    def groups(self, x: tuple[str, ...] = ()) -> NDArray[np.int64]:
+        """The group of each row: rows that agree on the labels of ``x``, or of all quasi-identifiers."""
+        data = self.tables["data"]
+        columns = [data[n].rank("dense").to_numpy().astype(np.int64) - 1 for n in x or self.quasi()]
+        if not columns:
+            return np.zeros(data.height, np.int64)
+        return group_rows(columns, [int(c.max()) + 1 for c in columns]).of_row
+
+    def judge(self, requirement: Requirement) -> Judgement:
+        """Judge any requirement on the groups of the release."""
+        view = _PublicSchema(self)
+        bound = requirement.bind(view)
+        groups = self.groups(names(bound.groups_by()))
+        return judge(bound, view, view.counted, groups, int(groups.max()) + 1)
+
+
+class _PublicSchema(Schema):
+    """What requirements may ask about a release, answered from the public part."""
+
+    def __init__(self, release: Release) -> None:
+        self.release = release
+        self.attributes: dict[str, dict[str, Any]] = release.manifest["attributes"]
+
+    def _with_role(self, role: Role) -> list[str]:
+        return [n for n, a in self.attributes.items() if a.get("role") == role]
+
+    def quasi_names(self) -> list[str]:
+        return self._with_role(Role.QUASI)
+
+    def sensitive_names(self) -> list[str]:
+        return self._with_role(Role.SENSITIVE)
+
+    def all_names(self) -> list[str]:
+        return list(self.attributes)
+
+    def domain(self, name: str) -> Domain:
+        entry = self.attributes[name]
+        if "taxonomy" in entry:
+            return Taxonomy.from_tree(entry["taxonomy"], what=f"the taxonomy of {name!r} in the manifest")
+        if entry.get("kind") == Kind.ORDINAL:
+            return Line.of_words(entry["domain"])
+        return Taxonomy.flat(entry["domain"])
+
+    def counted(self, name: str) -> Counted:
+        """The codes of a published column."""
+        column = self.release.tables["data"][name]
+        if "domain" not in self.attributes[name]:
+            coded = encode(column, Attribute(name=name, role=Role.SENSITIVE))
+            return Counted(coded.codes, coded.size)
+        domain = self.domain(name)
+        place = column.cast(pl.String).cast(pl.Enum(list(domain.leaves)), strict=False)
+        if place.null_count():
+            raise ReleaseError(f"column {name!r} has values outside the domain that the manifest states")
+        return Counted(place.to_physical().to_numpy(), domain.size)
+
+    def hidden(self, requirement: Requirement) -> str | None:
+        """A column that the requirement counts and that is not published as it was, if there is one."""
+        for key in (*requirement.columns(), *requirement.distinct_columns()):
+            for name in key:
+                if self.attributes.get(name, {}).get("role", Role.QUASI) == Role.QUASI:
+                    return name
+        return None
+
+
+def load(folder: str | Path) -> Release:
+    """Read a release that `Release.write` wrote, and verify its files against the manifest."""
+    path = Path(folder)
+    if path.name != "release" and (path / "release" / "manifest.json").is_file():
+        raise PolicyError(
+            f"{path} holds the public and the private part; name its release folder: {path / 'release'}"
+        )
+    manifest, tables = read_folder(path)
+    return Release(manifest, tables)

@@ -1,0 +1,158 @@
+"""The folder on disk: written whole or not at all, read with every path and digest checked."""
+
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from sfumato.errors import OutputError, ReleaseError
+from sfumato.release.manifest import checked
+
+_TABLES = ("data", "quasi", "sensitive")
+_MANIFEST_LIMIT = 512 * 1024 * 1024
+
+
+@contextlib.contextmanager
+def whole_folder(folder: Path, *, force: bool = False) -> Iterator[Path]:
+    """A temporary folder beside ``folder`` that takes its place when all is written, and vanishes otherwise."""
+    refuse_existing(folder, force=force)
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        draft = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+    except OSError as e:
+        raise OutputError(f"cannot write to {folder.parent}: {e.strerror}; choose another place") from None
+    try:
+        yield draft
+        draft.chmod(0o755)
+        refuse_existing(folder, force=force)
+        _take_place(draft, folder)
+    except OSError as e:
+        raise OutputError(f"cannot write {folder}: {e.strerror}; nothing was written") from None
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+
+
+def refuse_existing(folder: Path, *, force: bool) -> None:
+    """Refuse an output that exists, or that ``force`` should not remove."""
+    if not os.path.lexists(folder):
+        return
+    if not force:
+        raise OutputError(f"{folder} exists; name another folder, or overwrite it with --force")
+    ours = folder.is_dir() and not folder.is_symlink() and _is_output(folder)
+    if not ours:
+        raise OutputError(f"{folder} exists and was not written by sfumato; --force does not remove it")
+
+
+def _is_output(folder: Path) -> bool:
+    """Whether a folder is empty or one that sfumato wrote."""
+    known = {"release", "private"} if (folder / "release").is_dir() else _release_files()
+    return all(entry.name in known for entry in folder.iterdir())
+
+
+def _release_files() -> set[str]:
+    return {"manifest.json"} | {f"{name}.{end}" for name in _TABLES for end in ("csv", "parquet")}
+
+
+def _take_place(draft: Path, folder: Path) -> None:
+    if folder.exists():
+        old = Path(tempfile.mkdtemp(prefix=f".{folder.name}.old.", dir=folder.parent))
+        folder.rename(old / folder.name)
+        draft.rename(folder)
+        shutil.rmtree(old, ignore_errors=True)
+    else:
+        draft.rename(folder)
+
+
+def write_folder(
+    folder: Path, manifest: dict[str, Any], tables: dict[str, pl.DataFrame], *, force: bool = False
+) -> None:
+    """Write manifest and tables as a release folder."""
+    with whole_folder(folder, force=force) as draft:
+        fill(draft, manifest, tables)
+
+
+def fill(draft: Path, manifest: dict[str, Any], tables: dict[str, pl.DataFrame]) -> None:
+    """Write manifest and tables into an existing empty folder."""
+    entries = []
+    for name, frame in tables.items():
+        frame.write_parquet(draft / f"{name}.parquet")
+        frame.write_csv(draft / f"{name}.csv")
+        for end in ("parquet", "csv"):
+            file = draft / f"{name}.{end}"
+            entries.append(
+                {"name": name, "file": file.name, "sha256": digest(file), "columns": frame.columns}
+            )
+    text = json.dumps({**manifest, "tables": entries}, ensure_ascii=False, indent=1, allow_nan=False)
+    (draft / "manifest.json").write_text(text + "\n", encoding="utf-8")
+
+
+def digest(file: Path) -> str:
+    """The SHA-256 of a file."""
+    with file.open("rb") as f:
+        return hashlib.file_digest(f, "sha256").hexdigest()
+
+
+def read_folder(folder: Path) -> tuple[dict[str, Any], dict[str, pl.DataFrame]]:
+    """Read a release folder; every file must be the one that the manifest describes."""
+    manifest = checked(_read_manifest(folder))
+    tables: dict[str, pl.DataFrame] = {}
+    entries = manifest.get("tables")
+    if not isinstance(entries, list) or not entries:
+        raise ReleaseError("manifest.json names no tables; the release is damaged")
+    for entry in entries:
+        file = _file_of(folder, entry)
+        if file.suffix == ".parquet":
+            tables[str(entry["name"])] = _read_table(file, entry)
+    if not tables:
+        raise ReleaseError("manifest.json names no .parquet table; the release is damaged")
+    return manifest, tables
+
+
+def _read_manifest(folder: Path) -> object:
+    path = folder / "manifest.json"
+    try:
+        if path.stat().st_size > _MANIFEST_LIMIT:
+            raise ReleaseError(f"{path} is larger than 512 MiB; this is no manifest of sfumato")
+        return json.loads(path.read_text(encoding="utf-8"))
+    except OSError as e:
+        raise OutputError(
+            f"{folder} holds no release: manifest.json cannot be read ({e.strerror}); name the folder OUT/release"
+        ) from None
+    except (ValueError, RecursionError):
+        raise ReleaseError(f"{path} is not JSON; the release is damaged") from None
+
+
+def _file_of(folder: Path, entry: object) -> Path:
+    """The file of a table; only the plain names that sfumato writes are followed, inside the folder."""
+    if not isinstance(entry, dict) or not {"name", "file", "sha256", "columns"} <= entry.keys():
+        raise ReleaseError("manifest.json has a table without name, file, sha256 and columns")
+    if (
+        entry["file"] not in {f"{entry['name']}.{end}" for end in ("csv", "parquet")}
+        or entry["name"] not in _TABLES
+    ):
+        raise ReleaseError(f"manifest.json names the file {entry['file']!r}; a release has no such file")
+    file = folder / str(entry["file"])
+    if not file.is_file() or file.is_symlink():
+        raise ReleaseError(f"{entry['file']} is missing from the release")
+    if digest(file) != entry["sha256"]:
+        raise ReleaseError(
+            f"{entry['file']} is not the file that the manifest describes (its SHA-256 differs)"
+        )
+    return file
+
+
+def _read_table(file: Path, entry: dict[str, Any]) -> pl.DataFrame:
+    try:
+        frame = pl.read_parquet(file)
+    except (pl.exceptions.PolarsError, OSError):
+        raise ReleaseError(f"{file.name} cannot be read as parquet; the release is damaged") from None
+    if frame.columns != entry["columns"]:
+        raise ReleaseError(f"{file.name} has other columns than the manifest says")
+    return frame

@@ -1,0 +1,77 @@
+"""(α, k)-anonymity: k rows a group, and no sensitive value with a share above α."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.kernel import judge
+from sfumato.requirement.base import (
+    Key,
+    Requirement,
+    Schema,
+    Tally,
+    Test,
+    as_fraction,
+    names,
+    sensitive_or_all,
+    share,
+    whole_number,
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AlphaK(Requirement):
+    """Each group has at least k rows, and in it no sensitive value has a share above ``alpha``.
+
+    >>> AlphaK(alpha=0.5, k=3).words()
+    'every group has at least 3 rows and no sensitive value in it has a share above 0.5'
+    """
+
+    model: ClassVar[str] = "alpha-k"
+    summary: ClassVar[str] = "k-anonymity, and nobody's sensitive value is known with a confidence above α"
+    alpha: float
+    k: int
+    sensitive: str | Sequence[str] | None = None
+
+    def __post_init__(self) -> None:
+        share(self.model, "alpha", self.alpha)
+        whole_number(self.model, "k", self.k, 1)
+        object.__setattr__(self, "sensitive", names(self.sensitive))
+
+    def bind(self, schema: Schema) -> Self:
+        return self.with_parameters(sensitive=sensitive_or_all(self.model, names(self.sensitive), schema))
+
+    def columns(self) -> Sequence[Key]:
+        return [(name,) for name in names(self.sensitive)]
+
+    def tests(self, schema: Schema, totals: Mapping[Key, NDArray[Any]]) -> Sequence[Test]:
+        limit = as_fraction(self.alpha)
+        tests = [Test(judge.SIZE, limit=Fraction(self.k))]
+        for key in self.columns():
+            values = schema.domain(key[0]).size
+            vectors = ([limit.numerator] * values, [limit.denominator] * values)
+            tests.append(Test(judge.SHARE, key, vectors=vectors))
+        return tests
+
+    def achieved(self, schema: Schema, tally: Tally) -> dict[str, float]:
+        shares = [float((tally.counts[key].max(axis=1) / tally.sizes).max()) for key in self.columns()]
+        return {"alpha": max(shares), "k": int(np.min(tally.sizes))}
+
+    def worse(self, a: dict[str, float], b: dict[str, float]) -> dict[str, float]:
+        return {"alpha": max(a["alpha"], b["alpha"]), "k": min(a["k"], b["k"])}
+
+    def words(self) -> str:
+        return f"every group has at least {self.k} rows and no sensitive value in it has a share above {self.alpha}"
+
+    def remedy(self, schema: Schema, whole: Tally) -> str:
+        best = self.achieved(schema, whole)
+        if best["k"] < self.k:
+            return f"{best['k']} rows cannot be {self.k}-anonymous; lower k to {best['k']} or less"
+        return (
+            f"in the whole table one sensitive value has a share of {best['alpha']:.4g}, above alpha = "
+            f"{self.alpha}; raise alpha to that or more"
+        )

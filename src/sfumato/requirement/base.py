@@ -1,0 +1,201 @@
+"""What every requirement is: tests on counts that are exact at the limit, and words for people."""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from fractions import Fraction
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.errors import PolicyError
+from sfumato.kernel import judge
+from sfumato.table.encode import Domain
+
+Key = tuple[str, ...]
+"""Which columns a test counts the values of; more than one are counted in combination."""
+
+_FINEST = 10**9
+
+
+@dataclass(frozen=True)
+class Tally:
+    """The counts that requirements judge: a row a group.
+
+    ``counts[key]`` is groups x values of one column, ``distinct[key]`` how many distinct values
+    occur in each group, ``totals[key]`` the counts of the whole table.
+    """
+
+    sizes: NDArray[np.int64]
+    counts: Mapping[Key, NDArray[np.int64]]
+    distinct: Mapping[Key, NDArray[np.int64]]
+    totals: Mapping[Key, NDArray[np.int64]]
+
+
+@dataclass(frozen=True)
+class Test:
+    """One comparison of counts with the limit ``p/q``; see `sfumato.kernel.judge`."""
+
+    op: int
+    column: Key = ()
+    limit: Fraction = Fraction(1)
+    l: int = 0  # noqa: E741 - the papers' letter
+    vectors: tuple[Any, ...] = ()
+
+    def row(self, index: int) -> tuple[int, int, int, int, int]:
+        """The test as numbers; ``index`` is where its column stands among the counted ones."""
+        return (self.op, index, self.limit.numerator, self.limit.denominator, self.l)
+
+    def holds(self, tally: Tally) -> NDArray[np.bool_]:
+        """Judge all groups at once."""
+        if self.op == judge.SIZE:
+            return tally.sizes >= self.limit
+        if self.op == judge.DISTINCT and self.column in tally.distinct:
+            return tally.distinct[self.column] >= self.limit
+        counts = tally.counts[self.column]
+        tests = judge.pack([self.row(0)], [self.vectors])
+        verdicts = judge.verdicts(tests.spec[0], tests.aux[0], counts)
+        for group in np.flatnonzero(verdicts == judge.CLOSE):
+            verdicts[group] = self._exactly(counts[group])
+        return np.asarray(verdicts == judge.YES)
+
+    def _exactly(self, counts: NDArray[np.int64]) -> bool:
+        """Settle by whole numbers what floating point left open."""
+        if self.op == judge.ENTROPY:
+            n, p, q = int(counts.sum()), self.limit.numerator, self.limit.denominator
+            return (n * q) ** n >= p**n * math.prod(int(c) ** int(c) for c in counts if c)
+        aux = judge.pack([self.row(0)], [self.vectors]).aux[0]
+        moved, unit, scale = (int(v) for v in judge.distance(self.op, counts, int(counts.sum()), aux))
+        return moved * self.limit.denominator <= self.limit.numerator * unit * scale
+
+
+class Schema(ABC):
+    """What a requirement may ask about the table when it is bound to it."""
+
+    @abstractmethod
+    def quasi_names(self) -> list[str]:
+        """The quasi-identifying attributes."""
+
+    @abstractmethod
+    def sensitive_names(self) -> list[str]:
+        """The sensitive attributes."""
+
+    @abstractmethod
+    def all_names(self) -> list[str]:
+        """All attributes that can be counted."""
+
+    @abstractmethod
+    def domain(self, name: str) -> Domain:
+        """The domain of a coded attribute."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Requirement(ABC):
+    """A privacy model with its parameters. A wrong value never survives its constructor."""
+
+    model: ClassVar[str]
+    summary: ClassVar[str]
+    monotone: ClassVar[bool] = True
+    """Whether merging groups that satisfy it gives a group that does."""
+
+    def bind(self, schema: Schema) -> Self:
+        """The same requirement with the attributes that it leaves open filled in from the table."""
+        return self
+
+    def groups_by(self) -> Key | None:
+        """The quasi-identifiers that form its groups; None: all of them."""
+        return None
+
+    @abstractmethod
+    def tests(self, schema: Schema, totals: Mapping[Key, NDArray[np.int64]]) -> Sequence[Test]:
+        """The tests that every group must pass."""
+
+    @abstractmethod
+    def columns(self) -> Sequence[Key]:
+        """The columns it needs counts of, groups x values."""
+
+    def distinct_columns(self) -> Sequence[Key]:
+        """The columns of which it only needs the number of distinct values in each group."""
+        return ()
+
+    @abstractmethod
+    def achieved(self, schema: Schema, tally: Tally) -> dict[str, float]:
+        """The worst value over the groups, named as the parameter that it answers."""
+
+    def worse(self, a: dict[str, float], b: dict[str, float]) -> dict[str, float]:
+        """The worse of what two sets of groups achieved; sizes and distinct counts are worse when smaller."""
+        return {name: min(a[name], b[name]) for name in a}
+
+    @abstractmethod
+    def words(self) -> str:
+        """What is required, as a sentence a person can read."""
+
+    @abstractmethod
+    def remedy(self, schema: Schema, whole: Tally) -> str:
+        """Why the table as one group does not satisfy it, with limit and remedy."""
+
+    def holds(self, schema: Schema, tally: Tally) -> NDArray[np.bool_]:
+        """Judge all groups of a tally at once."""
+        good = np.ones(len(tally.sizes), dtype=np.bool_)
+        for test in self.tests(schema, tally.totals):
+            good &= test.holds(tally)
+        return good
+
+    def parameters(self) -> dict[str, Any]:
+        """The parameters as the policy file and the manifest write them."""
+        values = {f.name: getattr(self, f.name) for f in fields(self)}
+        return {name: _plain(v) for name, v in values.items() if v is not None and v != ()}
+
+    def with_parameters(self, **changes: Any) -> Self:
+        """A copy with some parameters changed."""
+        return replace(self, **changes)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return value[0] if len(value) == 1 else list(value)
+    return value
+
+
+def as_fraction(value: float | Fraction) -> Fraction:
+    """The number a person meant: 0.1 is one tenth, and 1/3 in floating point is one third.
+
+    >>> as_fraction(0.1), as_fraction(1 / 3)
+    (Fraction(1, 10), Fraction(1, 3))
+    """
+    exact = value if isinstance(value, Fraction) else Fraction(str(value))
+    return exact.limit_denominator(_FINEST)
+
+
+def whole_number(model: str, name: str, value: object, least: int) -> int:
+    """A parameter that is a whole number of at least ``least``."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise PolicyError(f"{model}: {name} = {value!r}; it is a whole number, {least} or more")
+    return int(value)
+
+
+def share(model: str, name: str, value: object, *, zero: bool = False) -> float:
+    """A parameter in (0, 1], or in [0, 1] where ``zero`` is allowed."""
+    number = isinstance(value, int | float | Fraction) and not isinstance(value, bool)
+    if not number or not (0 <= value <= 1) or (value == 0 and not zero):  # type: ignore[operator]
+        raise PolicyError(f"{model}: {name} = {value!r}; it lies {'from' if zero else 'above'} 0 up to 1")
+    return value  # type: ignore[return-value]
+
+
+def names(value: str | Sequence[str] | None) -> Key:
+    """One name or several, as a tuple."""
+    return () if value is None else (value,) if isinstance(value, str) else tuple(value)
+
+
+def sensitive_or_all(model: str, chosen: Key, schema: Schema) -> Key:
+    """The sensitive attributes meant: those named, else all that the table has."""
+    known = schema.sensitive_names()
+    if unknown := [c for c in chosen if c not in known]:
+        raise PolicyError(
+            f"{model}: {unknown[0]!r} is no sensitive attribute of this table; it has {known or 'none'}"
+        )
+    if not known:
+        raise PolicyError(f"{model} needs a sensitive attribute; give one column the role 'sensitive'")
+    return chosen or tuple(known)

@@ -1,0 +1,43 @@
+"""All requirement models by name, and how a policy's table becomes one."""
+
+from collections.abc import Mapping
+from dataclasses import MISSING, fields
+from typing import Any
+
+from sfumato.errors import PolicyError, nearest
+from sfumato.requirement.alpha_k import AlphaK
+from sfumato.requirement.base import Requirement
+from sfumato.requirement.k_anonymity import KAnonymity
+from sfumato.requirement.l_diversity import LDiversity
+from sfumato.requirement.t_closeness import TCloseness
+from sfumato.requirement.templates import Anonymity, Confidentiality
+
+MODELS: dict[str, type[Requirement]] = {
+    cls.model: cls for cls in (KAnonymity, LDiversity, TCloseness, AlphaK, Anonymity, Confidentiality)
+}
+
+
+def from_table(entry: Mapping[str, Any]) -> Requirement:
+    """The requirement that a ``[[require]]`` table of a policy, or an entry of a manifest, describes.
+
+    >>> from_table({"model": "k-anonymity", "k": 5})
+    KAnonymity(k=5, entity=None)
+    """
+    parameters = dict(entry)
+    model = parameters.pop("model", None)
+    if model is None:
+        raise PolicyError(f"a requirement has no model; name one of {', '.join(MODELS)}")
+    if model not in MODELS:
+        raise PolicyError(f"there is no requirement model {model!r}{nearest(str(model), MODELS)}")
+    cls = MODELS[model]
+    known = {f.name: f for f in fields(cls)}
+    for name in parameters:
+        if name not in known:
+            raise PolicyError(f"{model} has no parameter {name!r}{nearest(name, known)}")
+    for name, f in known.items():
+        if name not in parameters and f.default is MISSING:
+            raise PolicyError(f"{model} needs the parameter {name!r}")
+    try:
+        return cls(**parameters)
+    except TypeError as e:
+        raise PolicyError(f"{model}: a parameter has the wrong type ({e})") from None

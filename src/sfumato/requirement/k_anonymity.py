@@ -1,0 +1,53 @@
+"""k-anonymity: every combination of quasi-identifiers is shared by at least k people."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.kernel import judge
+from sfumato.requirement.base import Key, Requirement, Schema, Tally, Test, whole_number
+
+
+@dataclass(frozen=True, kw_only=True)
+class KAnonymity(Requirement):
+    """Each group has at least k rows or, with an ``entity`` column, rows of at least k people.
+
+    >>> KAnonymity(k=5).words()
+    'every group has at least 5 rows'
+    """
+
+    model: ClassVar[str] = "k-anonymity"
+    summary: ClassVar[str] = "nobody can be told apart from fewer than k people by the quasi-identifiers"
+    k: int
+    entity: str | None = None
+
+    def __post_init__(self) -> None:
+        whole_number(self.model, "k", self.k, 1)
+
+    def columns(self) -> Sequence[Key]:
+        return ()
+
+    def distinct_columns(self) -> Sequence[Key]:
+        return () if self.entity is None else ((self.entity,),)
+
+    def tests(self, schema: Schema, totals: Mapping[Key, NDArray[Any]]) -> Sequence[Test]:
+        if self.entity is None:
+            return (Test(judge.SIZE, limit=Fraction(self.k)),)
+        return (Test(judge.DISTINCT, (self.entity,), Fraction(self.k)),)
+
+    def achieved(self, schema: Schema, tally: Tally) -> dict[str, float]:
+        sizes = tally.sizes if self.entity is None else tally.distinct[(self.entity,)]
+        return {"k": int(np.min(sizes))}
+
+    def words(self) -> str:
+        of = "rows" if self.entity is None else f"people ({self.entity})"
+        return f"every group has at least {self.k} {of}"
+
+    def remedy(self, schema: Schema, whole: Tally) -> str:
+        most = int(self.achieved(schema, whole)["k"])
+        of = "rows" if self.entity is None else f"people (distinct {self.entity!r})"
+        return f"{most} {of} cannot be {self.k}-anonymous; lower k to {most} or less"

@@ -1,0 +1,142 @@
+"""l-diversity in four readings: distinct, entropy, recursive (c, l) and frequency (at most 1/l)."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.errors import PolicyError, nearest
+from sfumato.kernel import judge
+from sfumato.requirement.base import (
+    Key,
+    Requirement,
+    Schema,
+    Tally,
+    Test,
+    as_fraction,
+    names,
+    sensitive_or_all,
+    whole_number,
+)
+
+Variant = Literal["distinct", "entropy", "recursive", "frequency"]
+_VARIANTS = ("distinct", "entropy", "recursive", "frequency")
+
+
+@dataclass(frozen=True, kw_only=True)
+class LDiversity(Requirement):
+    """Each group's sensitive values are diverse; with several sensitive attributes, each one is.
+
+    distinct: at least l values. entropy: the entropy is at least ln l, exactly; l may be a fraction.
+    recursive: the most frequent count is below c times the sum of the l-th most frequent one and
+    those after it. frequency: no value has a share above 1/l.
+
+    >>> LDiversity(l=3, variant="entropy").words()
+    'in every group the entropy of the sensitive values is at least ln 3'
+    """
+
+    model: ClassVar[str] = "l-diversity"
+    summary: ClassVar[str] = (
+        "no group gives a sensitive value away: its values are diverse in one of four senses"
+    )
+    l: float  # noqa: E741 - the paper's letter
+    variant: Variant = "frequency"
+    c: float | None = None
+    sensitive: str | Sequence[str] | None = None
+
+    def __post_init__(self) -> None:
+        if self.variant not in _VARIANTS:
+            known = nearest(str(self.variant), _VARIANTS)
+            raise PolicyError(f"{self.model}: there is no variant {self.variant!r}{known}")
+        if self.variant in ("distinct", "recursive"):
+            whole_number(self.model, "l", self.l, 1)
+        elif (
+            isinstance(self.l, bool)
+            or not isinstance(self.l, int | float | Fraction)
+            or not 1 <= self.l < 1e9
+        ):
+            raise PolicyError(f"{self.model}: l = {self.l!r}; it is a number, 1 or more")
+        if (self.c is None) == (self.variant == "recursive"):
+            raise PolicyError(
+                f"{self.model}: c belongs to the recursive variant, and it needs one, e.g. c = 3"
+            )
+        if self.c is not None and (isinstance(self.c, bool) or not 0 < self.c < 1e9):
+            raise PolicyError(f"{self.model}: c = {self.c!r}; it is a positive number")
+        object.__setattr__(self, "sensitive", names(self.sensitive))
+
+    def bind(self, schema: Schema) -> Self:
+        chosen = sensitive_or_all(self.model, names(self.sensitive), schema)
+        return self.with_parameters(sensitive=chosen)
+
+    def columns(self) -> Sequence[Key]:
+        return [(name,) for name in names(self.sensitive)]
+
+    def tests(self, schema: Schema, totals: Mapping[Key, NDArray[Any]]) -> Sequence[Test]:
+        return [self._test(key, schema.domain(key[0]).size) for key in self.columns()]
+
+    def _test(self, key: Key, values: int) -> Test:
+        limit = as_fraction(self.l)
+        if self.variant == "distinct":
+            return Test(judge.DISTINCT, key, limit)
+        if self.variant == "entropy":
+            return Test(judge.ENTROPY, key, limit)
+        if self.variant == "recursive":
+            return Test(judge.TAIL, key, as_fraction(self.c or 0), int(self.l))
+        num, den = [limit.denominator] * values, [limit.numerator] * values
+        return Test(judge.SHARE, key, vectors=(num, den))
+
+    def achieved(self, schema: Schema, tally: Tally) -> dict[str, float]:
+        worst = [self._worst(tally.counts[key]) for key in self.columns()]
+        return {self._names(): max(worst) if self.variant == "recursive" else min(worst)}
+
+    def _names(self) -> str:
+        return "c" if self.variant == "recursive" else "l"
+
+    def worse(self, a: dict[str, float], b: dict[str, float]) -> dict[str, float]:
+        pick = max if self.variant == "recursive" else min
+        return {name: pick(a[name], b[name]) for name in a}
+
+    def _worst(self, counts: NDArray[np.int64]) -> float:
+        sizes = counts.sum(axis=1)
+        if self.variant == "distinct":
+            return int((counts > 0).sum(axis=1).min())
+        if self.variant == "frequency":
+            return float((sizes / counts.max(axis=1)).min())
+        if self.variant == "entropy":
+            parts = counts / sizes[:, None]
+            logs = np.log(parts, out=np.zeros_like(parts), where=parts > 0)
+            return float(np.exp(-(parts * logs).sum(axis=1)).min())
+        ranked = -np.sort(-counts, axis=1)
+        tail = ranked[:, int(self.l) - 1 :].sum(axis=1)
+        return float(np.divide(ranked[:, 0], tail, out=np.full(len(tail), np.inf), where=tail > 0).max())
+
+    def words(self) -> str:
+        what = {
+            "distinct": f"every group has at least {self.l} distinct sensitive values",
+            "entropy": f"in every group the entropy of the sensitive values is at least ln {self.l:g}",
+            "frequency": f"in no group a sensitive value has a share above 1/{self.l:g}",
+            "recursive": f"in every group the most frequent sensitive value is less than {self.c} times as "
+            f"frequent as the {self.l}th most frequent and all after it together",
+        }
+        return what[self.variant]
+
+    def remedy(self, schema: Schema, whole: Tally) -> str:
+        for key in self.columns():
+            counts = whole.counts[key][0]
+            present = int((counts > 0).sum())
+            if self.l > present:
+                return (
+                    f"the {present} distinct values of {key[0]!r} cannot be {self.l:g}-diverse; "
+                    f"lower l to {present} or less"
+                )
+        (name,) = [key[0] for key in self.columns()][:1]
+        top = schema.domain(name).leaves[int(whole.counts[(name,)][0].argmax())]
+        part = whole.counts[(name,)][0].max() / whole.sizes[0]
+        best = self.achieved(schema, whole)[self._names()]
+        return (
+            f"the whole table is not {self.variant} {self.l:g}-diverse in {name!r}: {top!r} alone has a share of "
+            f"{part:.1%}; the table allows {self._names()} = {best:.4g} at best: relax {self._names()} accordingly"
+        )

@@ -1,0 +1,101 @@
+"""t-closeness: the sensitive values of each group are distributed nearly as in the whole table."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.errors import PolicyError, nearest
+from sfumato.kernel import judge
+from sfumato.requirement.base import (
+    Key,
+    Requirement,
+    Schema,
+    Tally,
+    Test,
+    as_fraction,
+    names,
+    sensitive_or_all,
+    share,
+)
+from sfumato.table.taxonomy import Taxonomy
+
+Distance = Literal["equal", "ordered", "hierarchical"]
+_OPS = {"equal": judge.EQUAL, "ordered": judge.ORDERED, "hierarchical": judge.TREE}
+
+
+@dataclass(frozen=True, kw_only=True)
+class TCloseness(Requirement):
+    """The earth mover's distance of each group's distribution to that of the table is at most t.
+
+    equal: any two values are 1 apart. ordered: values are apart by their ranks in the domain,
+    divided by the number of values less one. hierarchical: by the height of their lowest common
+    node in the attribute's taxonomy, divided by the height of the tree.
+
+    >>> TCloseness(t=0.2).words()
+    "every group's distribution of the sensitive values is within 0.2 of the table's (equal distance)"
+    """
+
+    model: ClassVar[str] = "t-closeness"
+    summary: ClassVar[str] = (
+        "a group tells little about its sensitive values that the whole table does not tell"
+    )
+    t: float
+    distance: Distance = "equal"
+    sensitive: str | Sequence[str] | None = None
+
+    def __post_init__(self) -> None:
+        share(self.model, "t", self.t, zero=True)
+        if self.distance not in _OPS:
+            raise PolicyError(
+                f"{self.model}: there is no distance {self.distance!r}{nearest(str(self.distance), _OPS)}"
+            )
+        object.__setattr__(self, "sensitive", names(self.sensitive))
+
+    def bind(self, schema: Schema) -> Self:
+        chosen = sensitive_or_all(self.model, names(self.sensitive), schema)
+        for name in chosen:
+            domain = schema.domain(name)
+            tree = isinstance(domain, Taxonomy) and not domain.shown_or_suppressed
+            if self.distance == "hierarchical" and not tree:
+                raise PolicyError(
+                    f"{self.model}: the hierarchical distance needs a taxonomy of {name!r}; give one"
+                )
+        return self.with_parameters(sensitive=chosen)
+
+    def columns(self) -> Sequence[Key]:
+        return [(name,) for name in names(self.sensitive)]
+
+    def tests(self, schema: Schema, totals: Mapping[Key, NDArray[Any]]) -> Sequence[Test]:
+        limit = as_fraction(self.t)
+        return [
+            Test(_OPS[self.distance], key, limit, vectors=self._vectors(schema, key, totals[key]))
+            for key in self.columns()
+        ]
+
+    def _vectors(self, schema: Schema, key: Key, totals: NDArray[Any]) -> tuple[Any, ...]:
+        tree = schema.domain(key[0])
+        if self.distance != "hierarchical" or not isinstance(tree, Taxonomy):
+            return (totals,)
+        return (totals, tree.lo, tree.hi, tree.parent, tree.height, [len(tree.labels)])
+
+    def achieved(self, schema: Schema, tally: Tally) -> dict[str, float]:
+        worst = 0.0
+        for test in self.tests(schema, tally.totals):
+            aux = judge.pack([test.row(0)], [test.vectors]).aux[0]
+            worst = max(worst, float(np.max(judge.distances(test.op, tally.counts[test.column], aux))))
+        return {"t": worst}
+
+    def worse(self, a: dict[str, float], b: dict[str, float]) -> dict[str, float]:
+        return {"t": max(a["t"], b["t"])}
+
+    def words(self) -> str:
+        return (
+            f"every group's distribution of the sensitive values is within {self.t} of the table's "
+            f"({self.distance} distance)"
+        )
+
+    def remedy(self, schema: Schema, whole: Tally) -> str:
+        return f"the table is not {self.t}-close to itself; this cannot be: please report it"

@@ -1,0 +1,205 @@
+"""The privacy templates ⟨X, Y, k⟩ of Fung's thesis: anonymity (Def. 4.1.1) and confidentiality (Def. 5.1.1)."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.errors import PolicyError, nearest
+from sfumato.kernel import judge
+from sfumato.requirement.base import (
+    Key,
+    Requirement,
+    Schema,
+    Tally,
+    Test,
+    as_fraction,
+    names,
+    share,
+    whole_number,
+)
+
+
+def _quasi(model: str, x: Key, schema: Schema) -> Key:
+    """The attributes X, which must be quasi-identifying; all of them where none is named."""
+    known = schema.quasi_names()
+    for name in x:
+        if name not in known:
+            raise PolicyError(
+                f"{model}: {name!r} in x is no quasi-identifying attribute{nearest(name, known)}"
+            )
+    return x or tuple(known)
+
+
+def _disjoint(model: str, x: Key, y: Key) -> None:
+    if both := sorted(set(x) & set(y)):
+        raise PolicyError(
+            f"{model}: {both[0]!r} stands in x and in y; a template links x to another attribute"
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Anonymity(Requirement):
+    """Each combination of values on X occurs with at least k distinct values on Y; without Y, in k rows.
+
+    >>> Anonymity(x=["Job", "Sex"], k=4).words()
+    'every combination of Job, Sex is shared by at least 4 rows'
+    """
+
+    model: ClassVar[str] = "anonymity"
+    summary: ClassVar[str] = "the template ⟨X, Y, k⟩: each value on X is linked to at least k values on Y"
+    x: str | Sequence[str] | None = None
+    y: str | Sequence[str] | None = None
+    k: int
+
+    def __post_init__(self) -> None:
+        whole_number(self.model, "k", self.k, 1)
+        object.__setattr__(self, "x", names(self.x))
+        object.__setattr__(self, "y", names(self.y))
+        _disjoint(self.model, names(self.x), names(self.y))
+
+    def bind(self, schema: Schema) -> Self:
+        known = schema.all_names()
+        for name in names(self.y):
+            if name not in known:
+                raise PolicyError(f"{self.model}: there is no attribute {name!r} for y{nearest(name, known)}")
+        return self.with_parameters(x=_quasi(self.model, names(self.x), schema))
+
+    def groups_by(self) -> Key | None:
+        return names(self.x)
+
+    def columns(self) -> Sequence[Key]:
+        return ()
+
+    def distinct_columns(self) -> Sequence[Key]:
+        return (names(self.y),) if self.y else ()
+
+    def tests(self, schema: Schema, totals: Mapping[Key, NDArray[Any]]) -> Sequence[Test]:
+        if not self.y:
+            return (Test(judge.SIZE, limit=Fraction(self.k)),)
+        return (Test(judge.DISTINCT, names(self.y), Fraction(self.k)),)
+
+    def achieved(self, schema: Schema, tally: Tally) -> dict[str, float]:
+        linked = tally.distinct[names(self.y)] if self.y else tally.sizes
+        return {"k": int(np.min(linked))}
+
+    def words(self) -> str:
+        linked = (
+            f"linked to at least {self.k} distinct values of {', '.join(names(self.y))}" if self.y else ""
+        )
+        return f"every combination of {', '.join(names(self.x))} is " + (
+            linked or f"shared by at least {self.k} rows"
+        )
+
+    def remedy(self, schema: Schema, whole: Tally) -> str:
+        most = int(self.achieved(schema, whole)["k"])
+        of = f"distinct values of {', '.join(names(self.y))}" if self.y else "rows"
+        return f"the table has {most} {of}, fewer than k = {self.k}; lower k to {most} or less"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Confidentiality(Requirement):
+    """From no combination of values on X a value on Y follows with a confidence above k.
+
+    ``y`` is an attribute, several, or ``{attribute: [values]}`` where only some values are
+    sensitive; ``k`` is one threshold or ``{value: threshold}`` for each.
+
+    >>> Confidentiality(x=["Job"], y={"Bankruptcy": ["Discharged"]}, k=0.75).words()
+    'from no combination of Job does Bankruptcy = Discharged follow with a confidence above 0.75'
+    """
+
+    model: ClassVar[str] = "confidentiality"
+    summary: ClassVar[str] = (
+        "the template ⟨X, Y, k⟩: no value on Y is inferred from X with a confidence above k"
+    )
+    x: str | Sequence[str] | None = None
+    y: str | Sequence[str] | Mapping[str, Sequence[str]]
+    k: float | Mapping[str, float]
+
+    def __post_init__(self) -> None:
+        for limit in self.k.values() if isinstance(self.k, Mapping) else (self.k,):
+            share(self.model, "k", limit)
+        object.__setattr__(self, "x", names(self.x))
+        if not isinstance(self.y, Mapping):
+            object.__setattr__(self, "y", names(self.y))
+        if not self.y:
+            raise PolicyError(f"{self.model}: y is empty; name the sensitive attribute or values")
+        _disjoint(self.model, names(self.x), self._attributes())
+
+    def _attributes(self) -> Key:
+        return tuple(self.y)
+
+    def _values(self, schema: Schema, name: str) -> list[str]:
+        if isinstance(self.y, Mapping):
+            chosen = self.y[name]
+            return [chosen] if isinstance(chosen, str) else [str(v) for v in chosen]
+        return list(schema.domain(name).leaves)
+
+    def _limit(self, value: str) -> Fraction:
+        return as_fraction(self.k.get(value, 1) if isinstance(self.k, Mapping) else self.k)
+
+    def bind(self, schema: Schema) -> Self:
+        for name in self._attributes():
+            if name not in schema.all_names():
+                known = nearest(name, schema.all_names())
+                raise PolicyError(f"{self.model}: there is no attribute {name!r} for y{known}")
+            leaves = schema.domain(name).leaves
+            for value in self._values(schema, name):
+                if value not in leaves:
+                    raise PolicyError(
+                        f"{self.model}: {name!r} has no value {value!r}{nearest(value, leaves)}"
+                    )
+        every = {v for name in self._attributes() for v in self._values(schema, name)}
+        if isinstance(self.k, Mapping) and (stray := sorted(set(self.k) - every)):
+            raise PolicyError(
+                f"{self.model}: k names {stray[0]!r}, which is not in y{nearest(stray[0], every)}"
+            )
+        bound = self.with_parameters(x=_quasi(self.model, names(self.x), schema))
+        _disjoint(self.model, names(bound.x), self._attributes())
+        return bound
+
+    def groups_by(self) -> Key | None:
+        return names(self.x)
+
+    def columns(self) -> Sequence[Key]:
+        return [(name,) for name in self._attributes()]
+
+    def tests(self, schema: Schema, totals: Mapping[Key, NDArray[Any]]) -> Sequence[Test]:
+        return [Test(judge.SHARE, (name,), vectors=self._limits(schema, name)) for name in self._attributes()]
+
+    def _limits(self, schema: Schema, name: str) -> tuple[list[int], list[int]]:
+        """Numerators and denominators of each value's limit; 1 for a value that is not sensitive."""
+        chosen = set(self._values(schema, name))
+        limits = [self._limit(v) if v in chosen else Fraction(1) for v in schema.domain(name).leaves]
+        return [f.numerator for f in limits], [f.denominator for f in limits]
+
+    def achieved(self, schema: Schema, tally: Tally) -> dict[str, float]:
+        worst = 0.0
+        for name in self._attributes():
+            leaves = schema.domain(name).leaves
+            chosen = [leaves.index(v) for v in self._values(schema, name)]
+            confidence = tally.counts[(name,)][:, chosen] / tally.sizes[:, None]
+            worst = max(worst, float(confidence.max()))
+        return {"k": worst}
+
+    def worse(self, a: dict[str, float], b: dict[str, float]) -> dict[str, float]:
+        return {"k": max(a["k"], b["k"])}
+
+    def words(self) -> str:
+        if isinstance(self.y, Mapping):
+            target = " or ".join(f"{n} = {'/'.join(names(v))}" for n, v in self.y.items())
+        else:
+            target = "a value of " + ", ".join(self._attributes())
+        limit = "its limit" if isinstance(self.k, Mapping) else f"{self.k}"
+        x = ", ".join(names(self.x))
+        return f"from no combination of {x} does {target} follow with a confidence above {limit}"
+
+    def remedy(self, schema: Schema, whole: Tally) -> str:
+        best = self.achieved(schema, whole)["k"]
+        return (
+            f"even with all of {', '.join(names(self.x))} suppressed a value on y has a confidence of {best:.4g}, "
+            f"above k; raise k to {best:.4g} or more, or take that value out of y"
+        )

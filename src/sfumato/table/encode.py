@@ -1,0 +1,251 @@
+"""Encode a column once: distinct values in domain order, and a code a row in the smallest unsigned integers."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sfumato.errors import DataError, PolicyError
+from sfumato.table.hierarchy import TaxonomySpec, read_taxonomy
+from sfumato.table.line import MISSING, Line, number_text
+from sfumato.table.taxonomy import Taxonomy, named
+
+Codes = NDArray[Any]
+Domain = Taxonomy | Line
+
+_MOST_EXACT = float(2**53)
+
+
+class Role(StrEnum):
+    """What an attribute is to an adversary and to an analyst."""
+
+    IDENTIFIER = "identifier"
+    QUASI = "quasi"
+    SENSITIVE = "sensitive"
+    CLASS = "class"
+    INSENSITIVE = "insensitive"
+
+
+class Kind(StrEnum):
+    """How the values of an attribute relate to each other."""
+
+    CATEGORICAL = "categorical"
+    ORDINAL = "ordinal"
+    CONTINUOUS = "continuous"
+    DATE = "date"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attribute:
+    """What is declared of a column before its data are seen; ``kind=None`` leaves the kind to the data."""
+
+    name: str
+    role: Role
+    kind: Kind | None = None
+    taxonomy: TaxonomySpec | None = None
+    domain: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if self.domain is not None and self.taxonomy is not None:
+            raise PolicyError(f"{self.name!r} has both a domain and a taxonomy; give the taxonomy alone")
+        if self.domain is not None and len(set(self.domain)) < len(self.domain):
+            raise PolicyError(f"the domain of {self.name!r} names a value twice; remove one of the two")
+        if self.domain is not None and not self.domain:
+            raise PolicyError(f"the domain of {self.name!r} is empty; list its values")
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """A coded column: ``codes[i]`` is the rank of row ``i``'s value in ``domain``."""
+
+    name: str
+    role: Role
+    kind: Kind
+    domain: Domain
+    codes: Codes
+
+    @property
+    def size(self) -> int:
+        """How many codes the domain has."""
+        return self.domain.size
+
+
+class _Distinct(NamedTuple):
+    """The distinct values of a column as text, each row's place among them (-1: missing), and their numbers."""
+
+    texts: list[str]
+    place: NDArray[np.int64]
+    numbers: NDArray[np.float64] | None
+
+
+def smallest(codes: NDArray[Any], size: int) -> Codes:
+    """The codes in the smallest unsigned integers that hold ``size`` of them."""
+    return codes.astype(np.min_scalar_type(max(size - 1, 0)), copy=False)
+
+
+def encode(series: pl.Series, attribute: Attribute, *, folder: Path | None = None) -> Column:
+    """Code a column by its declared or found kind; nulls, where there are any, become the category ``(missing)``.
+
+    >>> c = encode(pl.Series(["b", "a", "b"]), Attribute(name="x", role=Role.QUASI))
+    >>> c.codes.tolist(), c.domain.leaves
+    ([1, 0, 1], ('a', 'b'))
+    """
+    distinct = _distinct(series, attribute)
+    kind = attribute.kind or _kind(series, distinct, attribute)
+    missing = bool((distinct.place < 0).any())
+    if kind in (Kind.CONTINUOUS, Kind.DATE):
+        numbers = _numbers(series, distinct, kind, attribute.name)
+        texts = [number_text(v) for v in numbers] if kind is Kind.CONTINUOUS else distinct.texts
+        if attribute.taxonomy is None and attribute.domain is None:
+            return _on_line(attribute, kind, distinct, numbers, missing)
+    else:
+        texts = distinct.texts
+    domain = _domain(attribute, kind, texts, missing, folder)
+    return _in_domain(attribute, kind, distinct._replace(texts=texts), domain)
+
+
+def _distinct(series: pl.Series, attribute: Attribute) -> _Distinct:
+    """Find the distinct values by value, never row by row in Python."""
+    if series.dtype.is_nested() or series.dtype in (pl.Binary, pl.Object):
+        raise DataError(
+            f"column {attribute.name!r} holds {series.dtype}; a coded column holds text, numbers or dates: "
+            "flatten it first"
+        )
+    if series.dtype.is_float() and series.dtype != pl.Float64:
+        series = series.cast(pl.Float64)
+    if series.dtype.is_temporal() and series.dtype == pl.Datetime:
+        series = series.cast(pl.Date)
+    values = series.drop_nulls().unique().sort()
+    if series.dtype.is_float():
+        _refuse_non_finite(values.to_numpy(), attribute.name)
+    if series.dtype.is_integer() or series.dtype.is_float():
+        place = _numeric_place(series, values)
+        return _Distinct(_numeric_texts(values), place, values.cast(pl.Float64).to_numpy())
+    texts = values.cast(pl.String)
+    enum = series.cast(pl.String).cast(pl.Enum(texts))
+    place = enum.to_physical().cast(pl.Int64).fill_null(-1).to_numpy()
+    return _Distinct(texts.to_list(), place, None)
+
+
+def _numeric_place(series: pl.Series, values: pl.Series) -> NDArray[np.int64]:
+    known = series.to_physical()
+    place = np.searchsorted(values.to_numpy(), known.fill_null(strategy="zero").to_numpy())
+    if series.null_count():
+        place = np.where(series.is_null().to_numpy(), -1, place)
+    return place.astype(np.int64, copy=False)
+
+
+def _numeric_texts(values: pl.Series) -> list[str]:
+    if values.dtype.is_integer():
+        return [str(v) for v in values]
+    return [number_text(v) for v in values]
+
+
+def _kind(series: pl.Series, distinct: _Distinct, attribute: Attribute) -> Kind:
+    """Without a word from the user a numeric QI is continuous; a tree or a list of values makes a category."""
+    if attribute.taxonomy is not None or attribute.domain is not None:
+        rule = isinstance(attribute.taxonomy, dict) and {"intervals", "width"} & attribute.taxonomy.keys()
+        return Kind.CONTINUOUS if rule else Kind.CATEGORICAL
+    if attribute.role is not Role.QUASI:
+        return Kind.CATEGORICAL
+    if series.dtype in (pl.Date, pl.Datetime):
+        return Kind.DATE
+    if distinct.numbers is not None or looks_numeric(distinct.texts):
+        return Kind.CONTINUOUS
+    return Kind.CATEGORICAL
+
+
+def looks_numeric(texts: list[str]) -> bool:
+    """Whether all texts are plain numbers, codes with leading zeros excepted."""
+    if not texts or any(len(t) > 1 and t[0] == "0" and t[1].isdigit() for t in texts):
+        return False
+    numbers = pl.Series(texts, dtype=pl.String).cast(pl.Float64, strict=False)
+    return numbers.null_count() == 0 and bool(numbers.is_finite().all())
+
+
+def _numbers(series: pl.Series, distinct: _Distinct, kind: Kind, name: str) -> NDArray[np.float64]:
+    """The number, or day, that each distinct value stands for."""
+    if kind is Kind.DATE:
+        return _days(series, distinct.texts, name)
+    if distinct.numbers is None:
+        texts = pl.Series(distinct.texts, dtype=pl.String)
+        parsed = texts.str.strip_chars().cast(pl.Float64, strict=False)
+        if parsed.null_count():
+            raise DataError(
+                f"column {name!r} is continuous but {parsed.null_count()} of its {len(texts)} distinct values are "
+                f"not numbers: {named(texts.filter(parsed.is_null()))}; clean them, name them in `nulls`, or make "
+                "the column categorical"
+            )
+        numbers = parsed.to_numpy()
+        _refuse_non_finite(numbers, name)
+    else:
+        numbers = distinct.numbers
+    if len(numbers) and np.abs(numbers).max() > _MOST_EXACT:
+        raise DataError(
+            f"column {name!r} has numbers beyond 2^53, more than 15 digits; such a column is an identifier or "
+            "a code: make it an identifier or categorical"
+        )
+    return numbers
+
+
+def _refuse_non_finite(numbers: NDArray[np.float64], name: str) -> None:
+    bad = numbers[~np.isfinite(numbers)]
+    if len(bad):
+        raise DataError(
+            f"column {name!r} contains {named(bad)}; only finite numbers can be published: "
+            "replace them, or make them missing values"
+        )
+
+
+def _days(series: pl.Series, texts: list[str], name: str) -> NDArray[np.float64]:
+    dates = pl.Series(texts, dtype=pl.String)
+    parsed = dates.str.slice(0, 10).str.to_date("%Y-%m-%d", strict=False)
+    if parsed.null_count():
+        raise DataError(
+            f"column {name!r} is a date but holds {named(dates.filter(parsed.is_null()))}; "
+            "write dates as YYYY-MM-DD, or make the column categorical"
+        )
+    return parsed.to_physical().cast(pl.Float64).to_numpy()
+
+
+def _on_line(
+    attribute: Attribute, kind: Kind, distinct: _Distinct, numbers: NDArray[np.float64], missing: bool
+) -> Column:
+    values, rank = np.unique(numbers, return_inverse=True)
+    make = Line.of_days if kind is Kind.DATE else Line.of_numbers
+    line = make(values, missing=missing)
+    rank = np.append(rank, len(values))  # a place of -1, a missing value, picks the last
+    return Column(attribute.name, attribute.role, kind, line, smallest(rank[distinct.place], line.size))
+
+
+def _domain(attribute: Attribute, kind: Kind, texts: list[str], missing: bool, folder: Path | None) -> Domain:
+    if attribute.taxonomy is not None:
+        tree = read_taxonomy(attribute.taxonomy, texts, name=attribute.name, folder=folder)
+        return tree.with_leaf(MISSING) if missing else tree
+    values = list(attribute.domain) if attribute.domain is not None else in_order(texts)
+    if kind is Kind.ORDINAL:
+        return Line.of_words(values, missing=missing)
+    return Taxonomy.flat([*values, MISSING] if missing and MISSING not in values else values)
+
+
+def in_order(texts: list[str]) -> list[str]:
+    """The values in the order of a domain that nobody declared: numbers by size, else by text."""
+    return sorted(texts, key=float) if looks_numeric(texts) else sorted(texts)
+
+
+def _in_domain(attribute: Attribute, kind: Kind, distinct: _Distinct, domain: Domain) -> Column:
+    code = {value: i for i, value in enumerate(domain.leaves)}
+    outside = [t for t in distinct.texts if t not in code]
+    if outside:
+        where = "taxonomy" if attribute.taxonomy is not None else "declared domain"
+        raise DataError(
+            f"column {attribute.name!r} has {len(outside)} values that its {where} lacks: {named(outside)}; "
+            f"add them to the {where} or clean the data"
+        )
+    lookup = np.array([code[t] for t in distinct.texts] + [code.get(MISSING, 0)], dtype=np.int64)
+    codes = smallest(lookup[distinct.place], domain.size)
+    return Column(attribute.name, attribute.role, kind, domain, codes)

@@ -1,0 +1,189 @@
+"""Taxonomies as users have them: ARX hierarchy csv, JSON files, nested tables, and trees built by rule."""
+
+import csv
+import io
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+
+from sfumato.errors import DataError, PolicyError
+from sfumato.table.line import number_text
+from sfumato.table.taxonomy import Taxonomy, from_paths, masked, named
+
+TaxonomySpec = Taxonomy | Mapping[str, object] | str | Path
+
+_RULES = ("intervals", "width", "mask")
+_LARGEST_FILE = 256 * 1024 * 1024
+
+
+def read_taxonomy(
+    spec: TaxonomySpec, values: Sequence[str], *, name: str, folder: Path | None = None
+) -> Taxonomy:
+    """The tree that a policy or a caller means by ``spec`` for an attribute with the given distinct values."""
+    if isinstance(spec, Taxonomy):
+        return spec
+    if isinstance(spec, str | Path):
+        return _from_file(Path(spec) if folder is None else folder / spec, name)
+    if not isinstance(spec, Mapping):
+        raise PolicyError(
+            f"the taxonomy of {name!r} is {spec!r}; give a file name, a tree such as {{ Any = ['a', 'b'] }}, "
+            "or one of { intervals = [...] }, { width = 5 }, { mask = 'right' }"
+        )
+    if len(spec) == 1 and (rule := next(iter(spec))) in _RULES:
+        return _by_rule(rule, spec[rule], values, name)
+    return Taxonomy.from_tree(spec, what=f"the taxonomy of {name!r}")
+
+
+def _from_file(path: Path, name: str) -> Taxonomy:
+    what = f"the taxonomy of {name!r} in {path.name}"
+    text = _read_text(path, name)
+    if path.suffix.lower() == ".json":
+        return _from_json(text, what)
+    if path.suffix.lower() in (".csv", ".txt"):
+        return from_arx_csv(text, what=what)
+    raise PolicyError(
+        f"the taxonomy file of {name!r} is {path.name}; "
+        "a taxonomy is an ARX hierarchy .csv or a nested .json file"
+    )
+
+
+def _read_text(path: Path, name: str) -> str:
+    try:
+        if path.stat().st_size > _LARGEST_FILE:
+            raise DataError(f"the taxonomy file of {name!r}, {path.name}, is larger than 256 MiB; shorten it")
+        return path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as e:
+        raise DataError(
+            f"the taxonomy file of {name!r}, {path.name}, is not UTF-8 at byte {e.start}; convert it"
+        ) from None
+    except OSError as e:
+        raise DataError(
+            f"the taxonomy file of {name!r} cannot be read: {path} ({e.strerror}); "
+            "a relative name is looked up beside the policy file"
+        ) from None
+
+
+def _from_json(text: str, what: str) -> Taxonomy:
+    def unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
+        names = [name for name, _ in pairs]
+        if len(set(names)) < len(names):
+            twice = {n for n in names if names.count(n) > 1}
+            raise DataError(f"{what} has {named(sorted(twice))} twice below one node; remove one of the two")
+        return dict(pairs)
+
+    try:
+        tree = json.loads(text, object_pairs_hook=unique)
+    except json.JSONDecodeError as e:
+        raise DataError(f"{what} is not JSON: {e.msg} at line {e.lineno}, column {e.colno}") from None
+    except RecursionError:
+        raise DataError(f"{what} is nested too deeply to be a taxonomy; flatten it") from None
+    if not isinstance(tree, dict) or not tree:
+        raise DataError(f'{what} must be a nested object such as {{"ANY": {{"A": ["a1", "a2"], "b": {{}}}}}}')
+    return Taxonomy.from_tree(tree, what=what)
+
+
+def from_arx_csv(text: str, *, what: str = "the hierarchy") -> Taxonomy:
+    """Read ARX's hierarchy csv: one row a leaf, leaf first, one column a level, ``*`` last, ``;`` or ``,``.
+
+    >>> from_arx_csv("a;x;*\\nb;x;*\\nc;y;*\\n").to_tree()
+    {'*': {'x': {'a': {}, 'b': {}}, 'y': {'c': {}}}}
+    """
+    first = text.split("\n", 1)[0]
+    delimiter = ";" if first.count(";") >= first.count(",") and ";" in first else ","
+    rows = [row for row in csv.reader(io.StringIO(text), delimiter=delimiter) if row]
+    if not rows:
+        raise DataError(f"{what} is empty; give one row a value, leaf first, e.g. 'flu;respiratory;*'")
+    levels = len(rows[0])
+    for number, row in enumerate(rows, 1):
+        if len(row) != levels:
+            raise DataError(f"{what} has {len(row)} levels in row {number} but {levels} in row 1; level them")
+    roots = {row[-1] for row in rows}
+    if len(roots) == 1 and levels > 1:
+        (root,) = roots
+        return from_paths((row[:-1] for row in rows), what=what, root=root)
+    return from_paths(rows, what=what)
+
+
+def to_arx_csv(taxonomy: Taxonomy, *, delimiter: str = ";") -> str:
+    """Write ARX's hierarchy csv; shorter branches repeat their leaf so that all rows have one length."""
+    paths = [taxonomy.path(code) for code in range(taxonomy.size)]
+    levels = max(len(p) for p in paths)
+    out = io.StringIO()
+    writer = csv.writer(out, delimiter=delimiter, lineterminator="\n")
+    for path in paths:
+        writer.writerow([path[0]] * (levels - len(path)) + path)
+    return out.getvalue()
+
+
+def _by_rule(rule: str, argument: object, values: Sequence[str], name: str) -> Taxonomy:
+    if rule == "mask":
+        if argument not in ("right", "left"):
+            raise PolicyError(f"the mask of {name!r} is {argument!r}; it is 'right' or 'left'")
+        return masked(values, str(argument), what=repr(name))
+    numbers = sorted({float(v) for v in values})
+    if rule == "intervals":
+        return _by_intervals(_bounds(argument, name), numbers, name)
+    if isinstance(argument, bool) or not isinstance(argument, int | float) or not 0 < argument < np.inf:
+        raise PolicyError(f"the width of {name!r} is {argument!r}; it is a positive number")
+    return _by_width(float(argument), numbers, name)
+
+
+def _bounds(argument: object, name: str) -> list[float]:
+    bounds = argument if isinstance(argument, list | tuple) else []
+    numeric = all(isinstance(b, int | float) and not isinstance(b, bool) for b in bounds)
+    if len(bounds) < 2 or not numeric or sorted(set(bounds)) != list(bounds):
+        raise PolicyError(
+            f"the intervals of {name!r} are {argument!r}; give at least two rising bounds, e.g. [0, 18, 65, 120]"
+        )
+    return [float(b) for b in bounds]
+
+
+def _by_intervals(bounds: list[float], numbers: list[float], name: str) -> Taxonomy:
+    """Root, the given intervals ``[low, high)``, and the values."""
+    outside = [number_text(v) for v in numbers if not bounds[0] <= v < bounds[-1]]
+    if outside:
+        raise DataError(
+            f"{name!r} has values outside its intervals [{number_text(bounds[0])}, {number_text(bounds[-1])}): "
+            f"{named(outside)}; widen the first or last interval"
+        )
+    parts = list(pairwise(bounds)) if len(bounds) > 2 else []
+    at = np.searchsorted(bounds, numbers, side="right") - 1
+    paths = [[v, *parts[i : i + 1]] for v, i in zip(numbers, at, strict=True)]
+    return _interval_tree(paths, (bounds[0], bounds[-1]), name)
+
+
+def _by_width(width: float, numbers: list[float], name: str) -> Taxonomy:
+    """Intervals of the given width, then of twice the width, and so on until one covers all."""
+    low = float(np.floor(numbers[0] / width) * width)
+    widths = [width]
+    while low + widths[-1] <= numbers[-1]:
+        widths.append(widths[-1] * 2)
+    paths: list[list[float | tuple[float, float]]] = []
+    for value in numbers:
+        starts = [low + float(np.floor((value - low) / w)) * w for w in widths[:-1]]
+        paths.append([value, *((s, s + w) for s, w in zip(starts, widths[:-1], strict=True))])
+    return _interval_tree(paths, (low, low + widths[-1]), name)
+
+
+def _interval_tree(
+    paths: Sequence[Sequence[float | tuple[float, float]]], root: tuple[float, float], name: str
+) -> Taxonomy:
+    """The tree of intervals above each number, leaf first, with what its labels mean."""
+    meaning: dict[str, tuple[float, float]] = {_interval(*root): root}
+
+    def label(step: float | tuple[float, float]) -> str:
+        text = _interval(*step) if isinstance(step, tuple) else number_text(step)
+        meaning[text] = step if isinstance(step, tuple) else (step, step)
+        return text
+
+    labels = [[label(step) for step in path] for path in paths]
+    tree = from_paths(labels, what=repr(name), root=_interval(*root))
+    return replace(tree, derived=True, intervals=meaning)
+
+
+def _interval(low: float, high: float) -> str:
+    return f"[{number_text(round(low, 9))}, {number_text(round(high, 9))})"

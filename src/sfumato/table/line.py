@@ -1,0 +1,131 @@
+"""Ordered domains: numbers, dates and ordinal values, where any range of neighbours is a group's label."""
+
+import datetime as dt
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.table.taxonomy import SUPPRESSED
+
+MISSING = "(missing)"
+"""The label of a missing value where missing values are a category of their own."""
+
+_EPOCH = dt.date(1970, 1, 1)
+_MOST_DECIMALS = 9
+_MISSING_POSITION = 2.0
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """Sorted values, coded by rank. A range of codes is shown as ``[low, high)``, ordinals as ``[low, high]``.
+
+    ``values`` are numbers, days since 1970-01-01, or ranks; ``step`` is the resolution of the
+    numbers, so that the upper end of an interval is open. Where ``missing`` is set, the last code
+    stands for a missing value, and a range that mixes it with others shows nothing.
+
+    >>> Line.of_numbers([20.0, 25.0, 39.0]).label(0, 3)
+    '[20, 40)'
+    >>> Line.of_words(["low", "medium", "high"]).label(1, 3)
+    '[medium, high]'
+    """
+
+    form: Literal["number", "date", "word"]
+    values: NDArray[np.float64]
+    words: tuple[str, ...]
+    step: float
+    missing: bool = False
+
+    @classmethod
+    def of_numbers(cls, values: Sequence[float] | NDArray[np.float64], *, missing: bool = False) -> "Line":
+        """The line of sorted distinct numbers."""
+        numbers = np.asarray(values, dtype=np.float64)
+        return cls("number", numbers, tuple(number_text(v) for v in numbers), _step(numbers), missing)
+
+    @classmethod
+    def of_days(cls, values: Sequence[float] | NDArray[np.float64], *, missing: bool = False) -> "Line":
+        """The line of sorted distinct days since 1970-01-01."""
+        days = np.asarray(values, dtype=np.float64)
+        return cls("date", days, tuple(_day_text(v) for v in days), 1.0, missing)
+
+    @classmethod
+    def of_words(cls, words: Sequence[str], *, missing: bool = False) -> "Line":
+        """The line of ordinal values in the given order."""
+        return cls("word", np.arange(len(words), dtype=np.float64), tuple(words), 1.0, missing)
+
+    @property
+    def size(self) -> int:
+        """How many codes there are."""
+        return len(self.words) + self.missing
+
+    @property
+    def leaves(self) -> tuple[str, ...]:
+        """The values as text, in code order."""
+        return (*self.words, MISSING) if self.missing else self.words
+
+    @cached_property
+    def position(self) -> NDArray[np.float64]:
+        """Where each code lies between the least value (0) and the greatest (1); missing lies apart."""
+        span = self.values[-1] - self.values[0] if len(self.values) else 0.0
+        place = (self.values - self.values[0]) / span if span else np.zeros(len(self.values))
+        return np.append(place, _MISSING_POSITION) if self.missing else place
+
+    def bounds(self, lo: int, hi: int) -> tuple[float, float]:
+        """The half-open interval ``[low, high)`` of numbers or days that the codes ``[lo, hi)`` stand for."""
+        low = float(self.values[lo])
+        if self.step:
+            return low, float(round(self.values[hi - 1] / self.step + 1) * self.step)
+        return low, float(self.values[hi]) if hi < len(self.values) else _above(float(self.values[hi - 1]))
+
+    def label(self, lo: int, hi: int) -> str:
+        """How a group shows the codes ``[lo, hi)``."""
+        if hi - lo == 1:
+            return self.leaves[lo]
+        if hi > len(self.words):
+            return SUPPRESSED
+        if self.form == "word":
+            return f"[{self.words[lo]}, {self.words[hi - 1]}]"
+        low, high = self.bounds(lo, hi)
+        text = _day_text if self.form == "date" else number_text
+        return f"[{text(low)}, {text(high)})"
+
+    def meaning(self, lo: int, hi: int) -> list[float] | list[str]:
+        """What the label of ``[lo, hi)`` means: ``[low, high]`` of the half-open interval, or the values."""
+        if self.form == "word" or hi > len(self.words):
+            return list(self.leaves[lo:hi])
+        low, high = self.bounds(lo, hi)
+        return [_day_text(low), _day_text(high)] if self.form == "date" else [low, high]
+
+
+def number_text(value: float) -> str:
+    """A number as a person writes it.
+
+    >>> number_text(40.0), number_text(2.5), number_text(1e300)
+    ('40', '2.5', '1e+300')
+    """
+    if abs(value) >= 1e16:
+        return repr(float(value))
+    return str(np.format_float_positional(value, trim="-"))
+
+
+def _day_text(days: float) -> str:
+    return (_EPOCH + dt.timedelta(days=int(days))).isoformat()
+
+
+def _step(values: NDArray[np.float64]) -> float:
+    """The power of ten that all values are multiples of, or 0 where there is none down to 1e-9."""
+    for decimals in range(_MOST_DECIMALS + 1):
+        if np.array_equal(np.round(values, decimals), values):
+            return float(10.0**-decimals)
+    return 0.0
+
+
+def _above(value: float) -> float:
+    """A readable number just above ``value``: rounded up at the sixth significant digit."""
+    if value == 0.0:
+        return 1e-6
+    unit = 10.0 ** (np.floor(np.log10(abs(value))) - 5)
+    return float((np.floor(value / unit) + 1) * unit)

@@ -1,0 +1,183 @@
+"""The private table: coded columns with roles. Nothing here changes after it is made."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+import polars as pl
+
+from sfumato.errors import DataError, PolicyError
+from sfumato.table.encode import Attribute, Codes, Column, Kind, Role, encode, smallest
+from sfumato.table.hierarchy import TaxonomySpec
+from sfumato.table.source import read_frame
+from sfumato.table.taxonomy import named
+
+Missing = Literal["error", "category", "drop"]
+
+_CODED = (Role.QUASI, Role.SENSITIVE, Role.CLASS)
+
+
+@dataclass(frozen=True, eq=False)
+class Microdata:
+    """One row a person (or several, then with an entity column), every column coded once.
+
+    ``columns`` are the quasi, sensitive and class columns; ``plain`` are the insensitive ones, as
+    they are; ``hidden`` are the identifiers, kept only to count people, never to be published.
+    """
+
+    columns: Mapping[str, Column]
+    plain: pl.DataFrame
+    hidden: pl.DataFrame = field(repr=False)
+    rows: int
+    dropped: int = 0
+
+    def __getitem__(self, name: str) -> Column:
+        if name not in self.columns:
+            raise PolicyError(f"there is no coded column {name!r}; there are {named(self.columns)}")
+        return self.columns[name]
+
+    def with_role(self, role: Role) -> list[Column]:
+        """The coded columns of one role, in table order."""
+        return [c for c in self.columns.values() if c.role is role]
+
+    @property
+    def quasi(self) -> list[Column]:
+        """The quasi-identifying columns."""
+        return self.with_role(Role.QUASI)
+
+    @property
+    def sensitive(self) -> list[Column]:
+        """The sensitive columns."""
+        return self.with_role(Role.SENSITIVE)
+
+    def counted(self, name: str) -> tuple[Codes, int]:
+        """Codes and number of values of any column, to count distinct values by; identifiers included."""
+        if name in self.columns:
+            return self.columns[name].codes, self.columns[name].size
+        for frame in (self.hidden, self.plain):
+            if name in frame.columns:
+                series = frame[name].rank("dense")
+                codes = series.fill_null((series.max() or 0) + 1).to_numpy() - 1  # type: ignore[operator]
+                size = int(codes.max()) + 1
+                return smallest(codes, size), size
+        known = [*self.columns, *self.hidden.columns, *self.plain.columns]
+        raise PolicyError(f"there is no column {name!r} to count by; there are {named(known)}")
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: pl.DataFrame,
+        attributes: Iterable[Attribute],
+        *,
+        missing: Missing = "error",
+        folder: Path | None = None,
+    ) -> "Microdata":
+        """Code the named columns of a frame; columns not named are left out."""
+        attributes = list(attributes)
+        _check_columns(frame, attributes)
+        frame, dropped = _without_nulls(frame.select(a.name for a in attributes), attributes, missing)
+        coded = {a.name: encode(frame[a.name], a, folder=folder) for a in attributes if a.role in _CODED}
+        plain = frame.select(_typed(frame[a.name]) for a in attributes if a.role is Role.INSENSITIVE)
+        hidden = frame.select(a.name for a in attributes if a.role is Role.IDENTIFIER)
+        return cls(coded, plain, hidden, frame.height, dropped)
+
+
+def _check_columns(frame: pl.DataFrame, attributes: list[Attribute]) -> None:
+    absent = [a.name for a in attributes if a.name not in frame.columns]
+    if absent:
+        raise DataError(
+            f"the data have no column {named(absent)}; they have {named(frame.columns)}: "
+            "correct the name or the data"
+        )
+    names = [a.name for a in attributes]
+    twice = {n for n in names if names.count(n) > 1}
+    if twice:
+        raise PolicyError(f"{named(sorted(twice))} has more than one role; give each column one")
+    if frame.height == 0:
+        raise DataError("the table has no rows; there is nothing to publish")
+
+
+def _without_nulls(
+    frame: pl.DataFrame, attributes: list[Attribute], missing: Missing
+) -> tuple[pl.DataFrame, int]:
+    """Apply the rule for missing values to the coded columns; what they are is for `encode`."""
+    coded = [a.name for a in attributes if a.role in _CODED]
+    nulls = {n: c for n in coded if (c := frame[n].null_count())}
+    if not nulls or missing == "category":
+        return frame, 0
+    if missing == "error":
+        found = ", ".join(f"{n!r} ({c})" for n, c in list(nulls.items())[:5])
+        raise DataError(
+            f'{len(nulls)} columns have missing values: {found}; set missing = "category" to publish them as a '
+            'value of their own, missing = "drop" to leave those rows out, or fill them'
+        )
+    kept = frame.drop_nulls(coded)
+    if kept.height == 0:
+        raise DataError('every row has a missing value, so missing = "drop" leaves none; use "category"')
+    return kept, frame.height - kept.height
+
+
+def _typed(series: pl.Series) -> pl.Series:
+    """A text column of whole or decimal numbers as numbers, where writing them again gives the same text."""
+    if series.dtype != pl.String:
+        return series
+    for dtype in (pl.Int64, pl.Float64):
+        numbers = series.cast(dtype, strict=False)
+        if numbers.cast(pl.String).equals(series):
+            return numbers
+    return series
+
+
+def read(
+    source: object,
+    *,
+    quasi: Sequence[str] = (),
+    sensitive: str | Sequence[str] | None = None,
+    class_: str | None = None,
+    identifiers: Sequence[str] = (),
+    insensitive: Sequence[str] = (),
+    taxonomies: Mapping[str, TaxonomySpec] | None = None,
+    domains: Mapping[str, Sequence[str]] | None = None,
+    kinds: Mapping[str, str] | None = None,
+    missing: Missing = "error",
+    nulls: Sequence[str] = (),
+    query: str | None = None,
+) -> Microdata:
+    """Read microdata from a file, a database or a data frame; columns that are not named are left out.
+
+    Without a taxonomy a numeric QI is continuous, a text QI is shown or suppressed.
+
+    >>> table = read(pl.DataFrame({"age": [30, 41], "ill": ["flu", "HIV"]}), quasi=["age"], sensitive="ill")
+    >>> table.rows, table["age"].kind.value, table["ill"].domain.leaves
+    (2, 'continuous', ('HIV', 'flu'))
+    """
+    if missing not in ("error", "category", "drop"):
+        raise PolicyError(f"missing is {missing!r}; it is 'error', 'category' or 'drop'")
+    named_roles = {
+        Role.IDENTIFIER: identifiers,
+        Role.QUASI: quasi,
+        Role.SENSITIVE: sensitive or (),
+        Role.CLASS: class_ or (),
+        Role.INSENSITIVE: insensitive,
+    }
+    roles = {role: [names] if isinstance(names, str) else list(names) for role, names in named_roles.items()}
+    everyone = {n for names in roles.values() for n in names}
+    for extra in (taxonomies, domains, kinds):
+        if stray := [n for n in extra or () if n not in everyone]:
+            raise PolicyError(f"{named(stray)} has a taxonomy, domain or kind but no role; give it one")
+    attributes = [
+        Attribute(
+            name=name,
+            role=role,
+            kind=Kind(kinds[name]) if kinds and name in kinds else None,
+            taxonomy=taxonomies.get(name) if taxonomies else None,
+            domain=tuple(str(v) for v in domains[name]) if domains and name in domains else None,
+        )
+        for role, names in roles.items()
+        for name in names
+    ]
+    frame = read_frame(source, query=query, nulls=nulls)
+    order = {name: i for i, name in enumerate(frame.columns)}
+    attributes.sort(key=lambda a: order.get(a.name, len(order)))
+    return Microdata.from_frame(frame, attributes, missing=missing)

@@ -1,0 +1,166 @@
+"""Where a table comes from: a file, a database or a data frame, read into one Polars frame.
+
+Text files are read as text throughout (zip code 02138 keeps its zero; whoever encodes the column parses
+its distinct values); other sources keep their types, except that Categorical and Enum become String and
+Decimal becomes Float64. What is wrong with a source is a DataError, what is wrong with the call a
+PolicyError; both say what to do.
+"""
+
+import logging
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from sfumato.errors import DataError, PolicyError
+from sfumato.table.checks import check_file, check_names
+from sfumato.table.database import read_database
+from sfumato.table.delimited import read_delimited
+from sfumato.table.frames import describe, read_object
+
+_FAILURES = (pl.exceptions.PolarsError, pl.exceptions.PanicException)
+
+
+def read_frame(
+    source: object, *, query: str | None = None, nulls: Sequence[str] = (), folder: Path | None = None
+) -> pl.DataFrame:
+    """Read a table from a path, a database URL (with ``query``), or a Polars, pandas or Arrow table.
+
+    A relative path is taken from ``folder``. The strings in ``nulls`` are null in every text column; in a
+    text file so is the empty field.
+
+    >>> read_frame(pl.DataFrame({"zip": ["02138", "?"]}), nulls=["?"])["zip"].to_list()
+    ['02138', None]
+    """
+    if isinstance(nulls, str) or not all(isinstance(text, str) for text in nulls):
+        raise PolicyError(f"nulls must be a list of strings such as ['NA', '?'], not {nulls!r}.")
+    if isinstance(source, str) and re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", source):
+        frame, where = read_database(source, query, folder), "the query's result"
+    elif query is not None:
+        raise PolicyError(
+            "A query was given, but the source is not a database. Leave the query out, or give a database "
+            "URL such as postgresql://user@host/name or sqlite:///path.db."
+        )
+    elif isinstance(source, str | os.PathLike):
+        frame, where = _read_file(Path(source), folder), str(source)
+    else:
+        frame, where = read_object(source), describe(source)
+    return _tidy(frame, where, list(nulls))
+
+
+def _tidy(frame: pl.DataFrame, where: str, nulls: list[str]) -> pl.DataFrame:
+    """Check names and rows, simplify the types and set the null strings."""
+    check_names(frame.columns, where)
+    if frame.width == 0 or frame.height == 0:
+        raise DataError(
+            f"{where} has no rows ({frame.width} columns); there is nobody to protect and nothing to "
+            "publish. Check how it was exported, filtered or queried."
+        )
+    frame = frame.with_columns(_simplified(column) for column in frame.get_columns())
+    if nulls:
+        text = pl.col(pl.String)
+        frame = frame.with_columns(pl.when(~text.is_in(nulls)).then(text))
+    return frame
+
+
+def _simplified(column: pl.Series) -> pl.Series:
+    """The column as String if it is categorical or of no type, as Float64 if decimal, else as it is."""
+    extension = getattr(pl, "BaseExtension", None)  # since Polars 1.36
+    if extension is not None and isinstance(column.dtype, extension):
+        column = column.ext.storage()
+    if isinstance(column.dtype, pl.Categorical | pl.Enum | pl.Null):
+        return column.cast(pl.String)
+    return column.cast(pl.Float64) if isinstance(column.dtype, pl.Decimal) else column
+
+
+def _read_file(path: Path, folder: Path | None) -> pl.DataFrame:
+    """Read a file by the reader of its extension."""
+    where = str(path)
+    readers = {
+        **dict.fromkeys((".csv", ".tsv", ".txt"), read_delimited),
+        ".parquet": _read_parquet,
+        **dict.fromkeys((".xlsx", ".xls"), _read_excel),
+    }
+    path = path.expanduser() if folder is None else folder / path.expanduser()
+    check_file(path, where)
+    reader = readers.get(path.suffix.lower())
+    if reader is None:
+        raise DataError(
+            f"{where} has the extension {path.suffix!r}, from which its format cannot be told; known are "
+            f"{', '.join(readers)}. Convert or rename the file; a database is named by a URL such as "
+            "sqlite:///path, with a query."
+        )
+    if path.stat().st_size == 0:
+        raise DataError(
+            f"{where} is empty (0 bytes); a table needs a header and rows. Check how it was exported."
+        )
+    try:
+        return reader(path, where)
+    except OSError as error:
+        raise DataError(
+            f"{where} cannot be read: {error.strerror or error}. Check the disk and the file."
+        ) from error
+
+
+def _read_parquet(path: Path, where: str) -> pl.DataFrame:
+    """Read a parquet file."""
+    try:
+        return pl.read_parquet(path, glob=False, hive_partitioning=False)
+    except pl.exceptions.DuplicateError as error:
+        raise DataError(f"{where}: {_first_line(error)}. Rename or remove one of these columns.") from error
+    except _FAILURES as error:
+        raise DataError(
+            f"{where} cannot be read as parquet: {_first_line(error)}. It is damaged, incomplete or of "
+            "another format; export it again."
+        ) from error
+
+
+def _read_excel(path: Path, where: str) -> pl.DataFrame:
+    """Read the first sheet of a workbook; rows and unnamed columns without any value are left out."""
+    import fastexcel
+
+    logging.getLogger("fastexcel").addHandler(logging.NullHandler())  # else it writes to stderr
+    try:
+        workbook = fastexcel.read_excel(path)
+        sheet = workbook.load_sheet(0, schema_sample_rows=None)
+        frame: pl.DataFrame = sheet.to_polars()
+    except (fastexcel.FastExcelError, *_FAILURES) as error:
+        raise DataError(
+            f"{where} cannot be read as an Excel workbook: {_first_line(error)}. It is damaged, protected by "
+            "a password, or of another format; save it again as .xlsx without a password, or export it as "
+            "csv."
+        ) from error
+    frame = frame.drop([name for name in _generated(sheet) if frame[name].null_count() == frame.height])
+    generated = _generated(sheet) & set(frame.columns)
+    if generated or _may_be_renamed(frame.columns):
+        first = workbook.load_sheet(0, header_row=None, n_rows=1).to_polars().row(0)
+        kept = [column.index for column in sheet.available_columns() if column.name in frame.columns]
+        check_names(["" if first[place] is None else str(first[place]) for place in kept], where)
+    frame = frame.with_columns(_as_date(column) for column in frame.get_columns())
+    return frame.filter(~pl.all_horizontal(pl.all().is_null())) if frame.width else frame
+
+
+def _as_date(column: pl.Series) -> pl.Series:
+    """Excel keeps every date as a date and time: a column that is at midnight throughout is one of dates."""
+    if isinstance(column.dtype, pl.Datetime) and (column == column.dt.truncate("1d")).all():
+        return column.cast(pl.Date)
+    return column
+
+
+def _generated(sheet: Any) -> set[str]:
+    """The columns to which fastexcel gave a name because the sheet has none."""
+    return {column.name for column in sheet.available_columns() if column.column_name_from == "generated"}
+
+
+def _may_be_renamed(names: list[str]) -> bool:
+    """Whether a name such as ``age_1`` beside ``age`` could be a repeated name that fastexcel made unique."""
+    stems = (re.fullmatch(r"(.*)_\d+", name) for name in names)
+    return any(match and match[1] in names for match in stems)
+
+
+def _first_line(error: BaseException) -> str:
+    """The first line of an error's message, without the full stop."""
+    return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
