@@ -1,3 +1,93 @@
-"""sfumato publishes microdata: a release that researchers can use and adversaries cannot."""
+"""sfumato publishes microdata: a release that researchers can use and adversaries cannot.
+
+>>> import polars as pl, sfumato as sf
+>>> frame = pl.DataFrame({"age": [21, 22, 35, 36], "ill": ["flu", "HIV", "flu", "cancer"]})
+>>> table = sf.read(frame, quasi=["age"], sensitive="ill")
+>>> release = sf.publish(table, require=sf.KAnonymity(k=2))
+>>> sorted(release.tables["data"]["age"].unique())
+['[21, 23)', '[35, 37)']
+>>> [finding.status for finding in release.check()]
+['holds', 'holds', 'holds']
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from sfumato.errors import DataError, Infeasible, OutputError, PolicyError, ReleaseError, SfumatoError
+    from sfumato.method.mondrian import Mondrian
+    from sfumato.publisher.publish import publish, publish_policy
+    from sfumato.release.release import Release, load
+    from sfumato.requirement.alpha_k import AlphaK
+    from sfumato.requirement.k_anonymity import KAnonymity
+    from sfumato.requirement.l_diversity import LDiversity
+    from sfumato.requirement.t_closeness import TCloseness
+    from sfumato.requirement.templates import Anonymity, Confidentiality
+    from sfumato.table.hierarchy import from_arx_csv, to_arx_csv
+    from sfumato.table.microdata import Microdata, read
+    from sfumato.table.taxonomy import Taxonomy
+
+_HOME = {
+    "read": "table.microdata",
+    "Microdata": "table.microdata",
+    "Taxonomy": "table.taxonomy",
+    "from_arx_csv": "table.hierarchy",
+    "to_arx_csv": "table.hierarchy",
+    "KAnonymity": "requirement.k_anonymity",
+    "LDiversity": "requirement.l_diversity",
+    "TCloseness": "requirement.t_closeness",
+    "AlphaK": "requirement.alpha_k",
+    "Anonymity": "requirement.templates",
+    "Confidentiality": "requirement.templates",
+    "Mondrian": "method.mondrian",
+    "publish": "publisher.publish",
+    "publish_policy": "publisher.publish",
+    "Release": "release.release",
+    "load": "release.release",
+    "SfumatoError": "errors",
+    "PolicyError": "errors",
+    "DataError": "errors",
+    "OutputError": "errors",
+    "Infeasible": "errors",
+    "ReleaseError": "errors",
+}
+"""Where each public name lives; imported when first used, so that the command line starts at once."""
+
+__all__ = [
+    "AlphaK",
+    "Anonymity",
+    "Confidentiality",
+    "DataError",
+    "Infeasible",
+    "KAnonymity",
+    "LDiversity",
+    "Microdata",
+    "Mondrian",
+    "OutputError",
+    "PolicyError",
+    "Release",
+    "ReleaseError",
+    "SfumatoError",
+    "TCloseness",
+    "Taxonomy",
+    "from_arx_csv",
+    "load",
+    "publish",
+    "publish_policy",
+    "read",
+    "to_arx_csv",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'sfumato' has no attribute {name!r}")
+    value = getattr(import_module(f"sfumato.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOME])

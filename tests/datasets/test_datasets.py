@@ -109,9 +109,7 @@ def test_attributes_are_correlated() -> None:
 
 def test_the_requirement_of_the_policy_is_within_reach() -> None:
     """No diagnosis comes near a third of any decade of age by sex; the class is neither rare nor common."""
-    decade = FRAME.group_by(pl.col("age") // 10, "sex").agg(
-        pl.col("diagnosis").unique_counts().max() / pl.len()
-    )
+    decade = FRAME.group_by(pl.col("age") // 10, "sex").agg(pl.col("diagnosis").unique_counts().max() / pl.len())
     assert (decade["diagnosis"] < 0.3).all()
     assert 0.2 < share(pl.col("readmitted") == "yes") < 0.4
 

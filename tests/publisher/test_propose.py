@@ -106,9 +106,7 @@ def census() -> pl.DataFrame:
     return pl.DataFrame(
         {
             "age": [str(17 + i % 60) for i in range(ROWS)],
-            "workclass": cycle(
-                "Private", "State-gov", "Self-emp", "Never", "Local", "Federal", "Without-pay"
-            ),
+            "workclass": cycle("Private", "State-gov", "Self-emp", "Never", "Local", "Federal", "Without-pay"),
             "education": cycle("HS-grad", "Bachelors", "Preschool", "Masters"),
             "education-num": [str(1 + i % 16) for i in range(ROWS)],
             "marital-status": cycle("Married", "Divorced", "Widowed"),
@@ -208,9 +206,7 @@ def test_k_is_lowered_for_small_tables(rows: int, k: int) -> None:
     ("shares", "variant", "most"),
     [((30, 30, 30, 30), "frequency", 3), ((50, 35, 35), "frequency", 2), ((70, 50), "distinct", 2)],
 )
-def test_diversity_leaves_room_for_the_commonest_value(
-    shares: tuple[int, ...], variant: str, most: int
-) -> None:
+def test_diversity_leaves_room_for_the_commonest_value(shares: tuple[int, ...], variant: str, most: int) -> None:
     values = [f"d{i}" for i, share in enumerate(shares) for _ in range(share)]
     proposal = propose(pl.DataFrame({"age": range(120), "disease": values}), "d.csv")
     assert policy(proposal)["require"][1] == {"model": "l-diversity", "variant": variant, "l": most}
@@ -331,9 +327,7 @@ def test_for_machines() -> None:
 
 def test_every_reason_stands_above_its_line() -> None:
     proposal = propose(census(), "c.csv")
-    comments = " ".join(
-        line.removeprefix("# ") for line in proposal.to_toml().splitlines() if line.startswith("#")
-    )
+    comments = " ".join(line.removeprefix("# ") for line in proposal.to_toml().splitlines() if line.startswith("#"))
     for attribute in proposal.attributes:
         assert attribute.reason in comments
 

@@ -25,9 +25,7 @@ PEOPLE = """
 """
 
 
-def failure(
-    source: str, query: str | None, kind: type[SfumatoError] = DataError, folder: Path | None = None
-) -> str:
+def failure(source: str, query: str | None, kind: type[SfumatoError] = DataError, folder: Path | None = None) -> str:
     with pytest.raises(kind) as caught:
         read_frame(source, query=query, folder=folder)
     message = str(caught.value)
@@ -132,9 +130,7 @@ def test_postgresql_bad_queries(people: str) -> None:
     assert "division by zero" in failure(people, "SELECT 1 / (age - 30) FROM people")
     assert "no rows" in failure(people, "SELECT * FROM people WHERE false")
     assert "'a'" in failure(people, "SELECT 1 AS a, 2 AS a")
-    message = failure(
-        people, "SELECT age::text::money AS fee, interval '1 day' AS stay, '::1'::inet AS ip FROM people"
-    )
+    message = failure(people, "SELECT age::text::money AS fee, interval '1 day' AS stay, '::1'::inet AS ip FROM people")
     for fact in ("'fee' of type money", "'stay' of type interval", "'ip' of type inet", "::text"):
         assert fact in message
 
@@ -166,9 +162,7 @@ def test_connection_errors(postgresql: str) -> None:
         assert "hunter2x" not in message
 
 
-@pytest.mark.parametrize(
-    "password", ["hunter@2", "hunter/2", "hunter?2", "hunter%zz", "hunter 2", "hunter#2"]
-)
+@pytest.mark.parametrize("password", ["hunter@2", "hunter/2", "hunter?2", "hunter%zz", "hunter 2", "hunter#2"])
 def test_passwords_that_must_be_encoded(password: str) -> None:
     message = failure(f"postgresql://ann:{password}@127.0.0.1:1/db", "SELECT 1", PolicyError)
     assert "percent-encoded" in message

@@ -44,9 +44,7 @@ PANDAS: dict[str, tuple[Any, list[Any], Any]] = {
 @pytest.mark.parametrize("name", PANDAS)
 def test_pandas_column(name: str) -> None:
     values, expected, dtype = PANDAS[name]
-    frame = read_frame(
-        pd.DataFrame({name: values}, index=[7, 7, 3] if not isinstance(values, pd.Series) else None)
-    )
+    frame = read_frame(pd.DataFrame({name: values}, index=[7, 7, 3] if not isinstance(values, pd.Series) else None))
     assert frame.columns == [name]
     assert frame[name].dtype == dtype
     assert frame[name].to_list() == expected
@@ -55,9 +53,7 @@ def test_pandas_column(name: str) -> None:
 def test_pandas_time_zone() -> None:
     column = pd.to_datetime(["2020-01-02 00:30"]).tz_localize("Europe/Rome")
     assert read_frame(pd.DataFrame({"at": column}))["at"].dt.hour().to_list() == [0]
-    odd = pd.to_datetime(["2020-01-02 00:30"]).tz_localize(
-        datetime.timezone(datetime.timedelta(hours=2, minutes=7))
-    )
+    odd = pd.to_datetime(["2020-01-02 00:30"]).tz_localize(datetime.timezone(datetime.timedelta(hours=2, minutes=7)))
     assert read_frame(pd.DataFrame({"at": odd}))["at"].to_list()[0].hour == 22
 
 
@@ -123,9 +119,7 @@ frame = pd.DataFrame({"t": ["x", None], "i": [1, 2], "n": pd.array([1, None], dt
     "s": pd.array(["q", None], dtype="string")})
 print(read_frame(frame).drop("d").rows())
 """
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True
-    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True)
     assert done.stdout.strip() == "[('x', 1, 1, 'u', 'q'), (None, 2, None, None, None)]"
 
 

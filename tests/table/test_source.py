@@ -96,9 +96,7 @@ def test_a_failing_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 @pytest.mark.parametrize("content", [b"nonsense", b"PAR1nonsensePAR1"])
-@pytest.mark.parametrize(
-    ("name", "format_"), [("t.parquet", "parquet"), ("t.xlsx", "Excel"), ("t.xls", "Excel")]
-)
+@pytest.mark.parametrize(("name", "format_"), [("t.parquet", "parquet"), ("t.xlsx", "Excel"), ("t.xls", "Excel")])
 def test_broken_files(tmp_path: Path, content: bytes, name: str, format_: str) -> None:
     (tmp_path / name).write_bytes(content)
     message = failure(tmp_path / name)
@@ -183,7 +181,5 @@ def test_heavy_libraries_are_not_imported() -> None:
         "read_frame(pl.DataFrame({'a': ['x']}));"
         "print([m for m in ('pandas', 'pyarrow', 'fastexcel', 'adbc_driver_manager') if m in sys.modules])"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True
-    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True)
     assert done.stdout.strip() == "[]"

@@ -12,9 +12,7 @@ from sfumato.errors import PolicyError
 _ADULT_QUASI = ("age", "workclass", "education", "marital-status", "race", "sex", "native-country")
 
 
-def blow_up(
-    frame: pl.DataFrame, columns: Sequence[str], scale: int, rng: np.random.Generator
-) -> pl.DataFrame:
+def blow_up(frame: pl.DataFrame, columns: Sequence[str], scale: int, rng: np.random.Generator) -> pl.DataFrame:
     """The records of ``frame``, followed by ``scale`` - 1 variations of each.
 
     In a variation q of the ``columns``, q uniform on 1 .. len(columns), get values drawn uniformly from the
@@ -52,9 +50,7 @@ def _check(frame: pl.DataFrame, columns: Sequence[str], scale: int) -> None:
         raise PolicyError(f"a table cannot be blown up {scale} times; the scale is 1 (as it is) or more")
     unknown = [name for name in columns if name not in frame.columns]
     if unknown:
-        raise PolicyError(
-            f"there are no columns {', '.join(unknown)}; choose from {', '.join(frame.columns)}"
-        )
+        raise PolicyError(f"there are no columns {', '.join(unknown)}; choose from {', '.join(frame.columns)}")
     if not columns or len(set(columns)) < len(columns):
         raise PolicyError(f"columns to vary are {list(columns)}; name at least one, and each once")
 

@@ -117,9 +117,7 @@ def _find(file: str, origin: str) -> Path:
     if path.is_file():
         return path
     if not path.parent.is_dir():
-        raise DataError(
-            f"{path.parent}, where {_VARIABLE} leads to, is not a folder; put {file} there: {origin}"
-        )
+        raise DataError(f"{path.parent}, where {_VARIABLE} leads to, is not a folder; put {file} there: {origin}")
     present = ", ".join(sorted(other.name for other in path.parent.glob(f"*{path.suffix}"))) or "nothing"
     raise DataError(
         f"{path.parent}, where {_VARIABLE} leads to, holds no {path.name}, only {present}; "
@@ -131,11 +129,7 @@ def _read(table: _Table) -> pl.DataFrame:
     """Read a table and make sure that it has the columns that the callers rely on."""
     path = _find(table.file, table.origin)
     try:
-        frame = (
-            pl.read_parquet(path)
-            if path.suffix == ".parquet"
-            else pl.read_csv(path, infer_schema_length=None)
-        )
+        frame = pl.read_parquet(path) if path.suffix == ".parquet" else pl.read_csv(path, infer_schema_length=None)
     except pl.exceptions.PolarsError as wrong:
         raise DataError(f"{path} cannot be read: {wrong}; {table.origin}") from wrong
     absent = [column for column in table.columns if column not in frame.columns]

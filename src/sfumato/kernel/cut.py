@@ -206,7 +206,11 @@ def _child_runs(space: Any, j: int, node: int, runs: int, s: Any) -> Any:
 
 @inner
 def _candidates(space: Any, j: int, lo: int, hi: int, runs: int, s: Any) -> Any:
-    """The cuts of axis ``j``: stretches of runs to part from the rest; those from the first run on come first."""
+    """The cuts of axis ``j``, each a stretch of runs to part from the rest, in the order that settles ties.
+
+    On a line: the runs up to each boundary. In a tree: each child, then the first two children, the
+    first three, and so on, where a set of children can be shown.
+    """
     if space.axes[j, KIND] == LINE:
         out = np.zeros((runs - 1, 2), np.int64)
         for r in range(1, runs):
@@ -215,11 +219,11 @@ def _candidates(space: Any, j: int, lo: int, hi: int, runs: int, s: Any) -> Any:
     node = cover(space, j, lo, hi)
     below = _child_runs(space, j, node, runs, s)
     prefixes = len(below) - 1 if space.axes[j, SETS] and shows_sets(space, j, node) else 0
-    out = np.zeros((prefixes + len(below), 2), np.int64)
-    for i in range(prefixes):
-        out[i, 1] = below[i, 1]
+    out = np.zeros((len(below) + prefixes, 2), np.int64)
     for i in range(len(below)):
-        out[prefixes + i, 0], out[prefixes + i, 1] = below[i, 0], below[i, 1]
+        out[i, 0], out[i, 1] = below[i, 0], below[i, 1]
+    for i in range(prefixes):
+        out[len(below) + i, 1] = below[i, 1]
     return out
 
 
@@ -230,9 +234,7 @@ def _move_runs(weights: Any, counted: Any, first: int, last: int, to_left: bool,
 
 
 @inner
-def _sweep(
-    weights: Any, counted: Any, sizes: Any, spec: Any, aux: Any, cuts: Any, balance: Any, s: Any
-) -> int:
+def _sweep(weights: Any, counted: Any, sizes: Any, spec: Any, aux: Any, cuts: Any, balance: Any, s: Any) -> int:
     """The most balanced cut whose sides pass all tests; each row is moved a bounded number of times."""
     best, best_balance, reached = -1, np.int64(-1), 0
     for i in range(len(cuts)):

@@ -112,9 +112,7 @@ def _twice(rows: Any) -> Any:
 
 
 @inner
-def _divide(
-    words: Any, ids: Any, weights: Any, counted: Any, flags: Any, start: int, end: int, buffer: Any
-) -> int:
+def _divide(words: Any, ids: Any, weights: Any, counted: Any, flags: Any, start: int, end: int, buffer: Any) -> int:
     """Move the flagged rows of ``[start, end)`` to the front, keeping order; returns where the others start."""
     b_words, b_ids, b_weights, b_counted = buffer
     left, right = start, 0
@@ -248,7 +246,7 @@ def partition(
     pieces.sort(key=lambda piece: piece[0] - piece[1])
     done = n - sum(end - start for start, end in pieces)
     with ThreadPoolExecutor(_THREADS) as pool:
-        for (start, end), _ in zip(pieces, pool.map(lambda p: split(*p, 0), pieces), strict=True):
+        for (start, end), _ in zip(pieces, pool.map(lambda p: split(p[0], p[1], 0), pieces), strict=True):
             done += end - start
             progress(done / n)
     return Parts(ids, np.flatnonzero(is_start), rows)

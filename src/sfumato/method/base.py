@@ -32,7 +32,7 @@ class Groups(NamedTuple):
     """The group of each row, numbered from 0, and how many groups there are."""
 
     of_row: NDArray[np.int64]
-    count: int
+    number: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,13 +91,11 @@ class PartitionMethod(Method):
         progress: Progress = silent,
     ) -> Release:
         if not table.quasi:
-            raise PolicyError(
-                f"{self.name} generalizes quasi-identifiers, and there is none; give a column that role"
-            )
+            raise PolicyError(f"{self.name} generalizes quasi-identifiers, and there is none; give a column that role")
         bound = bind(list(requirements), table)
         groups = self.groups(table, bound, rng=rng, progress=progress)
         progress("labels", 0.0)
-        shown = show(table, groups.of_row, groups.count, sets=self.shows_sets())
+        shown = show(table, groups.of_row, groups.number, sets=self.shows_sets())
         progress("judgement", 0.0)
         judgements = [_judged(r, table, shown) for r in bound]
         manifest = describe(
@@ -131,7 +129,5 @@ def _judged(requirement: Requirement, table: Microdata, shown: Sequence[Shown]) 
 
 def _frame(table: Microdata, shown: Sequence[Shown]) -> pl.DataFrame:
     """The published columns: labels, then sensitive and class values and the insensitive columns as they are."""
-    values = [
-        recode(c.name, c.domain.leaves, c.codes) for c in table.columns.values() if c.role is not Role.QUASI
-    ]
+    values = [recode(c.name, c.domain.leaves, c.codes) for c in table.columns.values() if c.role is not Role.QUASI]
     return pl.DataFrame([*(s.column for s in shown), *values, *table.plain.get_columns()])

@@ -28,7 +28,5 @@ def from_table(entry: Mapping[str, Any]) -> Method:
     known = [f.name for f in fields(cls)]
     for setting in settings:
         if setting not in known:
-            raise PolicyError(
-                f"{name} has no setting {setting!r}{nearest(setting, [*known, 'name', 'scheme'])}"
-            )
+            raise PolicyError(f"{name} has no setting {setting!r}{nearest(setting, [*known, 'name', 'scheme'])}")
     return cls(**settings)

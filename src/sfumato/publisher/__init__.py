@@ -1,0 +1,1 @@
+"""From a declarative policy to a release with its private part."""

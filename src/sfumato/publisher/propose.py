@@ -53,6 +53,7 @@ class Proposal:
 
     title: str
     source: str
+    query: str | None = None
     missing: str
     attributes: tuple[ProposedAttribute, ...]
     requirements: tuple[ProposedRequirement, ...]
@@ -62,7 +63,12 @@ class Proposal:
         """The proposal for machines, with its reasons and warnings."""
         return {
             "title": self.title,
-            "data": {"source": self.source, "missing": self.missing, "others": "error"},
+            "data": {
+                "source": self.source,
+                **({"query": self.query} if self.query else {}),
+                "missing": self.missing,
+                "others": "error",
+            },
             "attributes": [asdict(attribute) for attribute in self.attributes],
             "require": [{**needed.entry, "reason": needed.reason} for needed in self.requirements],
             "method": {"name": "mondrian"},
@@ -78,6 +84,8 @@ class Proposal:
         for warning in self.warnings:
             yield from comment(f"Note: {warning}")
         yield from ("", f"title = {toml(self.title)}", "", "[data]", f"source = {toml(self.source)}")
+        if self.query:
+            yield f"query = {toml(self.query)}"
         yield f"missing = {toml(self.missing)}  # error | category | drop"
         yield from (
             'others = "error"  # columns not named below: error | drop | insensitive',
@@ -104,9 +112,7 @@ def escape(text: str) -> str:
 
 
 def comment(text: str) -> list[str]:
-    return textwrap.wrap(
-        escape(text), 100, initial_indent="# ", subsequent_indent="# ", break_on_hyphens=False
-    )
+    return textwrap.wrap(escape(text), 100, initial_indent="# ", subsequent_indent="# ", break_on_hyphens=False)
 
 
 def key(name: str) -> str:
@@ -122,7 +128,7 @@ def toml(value: object) -> str:
     return "[" + ", ".join(map(toml, value)) + "]" if isinstance(value, Sequence) else str(value)
 
 
-def propose(frame: pl.DataFrame, source: str) -> Proposal:
+def propose(frame: pl.DataFrame, source: str, *, query: str | None = None) -> Proposal:
     """Roles, kinds, taxonomies and requirements for a table, each with its reason.
 
     >>> table = pl.DataFrame({"name": ["Ann", "Bob"], "age": ["31", "42"], "flu": ["yes", "no"]})
@@ -139,6 +145,7 @@ def propose(frame: pl.DataFrame, source: str) -> Proposal:
     return Proposal(
         title=_title(source),
         source=source,
+        query=query,
         missing="category" if any(column.seen.nulls for column in columns) else "error",
         attributes=tuple(column.attribute(k) for column in columns),
         requirements=tuple(needed),
@@ -187,9 +194,7 @@ class _Column:
             return {"mask": "right"}
         if kind != "categorical" or not 1 <= self.seen.distinct <= SMALL_TREE:
             return None
-        root = next(
-            name for dots in range(SMALL_TREE + 1) if (name := "Any" + "." * dots) not in self.seen.sample
-        )
+        root = next(name for dots in range(SMALL_TREE + 1) if (name := "Any" + "." * dots) not in self.seen.sample)
         return {root: list(self.seen.sample)}
 
     def _details(self, kind: str, k: int) -> Iterator[str]:
@@ -245,9 +250,7 @@ def _role(column: _Column, taken: str | None) -> Sign:
 def _entity(columns: list[_Column]) -> Profile | None:
     """The column that numbers people, if some of them have several rows."""
     surest = max((c.sign.entity for c in columns), default=0)
-    several = [
-        c.seen for c in columns if c.sign.entity == surest > 0 and c.seen.share < (0.95, 1)[surest - 1]
-    ]
+    several = [c.seen for c in columns if c.sign.entity == surest > 0 and c.seen.share < (0.95, 1)[surest - 1]]
     return several[0] if several else None
 
 

@@ -292,7 +292,5 @@ RULES = (_plain, _shaped, _numbered, _named, _own)
 def recognize(seen: Profile) -> Sign:
     """What a column is taken for: the first rule that knows it; if none does, known to outsiders."""
     found = next((sign for rule in RULES if (sign := rule(seen))), None)
-    what = (
-        "a date; outsiders may know it" if dated(seen) else "unsure what it is: treat as known to outsiders"
-    )
+    what = "a date; outsiders may know it" if dated(seen) else "unsure what it is: treat as known to outsiders"
     return found or Sign("quasi", what)

@@ -79,9 +79,7 @@ def _shown_domain(column: Column, shown: Shown) -> list[Any]:
     if isinstance(column.domain, Line) and column.domain.form == "word":
         return list(column.domain.leaves)
     if isinstance(column.domain, Line) or column.domain.intervals is not None:
-        bounds = [
-            m for label, m in shown.nodes.items() if m is not None and len(m) == 2 and label != SUPPRESSED
-        ]
+        bounds = [m for label, m in shown.nodes.items() if m is not None and len(m) == 2 and label != SUPPRESSED]
         return [min(b[0] for b in bounds), max(b[1] for b in bounds)] if bounds else []
     if column.domain.derived:
         return [label for label, meaning in shown.nodes.items() if meaning is not None]
@@ -94,9 +92,7 @@ def checked(manifest: object) -> dict[str, Any]:
         raise ReleaseError("manifest.json holds no object; this is not a release of sfumato")
     for name, kind in _MUST_HAVE.items():
         if not isinstance(manifest.get(name), kind):
-            raise ReleaseError(
-                f"manifest.json lacks {name!r}, or it is no {kind.__name__}; the release is damaged"
-            )
+            raise ReleaseError(f"manifest.json lacks {name!r}, or it is no {kind.__name__}; the release is damaged")
     for entry in manifest["requirements"]:
         if not isinstance(entry, dict) or not {"model", "required", "achieved"} <= entry.keys():
             raise ReleaseError("manifest.json has a requirement without model, required and achieved")

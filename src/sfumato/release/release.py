@@ -114,8 +114,7 @@ class Release:
             detail = f"{judgement.failing} of {judgement.groups} groups fail; {detail}"
             return Finding(requirement.words(), "broken", detail)
         same = all(
-            abs(v - judgement.achieved.get(n, np.inf)) <= 1e-9 * max(1.0, abs(v))
-            for n, v in entry["achieved"].items()
+            abs(v - judgement.achieved.get(n, np.inf)) <= 1e-9 * max(1.0, abs(v)) for n, v in entry["achieved"].items()
         )
         if not same:
             return Finding(requirement.words(), "broken", f"claimed {entry['achieved']}, found {detail}")
@@ -201,8 +200,6 @@ def load(folder: str | Path) -> Release:
     """Read a release that `Release.write` wrote, and verify its files against the manifest."""
     path = Path(folder)
     if path.name != "release" and (path / "release" / "manifest.json").is_file():
-        raise PolicyError(
-            f"{path} holds the public and the private part; name its release folder: {path / 'release'}"
-        )
+        raise PolicyError(f"{path} holds the public and the private part; name its release folder: {path / 'release'}")
     manifest, tables = read_folder(path)
     return Release(manifest, tables)

@@ -86,9 +86,7 @@ def fill(draft: Path, manifest: dict[str, Any], tables: dict[str, pl.DataFrame])
         frame.write_csv(draft / f"{name}.csv")
         for end in ("parquet", "csv"):
             file = draft / f"{name}.{end}"
-            entries.append(
-                {"name": name, "file": file.name, "sha256": digest(file), "columns": frame.columns}
-            )
+            entries.append({"name": name, "file": file.name, "sha256": digest(file), "columns": frame.columns})
     text = json.dumps({**manifest, "tables": entries}, ensure_ascii=False, indent=1, allow_nan=False)
     (draft / "manifest.json").write_text(text + "\n", encoding="utf-8")
 
@@ -133,18 +131,13 @@ def _file_of(folder: Path, entry: object) -> Path:
     """The file of a table; only the plain names that sfumato writes are followed, inside the folder."""
     if not isinstance(entry, dict) or not {"name", "file", "sha256", "columns"} <= entry.keys():
         raise ReleaseError("manifest.json has a table without name, file, sha256 and columns")
-    if (
-        entry["file"] not in {f"{entry['name']}.{end}" for end in ("csv", "parquet")}
-        or entry["name"] not in _TABLES
-    ):
+    if entry["file"] not in {f"{entry['name']}.{end}" for end in ("csv", "parquet")} or entry["name"] not in _TABLES:
         raise ReleaseError(f"manifest.json names the file {entry['file']!r}; a release has no such file")
     file = folder / str(entry["file"])
     if not file.is_file() or file.is_symlink():
         raise ReleaseError(f"{entry['file']} is missing from the release")
     if digest(file) != entry["sha256"]:
-        raise ReleaseError(
-            f"{entry['file']} is not the file that the manifest describes (its SHA-256 differs)"
-        )
+        raise ReleaseError(f"{entry['file']} is not the file that the manifest describes (its SHA-256 differs)")
     return file
 
 

@@ -51,9 +51,9 @@ class Test:
     def holds(self, tally: Tally) -> NDArray[np.bool_]:
         """Judge all groups at once."""
         if self.op == judge.SIZE:
-            return tally.sizes >= self.limit
+            return np.asarray(tally.sizes >= math.ceil(self.limit))
         if self.op == judge.DISTINCT and self.column in tally.distinct:
-            return tally.distinct[self.column] >= self.limit
+            return np.asarray(tally.distinct[self.column] >= math.ceil(self.limit))
         counts = tally.counts[self.column]
         tests = judge.pack([self.row(0)], [self.vectors])
         verdicts = judge.verdicts(tests.spec[0], tests.aux[0], counts)
@@ -65,10 +65,10 @@ class Test:
         """Settle by whole numbers what floating point left open."""
         if self.op == judge.ENTROPY:
             n, p, q = int(counts.sum()), self.limit.numerator, self.limit.denominator
-            return (n * q) ** n >= p**n * math.prod(int(c) ** int(c) for c in counts if c)
+            return bool((n * q) ** n >= p**n * math.prod(int(c) ** int(c) for c in counts if c))
         aux = judge.pack([self.row(0)], [self.vectors]).aux[0]
         moved, unit, scale = (int(v) for v in judge.distance(self.op, counts, int(counts.sum()), aux))
-        return moved * self.limit.denominator <= self.limit.numerator * unit * scale
+        return bool(moved * self.limit.denominator <= self.limit.numerator * unit * scale)
 
 
 class Schema(ABC):
@@ -193,9 +193,7 @@ def sensitive_or_all(model: str, chosen: Key, schema: Schema) -> Key:
     """The sensitive attributes meant: those named, else all that the table has."""
     known = schema.sensitive_names()
     if unknown := [c for c in chosen if c not in known]:
-        raise PolicyError(
-            f"{model}: {unknown[0]!r} is no sensitive attribute of this table; it has {known or 'none'}"
-        )
+        raise PolicyError(f"{model}: {unknown[0]!r} is no sensitive attribute of this table; it has {known or 'none'}")
     if not known:
         raise PolicyError(f"{model} needs a sensitive attribute; give one column the role 'sensitive'")
     return chosen or tuple(known)

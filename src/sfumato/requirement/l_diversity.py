@@ -39,9 +39,7 @@ class LDiversity(Requirement):
     """
 
     model: ClassVar[str] = "l-diversity"
-    summary: ClassVar[str] = (
-        "no group gives a sensitive value away: its values are diverse in one of four senses"
-    )
+    summary: ClassVar[str] = "no group gives a sensitive value away: its values are diverse in one of four senses"
     l: float  # noqa: E741 - the paper's letter
     variant: Variant = "frequency"
     c: float | None = None
@@ -53,16 +51,10 @@ class LDiversity(Requirement):
             raise PolicyError(f"{self.model}: there is no variant {self.variant!r}{known}")
         if self.variant in ("distinct", "recursive"):
             whole_number(self.model, "l", self.l, 1)
-        elif (
-            isinstance(self.l, bool)
-            or not isinstance(self.l, int | float | Fraction)
-            or not 1 <= self.l < 1e9
-        ):
+        elif isinstance(self.l, bool) or not isinstance(self.l, int | float | Fraction) or not 1 <= self.l < 1e9:
             raise PolicyError(f"{self.model}: l = {self.l!r}; it is a number, 1 or more")
         if (self.c is None) == (self.variant == "recursive"):
-            raise PolicyError(
-                f"{self.model}: c belongs to the recursive variant, and it needs one, e.g. c = 3"
-            )
+            raise PolicyError(f"{self.model}: c belongs to the recursive variant, and it needs one, e.g. c = 3")
         if self.c is not None and (isinstance(self.c, bool) or not 0 < self.c < 1e9):
             raise PolicyError(f"{self.model}: c = {self.c!r}; it is a positive number")
         object.__setattr__(self, "sensitive", names(self.sensitive))

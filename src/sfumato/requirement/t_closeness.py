@@ -39,9 +39,7 @@ class TCloseness(Requirement):
     """
 
     model: ClassVar[str] = "t-closeness"
-    summary: ClassVar[str] = (
-        "a group tells little about its sensitive values that the whole table does not tell"
-    )
+    summary: ClassVar[str] = "a group tells little about its sensitive values that the whole table does not tell"
     t: float
     distance: Distance = "equal"
     sensitive: str | Sequence[str] | None = None
@@ -60,9 +58,7 @@ class TCloseness(Requirement):
             domain = schema.domain(name)
             tree = isinstance(domain, Taxonomy) and not domain.shown_or_suppressed
             if self.distance == "hierarchical" and not tree:
-                raise PolicyError(
-                    f"{self.model}: the hierarchical distance needs a taxonomy of {name!r}; give one"
-                )
+                raise PolicyError(f"{self.model}: the hierarchical distance needs a taxonomy of {name!r}; give one")
         return self.with_parameters(sensitive=chosen)
 
     def columns(self) -> Sequence[Key]:

@@ -28,17 +28,13 @@ def _quasi(model: str, x: Key, schema: Schema) -> Key:
     known = schema.quasi_names()
     for name in x:
         if name not in known:
-            raise PolicyError(
-                f"{model}: {name!r} in x is no quasi-identifying attribute{nearest(name, known)}"
-            )
+            raise PolicyError(f"{model}: {name!r} in x is no quasi-identifying attribute{nearest(name, known)}")
     return x or tuple(known)
 
 
 def _disjoint(model: str, x: Key, y: Key) -> None:
     if both := sorted(set(x) & set(y)):
-        raise PolicyError(
-            f"{model}: {both[0]!r} stands in x and in y; a template links x to another attribute"
-        )
+        raise PolicyError(f"{model}: {both[0]!r} stands in x and in y; a template links x to another attribute")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,12 +83,8 @@ class Anonymity(Requirement):
         return {"k": int(np.min(linked))}
 
     def words(self) -> str:
-        linked = (
-            f"linked to at least {self.k} distinct values of {', '.join(names(self.y))}" if self.y else ""
-        )
-        return f"every combination of {', '.join(names(self.x))} is " + (
-            linked or f"shared by at least {self.k} rows"
-        )
+        linked = f"linked to at least {self.k} distinct values of {', '.join(names(self.y))}" if self.y else ""
+        return f"every combination of {', '.join(names(self.x))} is " + (linked or f"shared by at least {self.k} rows")
 
     def remedy(self, schema: Schema, whole: Tally) -> str:
         most = int(self.achieved(schema, whole)["k"])
@@ -112,9 +104,7 @@ class Confidentiality(Requirement):
     """
 
     model: ClassVar[str] = "confidentiality"
-    summary: ClassVar[str] = (
-        "the template ⟨X, Y, k⟩: no value on Y is inferred from X with a confidence above k"
-    )
+    summary: ClassVar[str] = "the template ⟨X, Y, k⟩: no value on Y is inferred from X with a confidence above k"
     x: str | Sequence[str] | None = None
     y: str | Sequence[str] | Mapping[str, Sequence[str]]
     k: float | Mapping[str, float]
@@ -149,14 +139,10 @@ class Confidentiality(Requirement):
             leaves = schema.domain(name).leaves
             for value in self._values(schema, name):
                 if value not in leaves:
-                    raise PolicyError(
-                        f"{self.model}: {name!r} has no value {value!r}{nearest(value, leaves)}"
-                    )
+                    raise PolicyError(f"{self.model}: {name!r} has no value {value!r}{nearest(value, leaves)}")
         every = {v for name in self._attributes() for v in self._values(schema, name)}
         if isinstance(self.k, Mapping) and (stray := sorted(set(self.k) - every)):
-            raise PolicyError(
-                f"{self.model}: k names {stray[0]!r}, which is not in y{nearest(stray[0], every)}"
-            )
+            raise PolicyError(f"{self.model}: k names {stray[0]!r}, which is not in y{nearest(stray[0], every)}")
         bound = self.with_parameters(x=_quasi(self.model, names(self.x), schema))
         _disjoint(self.model, names(bound.x), self._attributes())
         return bound

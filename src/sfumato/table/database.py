@@ -64,9 +64,7 @@ def checked(query: str) -> str:
     word = re.match(r"[\s(]*(\w*)", bare)
     verb = word[1].upper() if word else ""
     if ";" in bare:
-        raise PolicyError(
-            "The query holds more than one statement (there is a ; in it). Give one SELECT only."
-        )
+        raise PolicyError("The query holds more than one statement (there is a ; in it). Give one SELECT only.")
     if verb not in ("SELECT", "WITH", "VALUES", "TABLE"):
         raise PolicyError(
             f"The query begins with {verb or 'no word'!r}; a source is only read, so it must be one SELECT, "
@@ -104,8 +102,7 @@ def _read_sqlite(url: str, rest: str, statement: str, folder: Path | None) -> pl
     name = rest.removeprefix("/")
     if not rest.startswith("/") or name in ("", ":memory:"):
         raise PolicyError(
-            f"{masked(url)} names no file; write sqlite:///name.db, or sqlite:////folder/name.db "
-            "from the root."
+            f"{masked(url)} names no file; write sqlite:///name.db, or sqlite:////folder/name.db from the root."
         )
     path = (folder or Path()) / Path(name).expanduser()
     if not path.exists():
@@ -142,9 +139,7 @@ def _driver(name: str) -> Any:
         ) from None
 
 
-def _fetch(
-    driver: Any, uri: str, url: str, before: Sequence[str], statement: str, options: Mapping[str, str]
-) -> Any:
+def _fetch(driver: Any, uri: str, url: str, before: Sequence[str], statement: str, options: Mapping[str, str]) -> Any:
     """Connect, run the preparing statements and then the query; the transaction is never committed."""
     try:
         connection = driver.connect(uri)
@@ -177,8 +172,7 @@ def _query_error(words: str, url: str) -> SfumatoError:
             "changed. Take the writing part out of the query."
         )
     return DataError(
-        f"The query on {masked(url)} failed: {words}. Correct the query, or ask for read permission on the "
-        "table."
+        f"The query on {masked(url)} failed: {words}. Correct the query, or ask for read permission on the table."
     )
 
 

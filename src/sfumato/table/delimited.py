@@ -66,9 +66,7 @@ def read_delimited(path: Path, where: str) -> pl.DataFrame:
     header = _read_header(path, where)
     check_names(header.names, where)
     try:
-        frame = pl.read_csv(
-            path, separator=header.separator, infer_schema=False, null_values=[""], glob=False
-        )
+        frame = pl.read_csv(path, separator=header.separator, infer_schema=False, null_values=[""], glob=False)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
         raise _diagnosis(path, where, header) from None
     if frame.width != len(header.names):
@@ -149,9 +147,7 @@ def _is_complete(frame: pl.DataFrame, path: Path, header: _Header) -> bool:
     inside = 0
     if quotes:
         inside = sum(
-            frame.select(pl.all().str.count_matches(header.separator, literal=True).sum().cast(pl.Int64)).row(
-                0
-            )
+            frame.select(pl.all().str.count_matches(header.separator, literal=True).sum().cast(pl.Int64)).row(0)
         )
     return separators == header.separators + frame.height * (frame.width - 1) + inside
 

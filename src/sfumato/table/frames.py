@@ -56,8 +56,7 @@ def _collect(lazy: pl.LazyFrame) -> pl.DataFrame:
 def _is_pandas(source: object) -> bool:
     """Whether the object is a pandas DataFrame or of a subclass, without importing pandas."""
     return any(
-        kind.__module__.partition(".")[0] == "pandas" and kind.__name__ == "DataFrame"
-        for kind in type(source).__mro__
+        kind.__module__.partition(".")[0] == "pandas" and kind.__name__ == "DataFrame" for kind in type(source).__mro__
     )
 
 

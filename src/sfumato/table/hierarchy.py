@@ -20,9 +20,7 @@ _RULES = ("intervals", "width", "mask")
 _LARGEST_FILE = 256 * 1024 * 1024
 
 
-def read_taxonomy(
-    spec: TaxonomySpec, values: Sequence[str], *, name: str, folder: Path | None = None
-) -> Taxonomy:
+def read_taxonomy(spec: TaxonomySpec, values: Sequence[str], *, name: str, folder: Path | None = None) -> Taxonomy:
     """The tree that a policy or a caller means by ``spec`` for an attribute with the given distinct values."""
     if isinstance(spec, Taxonomy):
         return spec
@@ -46,8 +44,7 @@ def _from_file(path: Path, name: str) -> Taxonomy:
     if path.suffix.lower() in (".csv", ".txt"):
         return from_arx_csv(text, what=what)
     raise PolicyError(
-        f"the taxonomy file of {name!r} is {path.name}; "
-        "a taxonomy is an ARX hierarchy .csv or a nested .json file"
+        f"the taxonomy file of {name!r} is {path.name}; a taxonomy is an ARX hierarchy .csv or a nested .json file"
     )
 
 
@@ -152,7 +149,7 @@ def _by_intervals(bounds: list[float], numbers: list[float], name: str) -> Taxon
         )
     parts = list(pairwise(bounds)) if len(bounds) > 2 else []
     at = np.searchsorted(bounds, numbers, side="right") - 1
-    paths = [[v, *parts[i : i + 1]] for v, i in zip(numbers, at, strict=True)]
+    paths: list[list[float | tuple[float, float]]] = [[v, *parts[i : i + 1]] for v, i in zip(numbers, at, strict=True)]
     return _interval_tree(paths, (bounds[0], bounds[-1]), name)
 
 

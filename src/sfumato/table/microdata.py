@@ -87,8 +87,7 @@ def _check_columns(frame: pl.DataFrame, attributes: list[Attribute]) -> None:
     absent = [a.name for a in attributes if a.name not in frame.columns]
     if absent:
         raise DataError(
-            f"the data have no column {named(absent)}; they have {named(frame.columns)}: "
-            "correct the name or the data"
+            f"the data have no column {named(absent)}; they have {named(frame.columns)}: correct the name or the data"
         )
     names = [a.name for a in attributes]
     twice = {n for n in names if names.count(n) > 1}
@@ -98,9 +97,7 @@ def _check_columns(frame: pl.DataFrame, attributes: list[Attribute]) -> None:
         raise DataError("the table has no rows; there is nothing to publish")
 
 
-def _without_nulls(
-    frame: pl.DataFrame, attributes: list[Attribute], missing: Missing
-) -> tuple[pl.DataFrame, int]:
+def _without_nulls(frame: pl.DataFrame, attributes: list[Attribute], missing: Missing) -> tuple[pl.DataFrame, int]:
     """Apply the rule for missing values to the coded columns; what they are is for `encode`."""
     coded = [a.name for a in attributes if a.role in _CODED]
     nulls = {n: c for n in coded if (c := frame[n].null_count())}

@@ -94,15 +94,11 @@ def _read_file(path: Path, folder: Path | None) -> pl.DataFrame:
             "sqlite:///path, with a query."
         )
     if path.stat().st_size == 0:
-        raise DataError(
-            f"{where} is empty (0 bytes); a table needs a header and rows. Check how it was exported."
-        )
+        raise DataError(f"{where} is empty (0 bytes); a table needs a header and rows. Check how it was exported.")
     try:
         return reader(path, where)
     except OSError as error:
-        raise DataError(
-            f"{where} cannot be read: {error.strerror or error}. Check the disk and the file."
-        ) from error
+        raise DataError(f"{where} cannot be read: {error.strerror or error}. Check the disk and the file.") from error
 
 
 def _read_parquet(path: Path, where: str) -> pl.DataFrame:

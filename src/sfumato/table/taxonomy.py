@@ -137,11 +137,7 @@ class Taxonomy:
 
     def codes_of(self, node: int, children: int = 0) -> list[int]:
         """The leaf codes under a node, or under some of its children."""
-        below = (
-            [node]
-            if not children
-            else [c for bit, c in enumerate(self.children[node]) if children >> bit & 1]
-        )
+        below = [node] if not children else [c for bit, c in enumerate(self.children[node]) if children >> bit & 1]
         return [code for c in below for code in range(int(self.lo[c]), int(self.hi[c]))]
 
     def path(self, code: int) -> list[str]:

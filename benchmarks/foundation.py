@@ -1,0 +1,75 @@
+"""Speed and memory of the main job on a million rows, against a Polars floor and Python peers."""
+
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars as pl
+
+from benchmarks import peers, tables
+from benchmarks.measure import Line, median_time
+from sfumato.method.base import silent
+from sfumato.method.mondrian import Mondrian
+from sfumato.release.judgement import bind
+from sfumato.requirement.k_anonymity import KAnonymity
+from sfumato.requirement.l_diversity import LDiversity
+
+ROWS = 1_000_000
+
+
+def lines(*, with_peers: bool) -> list[Line]:
+    """All rows of the table."""
+    return [*_mondrian(with_peers), *_publish()]
+
+
+def _mondrian(with_peers: bool) -> Iterator[Line]:
+    """From coded columns to groups."""
+    table = tables.coded(tables.million())
+    codes = pl.DataFrame({c.name: c.codes for c in table.quasi})
+    sort = median_time(lambda: codes.sort(codes.columns))
+    peer = peers.tell("anonypy", "anjana", rows=ROWS) if with_peers else ""
+    for words, method, wanted, target in (
+        ("mondrian, strict, k = 5", Mondrian(), [KAnonymity(k=5)], 3.0),
+        ("mondrian, relaxed, k = 5", Mondrian(strict=False), [KAnonymity(k=5)], None),
+        ("mondrian, strict, k = 5 and frequency 3-diversity", Mondrian(), [KAnonymity(k=5), LDiversity(l=3)], None),
+    ):
+        bound = bind(list(wanted), table)
+        ours = median_time(lambda m=method, b=bound: m.groups(table, b, rng=None, progress=silent))
+        yield Line(words, ROWS, ours, "Polars sort of the seven QIs", sort, target, peer)
+        peer = ""
+
+
+def _publish() -> Iterator[Line]:
+    """The whole command against reading and writing the table, and its peak memory against the table."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        policy = tables.write_job(folder)
+        floor = median_time(lambda: _copy(folder))
+        run = "import sys; from sfumato.publisher.publish import publish_policy; publish_policy(sys.argv[1], sys.argv[2], force=True)"
+        ours = median_time(lambda: _publish_here(policy, folder / "here"))
+        yield Line(
+            "publish, whole job in process", ROWS, ours, "Polars read_csv + write_csv + write_parquet", floor, 5.0
+        )
+        begin = time.perf_counter()
+        subprocess.run([sys.executable, "-c", run, policy, folder / "out"], check=True, timeout=600)
+        fresh = time.perf_counter() - begin
+        yield Line("publish, as a new process", ROWS, fresh, "Polars read_csv + write_csv + write_parquet", floor)
+        peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+        arrow = pl.read_csv(folder / "million.csv").to_arrow().nbytes / 1024**2
+        yield Line("peak memory of that process", ROWS, peak, "the table in Arrow", arrow, 6.0, unit="MB")
+
+
+def _publish_here(policy: Path, out: Path) -> None:
+    from sfumato.publisher.publish import publish_policy
+
+    publish_policy(policy, out, force=True)
+
+
+def _copy(folder: Path) -> None:
+    frame = pl.read_csv(folder / "million.csv")
+    frame.write_csv(folder / "copy.csv")
+    frame.write_parquet(folder / "copy.parquet")

@@ -1,0 +1,1 @@
+"""What a release gives away: one kind of knowledge a file."""

@@ -1,0 +1,272 @@
+"""The commands. Each imports what it needs when it runs, so that help is there at once."""
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+
+from sfumato import __version__
+from sfumato.errors import OutputError, SfumatoError
+
+_STAGES = {
+    "read": "Reading the data",
+    "code": "Coding the columns",
+    "cuts": "Cutting into groups",
+    "labels": "Labelling the groups",
+    "judgement": "Judging the groups",
+    "order": "Shuffling the rows",
+    "write": "Writing release and report",
+}
+
+
+def _common(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that every command has."""
+    command = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON, for machines.")(command)
+    return click.option("--debug", is_flag=True, expose_value=False, help="Show the traceback of an error.")(command)
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="sfumato")
+def cli() -> None:
+    """Publish microdata that researchers can use and adversaries cannot.
+
+    Start with `sfumato demo`, or with `sfumato init YOUR.csv -o policy.toml` for your own table.
+    """
+
+
+@cli.command()
+@click.argument("data")
+@click.option("-o", "--out", type=click.Path(path_type=Path), help="Write the policy there instead of printing it.")
+@click.option("--query", help="The SELECT to read, where DATA is a database URL.")
+@click.option("--force", is_flag=True, help="Overwrite an existing policy file.")
+@_common
+def init(data: str, out: Path | None, query: str | None, force: bool, as_json: bool) -> None:
+    """Look at the table DATA and propose a policy, with reasons."""
+    from sfumato.publisher.propose import propose
+    from sfumato.table.source import read_frame
+
+    if out is not None and os.path.lexists(out) and not force:
+        raise OutputError(f"{out} exists; name another file, or overwrite it with --force")
+    proposal = propose(read_frame(data, query=query), _as_seen_from(data, out), query=query)
+    if out is not None:
+        _write_text(out, proposal.to_toml())
+    if as_json:
+        _print_json(proposal.to_dict() | ({"policy": str(out)} if out else {}))
+    elif out is None:
+        click.echo(proposal.to_toml(), nl=False)
+    else:
+        for warning in proposal.warnings:
+            click.echo(f"note: {warning}", err=True)
+        click.echo(f"Wrote {out}. Read every line, then run: sfumato publish {out}")
+
+
+@cli.command()
+@click.argument("policy", type=click.Path(path_type=Path))
+@click.option("-o", "--out", type=click.Path(path_type=Path), default=Path("out"), show_default=True)
+@click.option("--seed", type=click.IntRange(min=0), help="Repeatable randomness. For experiments only.")
+@click.option("--force", is_flag=True, help="Replace an OUT that sfumato wrote before.")
+@_common
+def publish(policy: Path, out: Path, seed: int | None, force: bool, as_json: bool) -> None:
+    """Make the release that POLICY describes: OUT/release to hand over, OUT/private to keep."""
+    _publish(policy, out, seed, force, as_json)
+
+
+@cli.command()
+@click.option("-o", "--out", type=click.Path(path_type=Path), default=Path("sfumato-demo"), show_default=True)
+@click.option("--force", is_flag=True, help="Replace an OUT that sfumato wrote before.")
+@_common
+def demo(out: Path, force: bool, as_json: bool) -> None:
+    """Publish the bundled example, a synthetic hospital table."""
+    from sfumato.datasets import example_folder
+
+    policy = example_folder() / "policy.toml"
+    if not as_json:
+        click.echo(f"The policy of the example: {policy}")
+    _publish(policy, out, None, force, as_json)
+
+
+def _publish(policy: Path, out: Path, seed: int | None, force: bool, as_json: bool) -> None:
+    from sfumato.publisher.publish import publish_policy
+
+    with _progress() as progress:
+        result = publish_policy(policy, out, seed=seed, force=force, progress=progress)
+    manifest = result.release.manifest
+    if as_json:
+        _print_json(
+            {
+                "out": str(result.folder),
+                "release": str(result.folder / "release"),
+                "report": str(result.report),
+                "rows": manifest["rows"],
+                "requirements": manifest["requirements"],
+                "loss": {n: a["loss"] for n, a in manifest["attributes"].items() if "loss" in a},
+                "warnings": result.release.warnings,
+                "seeded": seed is not None,
+            }
+        )
+        return
+    for warning in result.release.warnings:
+        click.echo(f"warning: {warning}", err=True)
+    click.echo(f"{manifest['rows']} rows published by {manifest['method']['name']}.")
+    for entry in manifest["requirements"]:
+        achieved = ", ".join(f"{n} = {v:.4g}" for n, v in entry["achieved"].items())
+        click.echo(f"  {entry['model']}: {entry['words']}; achieved {achieved}")
+    click.echo(f"To hand over:  {result.folder / 'release'}")
+    click.echo(f"To keep:       {result.folder / 'private'}")
+    click.echo(f"Your report:   {result.report}")
+
+
+@cli.command()
+@click.argument("release", type=click.Path(path_type=Path))
+@_common
+def check(release: Path, as_json: bool) -> None:
+    """Verify, from the public part alone, what the manifest of RELEASE claims."""
+    from sfumato.release.release import load
+
+    findings = load(release).findings()
+    broken = [f for f in findings if f.status == "broken"]
+    if as_json:
+        _print_json({"holds": not broken, "claims": [f.as_dict() for f in findings]})
+    else:
+        for f in findings:
+            click.echo(f"{f.status:7} {f.claim} ({f.detail})")
+        unseen = sum(f.status == "unseen" for f in findings)
+        if unseen:
+            click.echo(f"{unseen} claims count what is not published and can only be checked with the private table.")
+    if broken:
+        click.echo(f"error: {len(broken)} of {len(findings)} claims do not hold", err=True)
+        sys.exit(4)
+
+
+@cli.command()
+@_common
+def methods(as_json: bool) -> None:
+    """List the methods, what each guarantees, and what has been refuted."""
+    from dataclasses import fields
+
+    from sfumato.method.catalogue import METHODS
+
+    rows = [
+        {
+            "name": m.name,
+            "summary": m.summary,
+            "guarantees": m.guarantees,
+            "refuted": m.refuted,
+            "settings": {f.name: f.default for f in fields(m)},
+        }
+        for m in METHODS.values()
+    ]
+    if as_json:
+        _print_json(rows)
+        return
+    for row in rows:
+        settings = ", ".join(f"{n} = {json.dumps(v)}" for n, v in row["settings"].items())  # type: ignore[attr-defined]
+        click.echo(f"{row['name']}: {row['summary']}")
+        click.echo(f"  guarantees: {row['guarantees']}")
+        click.echo(f"  refuted:    {row['refuted'] or 'nothing'}")
+        click.echo(f"  settings:   {settings or 'none'}")
+
+
+@cli.command()
+@_common
+def models(as_json: bool) -> None:
+    """List the requirement models and their parameters."""
+    from dataclasses import MISSING, fields
+
+    from sfumato.requirement.catalogue import MODELS
+
+    rows: list[dict[str, Any]] = [
+        {
+            "model": m.model,
+            "summary": m.summary,
+            "monotone": m.monotone,
+            "parameters": {f.name: "required" if f.default is MISSING else f.default for f in fields(m)},
+        }
+        for m in MODELS.values()
+    ]
+    if as_json:
+        _print_json(rows)
+        return
+    for row in rows:
+        names = [n if v == "required" else f"[{n}]" for n, v in row["parameters"].items()]
+        click.echo(f"{row['model']} ({', '.join(names)}): {row['summary']}")
+
+
+def _as_seen_from(data: str, policy: Path | None) -> str:
+    """The source as the policy should name it: relative to the folder in which the policy lies."""
+    if "://" in data:
+        return data
+    return os.path.relpath(data, policy.parent if policy is not None else Path())
+
+
+def _write_text(path: Path, text: str) -> None:
+    """Write a file whole or not at all."""
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        draft.write_text(text, encoding="utf-8")
+        draft.replace(path)
+    except OSError as e:
+        raise OutputError(f"cannot write {path}: {e.strerror}; choose another place") from None
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def _print_json(value: object) -> None:
+    click.echo(json.dumps(value, ensure_ascii=False, indent=1))
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[str, float], None]]:
+    """Progress on a terminal, silence in a pipe."""
+    if not sys.stderr.isatty():
+        yield lambda stage, done: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=None)
+
+        def show(stage: str, done: float) -> None:
+            words = _STAGES.get(stage, stage)
+            bar.update(task, description=words, total=1.0 if done else None, completed=done)
+
+        yield show
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run a command; every error becomes one paragraph on stderr and an exit code."""
+    given = sys.argv[1:] if arguments is None else arguments
+    try:
+        code = cli.main(given, prog_name="sfumato", standalone_mode=False)
+    except click.exceptions.Abort:
+        click.echo("stopped; nothing was written", err=True)
+        sys.exit(130)
+    except click.ClickException as e:
+        e.show()
+        sys.exit(2)
+    except SfumatoError as e:
+        _explain(e, str(e), "--debug" in given)
+        sys.exit(e.exit_code)
+    except MemoryError as e:
+        _explain(e, "the machine ran out of memory; publish fewer columns or a sample", "--debug" in given)
+        sys.exit(2)
+    except Exception as e:
+        words = f"unexpected {type(e).__name__}: {e}. This is a bug: please report it, with --debug for the traceback"
+        _explain(e, words, "--debug" in given)
+        sys.exit(1)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _explain(error: BaseException, words: str, debug: bool) -> None:
+    if debug:
+        import traceback
+
+        traceback.print_exception(error)
+    click.echo(f"error: {words}", err=True)

@@ -1,0 +1,195 @@
+"""The policy: one TOML file says what the data are, what is required and how to publish."""
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from sfumato.errors import PolicyError, nearest
+from sfumato.method.base import Method
+from sfumato.method.catalogue import from_table as method_from_table
+from sfumato.requirement.base import Requirement
+from sfumato.requirement.catalogue import from_table as requirement_from_table
+from sfumato.table.encode import Attribute, Kind, Role
+from sfumato.table.microdata import Missing
+from sfumato.table.taxonomy import named
+
+ROLE_WORDS = {
+    **{str(r): r for r in Role},
+    "identifying": Role.IDENTIFIER,
+    "direct": Role.IDENTIFIER,
+    "quasi-identifying": Role.QUASI,
+    "quasi-identifier": Role.QUASI,
+    "quasi_identifying": Role.QUASI,
+    "qid": Role.QUASI,
+    "key": Role.QUASI,
+    "keyvar": Role.QUASI,
+    "keyvars": Role.QUASI,
+    "sensitive-attribute": Role.SENSITIVE,
+    "sensvar": Role.SENSITIVE,
+    "confidential": Role.SENSITIVE,
+    "target": Role.CLASS,
+    "label": Role.CLASS,
+    "non-sensitive": Role.INSENSITIVE,
+}
+"""Role words, those of other tools included, in lower case."""
+
+_TOP = ("title", "data", "attributes", "require", "method")
+_DATA = ("source", "query", "missing", "others", "nulls")
+_ATTRIBUTE = ("role", "kind", "taxonomy", "domain")
+_MISSING = ("error", "category", "drop")
+_OTHERS = ("error", "drop", "insensitive")
+_LARGEST = 16 * 1024 * 1024
+
+
+@dataclass(frozen=True, kw_only=True)
+class Policy:
+    """A whole job, checked as far as it can be without the data."""
+
+    title: str
+    source: str
+    query: str | None
+    missing: Missing
+    others: str
+    nulls: tuple[str, ...]
+    attributes: tuple[Attribute, ...]
+    requirements: tuple[Requirement, ...]
+    method: Method
+    folder: Path
+    text: str
+
+    def covering(self, columns: Iterable[str]) -> tuple[Attribute, ...]:
+        """The attributes of a table with these columns: those named, and by the rule for others the rest."""
+        names = {a.name for a in self.attributes}
+        rest = [c for c in columns if c not in names]
+        if rest and self.others == "error":
+            raise PolicyError(
+                f"the data have {len(rest)} columns that the policy does not name: {named(rest)}; give each a role "
+                'under [attributes], or set others = "drop" or "insensitive" under [data]'
+            )
+        if self.others == "insensitive":
+            return (*self.attributes, *(Attribute(name=c, role=Role.INSENSITIVE) for c in rest))
+        return self.attributes
+
+
+def read_policy(path: str | Path) -> Policy:
+    """Read and check a policy file."""
+    path = Path(path)
+    try:
+        if path.stat().st_size > _LARGEST:
+            raise PolicyError(f"{path} is larger than 16 MiB; this is no policy")
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        raise PolicyError(f"{path} is not UTF-8; save it as UTF-8") from None
+    except OSError as e:
+        raise PolicyError(f"cannot read the policy {path}: {e.strerror}; `sfumato init DATA` proposes one") from None
+    return parse_policy(text, folder=path.parent, name=path.name)
+
+
+def parse_policy(text: str, *, folder: Path, name: str = "the policy") -> Policy:
+    """Check the text of a policy; file names in it are relative to ``folder``."""
+    try:
+        content = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as e:
+        raise PolicyError(f"{name} is not TOML: {e}") from None
+    _known_keys(content, _TOP, name)
+    data = _table(content, "data", name)
+    _known_keys(data, _DATA, f"[data] of {name}")
+    return Policy(
+        title=_text(content.get("title", ""), "title"),
+        source=_text(data.get("source"), "source under [data]", needed=True),
+        query=_text(data["query"], "query under [data]") if "query" in data else None,
+        missing=_one_of(data.get("missing", "error"), _MISSING, "missing"),
+        others=_one_of(data.get("others", "error"), _OTHERS, "others"),
+        nulls=tuple(_texts(data.get("nulls", ()), "nulls")),
+        attributes=tuple(_attributes(_table(content, "attributes", name))),
+        requirements=tuple(_requirements(content.get("require"), name)),
+        method=method_from_table(_table(content, "method", name) if "method" in content else {"name": "mondrian"}),
+        folder=folder,
+        text=text,
+    )
+
+
+def _known_keys(table: Mapping[str, Any], known: Iterable[str], where: str) -> None:
+    for key in table:
+        if key not in known:
+            raise PolicyError(f"{where} has the unknown key {key!r}{nearest(key, known)}")
+
+
+def _table(content: Mapping[str, Any], key: str, name: str) -> dict[str, Any]:
+    table = content.get(key)
+    if not isinstance(table, dict) or not table:
+        raise PolicyError(f"{name} has no [{key}] table; see `sfumato init` for a policy that works")
+    return table
+
+
+def _text(value: object, what: str, *, needed: bool = False) -> str:
+    if value is None and needed:
+        raise PolicyError(f"the policy has no {what}; name a file or a database URL")
+    if not isinstance(value, str):
+        raise PolicyError(f"{what} is {value!r}; it is a text")
+    return value
+
+
+def _texts(value: object, what: str) -> list[str]:
+    if isinstance(value, str):
+        return [value]
+    if not isinstance(value, list | tuple) or any(isinstance(v, dict | list) for v in value):
+        raise PolicyError(f"{what} is {value!r}; it is a list of texts")
+    return [str(v) for v in value]
+
+
+def _one_of(value: object, known: tuple[str, ...], what: str) -> Any:
+    if value not in known:
+        raise PolicyError(f"{what} = {value!r}{nearest(str(value), known)}")
+    return value
+
+
+def _attributes(table: dict[str, Any]) -> Iterable[Attribute]:
+    for name, entry in table.items():
+        entry = {"role": entry} if isinstance(entry, str) else entry
+        where = f"the attribute {name!r}"
+        if not isinstance(entry, dict):
+            raise PolicyError(f'{where} is {entry!r}; write e.g. {name} = {{ role = "quasi" }}')
+        _known_keys(entry, _ATTRIBUTE, where)
+        yield Attribute(
+            name=name,
+            role=_role(entry.get("role"), where),
+            kind=_kind(entry["kind"], where) if "kind" in entry else None,
+            taxonomy=_taxonomy(entry.get("taxonomy"), where),
+            domain=tuple(_texts(entry["domain"], f"the domain of {where}")) if "domain" in entry else None,
+        )
+
+
+def _role(word: object, where: str) -> Role:
+    if word is None:
+        raise PolicyError(f"{where} has no role; it is one of {', '.join(Role)}")
+    role = ROLE_WORDS.get(str(word).lower())
+    if role is None:
+        raise PolicyError(f"{where} has the unknown role {word!r}{nearest(str(word), ROLE_WORDS)}")
+    return role
+
+
+def _kind(word: object, where: str) -> Kind:
+    if word not in list(Kind):
+        raise PolicyError(f"{where} has the unknown kind {word!r}{nearest(str(word), list(Kind))}")
+    return Kind(str(word))
+
+
+def _taxonomy(value: object, where: str) -> Any:
+    if value is not None and not isinstance(value, str | dict):
+        raise PolicyError(f"the taxonomy of {where} is {value!r}; it is a file name or a tree")
+    return value
+
+
+def _requirements(entries: object, name: str) -> Iterable[Requirement]:
+    if not isinstance(entries, list) or not entries:
+        raise PolicyError(f'{name} requires nothing; add a [[require]] table, e.g. model = "k-anonymity" and k = 5')
+    for entry in entries:
+        yield requirement_from_table(entry)
+
+
+def with_method(policy: Policy, method: Method) -> Policy:
+    """The same job by another method."""
+    return replace(policy, method=method)

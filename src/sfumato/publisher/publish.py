@@ -1,0 +1,144 @@
+"""Carry a job all the way: policy to microdata, to release, to the folder with its private part."""
+
+import datetime as dt
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sfumato.adversary.linkage import linkage_risk, quasi_groups
+from sfumato.errors import DataError, PolicyError
+from sfumato.method.base import Method, Progress, silent
+from sfumato.method.catalogue import from_table as method_from_table
+from sfumato.publisher.policy import Policy, read_policy
+from sfumato.release.release import Release
+from sfumato.release.store import fill, refuse_existing, whole_folder
+from sfumato.report import render_report
+from sfumato.requirement.base import Requirement
+from sfumato.table.database import masked
+from sfumato.table.encode import Role
+from sfumato.table.microdata import Microdata
+from sfumato.table.source import read_frame
+
+
+@dataclass(frozen=True)
+class Published:
+    """What a job left behind: the release, and the folder with its public and private part."""
+
+    release: Release
+    folder: Path
+
+    @property
+    def report(self) -> Path:
+        """The steward's report."""
+        return self.folder / "private" / "report.html"
+
+
+def publish(
+    table: Microdata,
+    *,
+    require: Requirement | Sequence[Requirement],
+    method: Method | str = "mondrian",
+    title: str = "",
+    rng: np.random.Generator | None = None,
+    progress: Progress = silent,
+) -> Release:
+    """Make a release of microdata that meets the requirements.
+
+    ``rng`` is for experiments only; without one all randomness is fresh secret entropy.
+    """
+    chosen = method if isinstance(method, Method) else method_from_table({"name": method})
+    wanted = [require] if isinstance(require, Requirement) else list(require)
+    return chosen.publish(table, wanted, title=title, rng=rng, progress=progress)
+
+
+def microdata_of(policy: Policy, progress: Progress = silent) -> Microdata:
+    """Read and code the data that a policy names."""
+    progress("read", 0.0)
+    frame = read_frame(policy.source, query=policy.query, nulls=policy.nulls, folder=policy.folder)
+    progress("code", 0.0)
+    table = Microdata.from_frame(frame, policy.covering(frame.columns), missing=policy.missing, folder=policy.folder)
+    for column in table.quasi:
+        if table.rows > 1 and (column.codes == column.codes[0]).all():
+            raise DataError(
+                f"the quasi-identifier {column.name!r} has one value in all {table.rows} rows; it tells nobody apart: "
+                'give it the role "insensitive" to publish it, or "identifier" to leave it out'
+            )
+    return table
+
+
+def publish_policy(
+    policy: str | Path | Policy,
+    out: str | Path = "out",
+    *,
+    seed: int | None = None,
+    force: bool = False,
+    progress: Progress = silent,
+) -> Published:
+    """Do what a policy says and write OUT/release and OUT/private, whole or not at all."""
+    job = policy if isinstance(policy, Policy) else read_policy(policy)
+    folder = Path(out)
+    refuse_existing(folder, force=force)
+    if seed is not None and (isinstance(seed, bool) or seed < 0):
+        raise PolicyError(f"the seed is {seed!r}; it is a whole number, 0 or more")
+    log = _Log()
+    heard = log.listening(progress)
+    table = microdata_of(job, heard)
+    rng = None if seed is None else np.random.default_rng(seed)
+    release = publish(table, require=job.requirements, method=job.method, title=job.title, rng=rng, progress=heard)
+    with whole_folder(folder, force=force) as draft:
+        heard("write", 0.0)
+        (draft / "release").mkdir()
+        fill(draft / "release", release.manifest, release.tables)
+        (draft / "private").mkdir()
+        _write_private(draft / "private", job, table, release, seed, log)
+    progress("done", 1.0)
+    return Published(release, folder)
+
+
+def _write_private(
+    folder: Path, job: Policy, table: Microdata, release: Release, seed: int | None, log: "_Log"
+) -> None:
+    """The report, the audit figures, the policy and the log: never to be handed over."""
+    policy_text = job.text.replace(job.source, masked(job.source)) if "://" in job.source else job.text
+    report = render_report(release=release, table=table, policy_text=policy_text, seeded=seed is not None)
+    (folder / "report.html").write_text(report, encoding="utf-8")
+    audit: dict[str, Any] = {
+        "requirements": release.manifest["requirements"],
+        "risk": {
+            "before": asdict(linkage_risk(quasi_groups(table))),
+            "after": asdict(linkage_risk(release.groups())),
+        },
+        "rows": {"read": table.rows + table.dropped, "dropped": table.dropped, "published": table.rows},
+        "hidden": [n for n in table.hidden.columns],
+        "sensitive": [c.name for c in table.with_role(Role.SENSITIVE)],
+        "seed": seed,
+    }
+    (folder / "audit.json").write_text(json.dumps(audit, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    (folder / "policy.toml").write_text(policy_text, encoding="utf-8")
+    (folder / "log.txt").write_text(log.text(), encoding="utf-8")
+
+
+class _Log:
+    """When each stage began."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.stage = ""
+
+    def listening(self, progress: Progress) -> Progress:
+        """The same progress, with each new stage written down."""
+
+        def heard(stage: str, done: float) -> None:
+            if stage != self.stage:
+                self.stage = stage
+                self.lines.append(f"{dt.datetime.now(dt.UTC).isoformat(timespec='milliseconds')} {stage}")
+            progress(stage, done)
+
+        return heard
+
+    def text(self) -> str:
+        return "\n".join(self.lines) + "\n"

@@ -1,0 +1,245 @@
+"""Distributions before and after: what the table holds, and what an analyst would make of the labels.
+
+The analyst spreads each label evenly over what it covers: the values below a node, or the interval.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sfumato.report.scale import Scale, date_scale, number_scale
+from sfumato.table.encode import Column
+from sfumato.table.line import MISSING, Line
+from sfumato.table.taxonomy import Taxonomy
+
+Floats = NDArray[np.float64]
+Labels = Mapping[str, int]
+
+_MOST_BARS = 12
+_MOST_ORDERED = 16
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """The share of the rows in each bin or category, before and after; ``after`` is None where nothing changed.
+
+    A histogram has ``edges``, one more than bins, and may have a last category for missing values.
+    """
+
+    labels: tuple[str, ...]
+    before: Floats
+    after: Floats | None
+    edges: tuple[str, ...] = ()
+    open_ends: bool = False
+
+    @property
+    def apart(self) -> float:
+        """The share of the rows that are misplaced: half the sum of the differences (total variation)."""
+        return 0.0 if self.after is None else float(np.abs(self.before - self.after).sum() / 2)
+
+
+class _Pieces(NamedTuple):
+    """Half-open intervals with the rows that lie in each, and how many rows are missing."""
+
+    low: Floats
+    high: Floats
+    weight: Floats
+    missing: float
+
+
+def compare(column: Column, entry: Mapping[str, Any], labels: Labels) -> Distribution:
+    """A coded column against the labels of the release, each with its number of rows."""
+    counts = np.bincount(column.codes, minlength=column.size).astype(np.float64)
+    tree = _Tree(column, entry.get("nodes") or {})
+    domain = column.domain
+    if isinstance(domain, Line) and domain.form != "word" and len(domain.values):
+        step = domain.step if domain.form == "number" else 1.0
+        return _histogram(domain.values, step, domain.form == "date", counts, tree.pieces(labels))
+    if isinstance(domain, Taxonomy) and domain.intervals is not None and (values := _numbers(domain)) is not None:
+        step = 0.0 if (values % 1).any() else 1.0
+        return _histogram(values, step, False, counts, tree.pieces(labels))
+    return _categories(domain.leaves, counts, tree.spread(labels), ordered=isinstance(domain, Line))
+
+
+def _numbers(tree: Taxonomy) -> Floats | None:
+    """The numbers that the leaves of a tree of intervals stand for."""
+    words = tree.leaves[:-1] if tree.leaves[-1] == MISSING else tree.leaves
+    return np.array([float(w) for w in words]) if words else None
+
+
+class _Tree:
+    """What the labels of one attribute cover, by the manifest and, where it is silent, by the taxonomy."""
+
+    def __init__(self, column: Column, nodes: Mapping[str, Sequence[Any] | None]) -> None:
+        self.domain = column.domain
+        self.nodes = nodes
+        names = self.domain.labels if isinstance(self.domain, Taxonomy) else ()
+        self.node = {label: i for i, label in enumerate(names)}
+
+    @cached_property
+    def place(self) -> dict[str, int]:
+        """The code of each value."""
+        return {leaf: i for i, leaf in enumerate(self.domain.leaves)}
+
+    def spread(self, labels: Labels) -> Floats:
+        """Rows for each value of the domain, every label's rows divided evenly over what it covers."""
+        steps = np.zeros(self.domain.size + 1)
+        for label, rows in labels.items():
+            ranges = self._codes(label)
+            width = sum(hi - lo for lo, hi in ranges)
+            for lo, hi in ranges:
+                steps[lo] += rows / width
+                steps[hi] -= rows / width
+        return np.asarray(np.maximum(np.cumsum(steps[:-1]), 0.0), np.float64)
+
+    def _codes(self, label: str) -> list[tuple[int, int]]:
+        """The ranges of codes that a label covers; the whole domain where nothing is known of it."""
+        meaning = self.nodes.get(label)
+        if meaning is None and label in self.place:
+            meaning = [label]
+        if meaning and (lo := self.place.get(meaning[0], -1)) >= 0:
+            if self.place.get(meaning[-1]) == lo + len(meaning) - 1:
+                return [(lo, lo + len(meaning))]
+            return _ranges(sorted(self.place[v] for v in meaning if v in self.place))
+        found = [self._range(n) for n in parts(label, self.node)] if isinstance(self.domain, Taxonomy) else []
+        return found or [(0, self.domain.size)]
+
+    def _range(self, label: str) -> tuple[int, int]:
+        tree, node = self.domain, self.node[label]
+        assert isinstance(tree, Taxonomy)
+        return int(tree.lo[node]), int(tree.hi[node])
+
+    def pieces(self, labels: Labels) -> _Pieces:
+        """The intervals of numbers or days that the labels stand for; unknown ones are spread over all."""
+        known: dict[str, Any] = {label: self._interval(label) for label in labels}
+        found = [(m, labels[label]) for label, m in known.items() if m is not None]
+        bounds = np.array([m for m, _ in found]).reshape(-1, 2)
+        if bounds.dtype.kind == "U":
+            bounds = bounds.astype("datetime64[D]").astype(np.int64)
+        low, high = bounds.astype(np.float64).T
+        weight = np.array([rows for _, rows in found], np.float64)
+        more = [p for label, m in known.items() if m is None and label != MISSING for p in self._unknown(label, labels)]
+        if more:
+            extra = np.array(more)
+            low, high, weight = (np.concatenate(p) for p in zip((low, high, weight), extra.T, strict=True))
+        return _Pieces(low, high, weight, labels.get(MISSING, 0))
+
+    def _interval(self, label: str) -> Any:
+        meaning = self.nodes.get(label)
+        if label == MISSING:
+            return None
+        if meaning is None and label in self.place and isinstance(self.domain, Line):
+            code = self.place[label]
+            return self.domain.meaning(code, code + 1)
+        return meaning if meaning is not None and len(meaning) == 2 else None
+
+    def _unknown(self, label: str, labels: Labels) -> list[tuple[float, float, float]]:
+        """The intervals of a set of nodes, by their widths; else the whole range of values."""
+        tree, rows = self.domain, labels[label]
+        if isinstance(tree, Line):
+            return [(float(tree.values[0]), float(tree.values[-1]) + tree.step, rows)]
+        meanings = tree.intervals or {}
+        found = [meanings[n] for n in parts(label, self.node) if n in meanings] or [meanings[tree.labels[0]]]
+        width = sum(high - low for low, high in found)
+        return [(a, b, rows * ((b - a) / width if width else 1 / len(found))) for a, b in found]
+
+
+def parts(label: str, known: Mapping[str, int]) -> list[str]:
+    """The nodes that a label names: one, or several as ``{a, b}``; none where a part is unknown.
+
+    >>> parts("{[0, 18), other}", {"[0, 18)": 1, "other": 2})
+    ['[0, 18)', 'other']
+    """
+    if label in known:
+        return [label]
+    inner = re.fullmatch(r"\{(.*)\}", label, re.DOTALL)
+    found, open_part = [], ""
+    for piece in inner[1].split(", ") if inner else []:
+        open_part = f"{open_part}, {piece}" if open_part else piece
+        if open_part in known:
+            found.append(open_part)
+            open_part = ""
+    return [] if open_part else found
+
+
+def _ranges(codes: list[int]) -> list[tuple[int, int]]:
+    """Sorted codes as half-open ranges of neighbours."""
+    cuts = [i for i in range(1, len(codes)) if codes[i] > codes[i - 1] + 1]
+    starts, ends = [0, *cuts], [*cuts, len(codes)]
+    return [(codes[a], codes[b - 1] + 1) for a, b in zip(starts, ends, strict=True)]
+
+
+def _histogram(values: Floats, step: float, dates: bool, counts: Floats, after: _Pieces) -> Distribution:
+    """Numbers or days in bins; the codes after the values count the missing ones."""
+    rows, known = counts.sum(), counts[: len(values)]
+    scale = date_scale(values) if dates else number_scale(values, known, step)
+    first = np.append(scale.count(values, known), counts[len(values) :].sum()) / rows
+    second = np.append(_spread(scale, after), after.missing) / max(after.weight.sum() + after.missing, 1)
+    labels = (*(f"[{a}, {b})" for a, b in zip(scale.texts, scale.texts[1:], strict=False)), MISSING)
+    keep = slice(None) if first[-1] or second[-1] else slice(-1)
+    same = np.allclose(first, second, rtol=0, atol=1e-12)
+    return Distribution(labels[keep], first[keep], None if same else second[keep], scale.texts, scale.open_ends)
+
+
+def _spread(scale: Scale, pieces: _Pieces) -> Floats:
+    """The rows that fall into each bin when each interval's rows lie evenly in it."""
+    below = np.array([_below(edge, pieces) for edge in scale.edges])
+    below[0], below[-1] = 0.0, pieces.weight.sum()
+    return np.diff(below)
+
+
+def _below(edge: float, pieces: _Pieces) -> float:
+    """How many rows lie below a number."""
+    width = pieces.high - pieces.low
+    inside = np.divide(edge - pieces.low, width, out=(pieces.low < edge).astype(np.float64), where=width > 0)
+    return float((np.clip(inside, 0.0, 1.0) * pieces.weight).sum())
+
+
+def _categories(leaves: Sequence[str], counts: Floats, spread: Floats, *, ordered: bool) -> Distribution:
+    """The most frequent categories, and the others together; ordinals keep their order where they are few."""
+    before, after = counts / max(counts.sum(), 1), spread / max(spread.sum(), 1)
+    same = bool(np.allclose(before, after, rtol=0, atol=1e-12))
+    if ordered and len(leaves) <= _MOST_ORDERED:
+        return Distribution(tuple(leaves), before, None if same else after)
+    order = np.argsort(-before, kind="stable")
+    top = order if len(order) <= _MOST_BARS + 1 else order[:_MOST_BARS]
+    labels = [leaves[i] for i in top]
+    first, second = before[top], after[top]
+    if rest := len(order) - len(top):
+        labels.append(f"{rest:,} others")
+        first, second = np.append(first, 1 - first.sum()), np.append(second, 1 - second.sum())
+    return Distribution(tuple(labels), np.maximum(first, 0), None if same else np.maximum(second, 0))
+
+
+def plain(series: pl.Series) -> Distribution | None:
+    """A column that is published as it is; None for a type that has no distribution to draw."""
+    if series.dtype.is_nested() or series.dtype in (pl.Binary, pl.Object):
+        return None
+    if series.dtype == pl.Datetime:
+        series = series.cast(pl.Date)
+    table = series.value_counts(sort=True)
+    values, counts = table.to_series(0), table.to_series(1).to_numpy().astype(np.float64)
+    if series.dtype.is_numeric() or series.dtype == pl.Date:
+        numbers = (
+            (values.to_physical() if series.dtype == pl.Date else values).cast(pl.Float64).fill_null(np.nan).to_numpy()
+        )
+        order = np.argsort(numbers)
+        numbers, rows = numbers[order], counts[order]
+        finite = np.isfinite(numbers)
+        if finite.any() and np.isfinite(np.ptp(numbers[finite])):
+            known = np.append(rows[finite], rows[~finite].sum())
+            return _as_it_is(numbers[finite], known, dates=series.dtype == pl.Date)
+    words = values.cast(pl.String, strict=False).fill_null(MISSING).to_list()
+    return _categories(words, counts, counts, ordered=False)
+
+
+def _as_it_is(values: Floats, counts: Floats, *, dates: bool) -> Distribution:
+    step = 0.0 if (values % 1).any() else 1.0
+    nothing = _Pieces(np.empty(0), np.empty(0), np.empty(0), 0.0)
+    return replace(_histogram(values, step, dates, counts, nothing), after=None)
