@@ -151,7 +151,7 @@ def methods(as_json: bool) -> None:
 
     from sfumato.method.catalogue import METHODS
 
-    rows = [
+    rows: list[dict[str, Any]] = [
         {
             "name": m.name,
             "summary": m.summary,
@@ -165,7 +165,7 @@ def methods(as_json: bool) -> None:
         _print_json(rows)
         return
     for row in rows:
-        settings = ", ".join(f"{n} = {json.dumps(v)}" for n, v in row["settings"].items())  # type: ignore[attr-defined]
+        settings = ", ".join(f"{n} = {json.dumps(v)}" for n, v in row["settings"].items())
         click.echo(f"{row['name']}: {row['summary']}")
         click.echo(f"  guarantees: {row['guarantees']}")
         click.echo(f"  refuted:    {row['refuted'] or 'nothing'}")

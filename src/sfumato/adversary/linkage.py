@@ -27,7 +27,7 @@ _BINS = {"1": 1, "2": 2, "3–4": 3, "5–9": 5, "10–19": 10, "20–49": 20, "
 """The ranges of class sizes in the histogram, with the least size of each."""
 
 _ROW_VISITS = {1: math.inf, 2: 30_000_000, 3: 6_000_000}
-_EXAMPLES_EACH = 3
+_EXAMPLES_EACH = 2
 
 
 @dataclass(frozen=True)
@@ -265,7 +265,8 @@ def _examined(
     uniques = int(classes.size[alone].sum())
     names = tuple(c.name for c in columns)
     found = Combination(names, int((classes.size > 0).sum()), uniques, uniques / len(new))
-    return found, np.flatnonzero(new)[:_EXAMPLES_EACH].tolist()
+    rows = np.flatnonzero(new)
+    return found, rows[:: len(rows) // _EXAMPLES_EACH + 1].tolist()
 
 
 def _classes(columns: Sequence[Column]) -> Groups:

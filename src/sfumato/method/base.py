@@ -17,7 +17,8 @@ from sfumato.release.judgement import Judgement, TableSchema, bind, judge
 from sfumato.release.manifest import describe
 from sfumato.release.release import Release
 from sfumato.requirement.base import Requirement
-from sfumato.table.encode import Role
+from sfumato.table.encode import Column, Role
+from sfumato.table.line import Line
 from sfumato.table.microdata import Microdata
 
 Progress = Callable[[str, float], None]
@@ -129,5 +130,17 @@ def _judged(requirement: Requirement, table: Microdata, shown: Sequence[Shown]) 
 
 def _frame(table: Microdata, shown: Sequence[Shown]) -> pl.DataFrame:
     """The published columns: labels, then sensitive and class values and the insensitive columns as they are."""
-    values = [recode(c.name, c.domain.leaves, c.codes) for c in table.columns.values() if c.role is not Role.QUASI]
+    values = [_values(c) for c in table.columns.values() if c.role is not Role.QUASI]
     return pl.DataFrame([*(s.column for s in shown), *values, *table.plain.get_columns()])
+
+
+def _values(column: Column) -> pl.Series:
+    """A column that is published as it is: numbers and dates by their type, all else by its text."""
+    if not isinstance(column.domain, Line) or column.domain.form == "word":
+        return recode(column.name, column.domain.leaves, column.codes)
+    numbers = pl.Series(column.name, [*column.domain.values, None][: column.size], dtype=pl.Float64)
+    if column.domain.form == "date":
+        return numbers.cast(pl.Int32).cast(pl.Date).gather(pl.Series(column.codes))
+    if column.domain.step == 1.0:
+        numbers = numbers.cast(pl.Int64)
+    return numbers.gather(pl.Series(column.codes))

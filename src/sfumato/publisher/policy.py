@@ -61,7 +61,13 @@ class Policy:
 
     def covering(self, columns: Iterable[str]) -> tuple[Attribute, ...]:
         """The attributes of a table with these columns: those named, and by the rule for others the rest."""
+        columns = list(columns)
         names = {a.name for a in self.attributes}
+        for name in names:
+            if name not in columns:
+                raise PolicyError(
+                    f"the policy names the column {name!r}, and the data have none{nearest(name, columns)}"
+                )
         rest = [c for c in columns if c not in names]
         if rest and self.others == "error":
             raise PolicyError(

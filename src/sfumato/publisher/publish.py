@@ -113,7 +113,7 @@ def _write_private(
             "after": asdict(linkage_risk(release.groups())),
         },
         "rows": {"read": table.rows + table.dropped, "dropped": table.dropped, "published": table.rows},
-        "hidden": [n for n in table.hidden.columns],
+        "hidden": table.hidden.columns,
         "sensitive": [c.name for c in table.with_role(Role.SENSITIVE)],
         "seed": seed,
     }

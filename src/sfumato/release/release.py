@@ -178,8 +178,9 @@ class _PublicSchema(Schema):
     def counted(self, name: str) -> Counted:
         """The codes of a published column."""
         column = self.release.tables["data"][name]
-        if "domain" not in self.attributes[name]:
-            coded = encode(column, Attribute(name=name, role=Role.SENSITIVE))
+        kind = self.attributes[name].get("kind")
+        if kind in (None, Kind.CONTINUOUS, Kind.DATE):  # all values that there are occur
+            coded = encode(column, Attribute(name=name, role=Role.SENSITIVE, kind=kind and Kind(kind)))
             return Counted(coded.codes, coded.size)
         domain = self.domain(name)
         place = column.cast(pl.String).cast(pl.Enum(list(domain.leaves)), strict=False)

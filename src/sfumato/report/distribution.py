@@ -23,25 +23,25 @@ Labels = Mapping[str, int]
 
 _MOST_BARS = 12
 _MOST_ORDERED = 16
+_LARGEST = 1e300
 
 
 @dataclass(frozen=True)
 class Distribution:
     """The share of the rows in each bin or category, before and after; ``after`` is None where nothing changed.
 
-    A histogram has ``edges``, one more than bins, and may have a last category for missing values.
+    A histogram has ``edges``, one more than bins, and may have a last category for missing values; its first
+    and last bin hold all that lies beyond where these ends are open. ``rest``: the last category stands for others.
+    ``apart`` is the share of the rows that are misplaced, over all bins or values: their total variation distance.
     """
 
     labels: tuple[str, ...]
     before: Floats
     after: Floats | None
+    apart: float = 0.0
     edges: tuple[str, ...] = ()
-    open_ends: bool = False
-
-    @property
-    def apart(self) -> float:
-        """The share of the rows that are misplaced: half the sum of the differences (total variation)."""
-        return 0.0 if self.after is None else float(np.abs(self.before - self.after).sum() / 2)
+    open_ends: tuple[bool, bool] = (False, False)
+    rest: bool = False
 
 
 class _Pieces(NamedTuple):
@@ -178,13 +178,21 @@ def _ranges(codes: list[int]) -> list[tuple[int, int]]:
 def _histogram(values: Floats, step: float, dates: bool, counts: Floats, after: _Pieces) -> Distribution:
     """Numbers or days in bins; the codes after the values count the missing ones."""
     rows, known = counts.sum(), counts[: len(values)]
-    scale = date_scale(values) if dates else number_scale(values, known, step)
+    reach = float(after.low.min(initial=np.inf)), float(after.high.max(initial=-np.inf))
+    scale = date_scale(values) if dates else number_scale(values, known, step, *reach)
     first = np.append(scale.count(values, known), counts[len(values) :].sum()) / rows
     second = np.append(_spread(scale, after), after.missing) / max(after.weight.sum() + after.missing, 1)
     labels = (*(f"[{a}, {b})" for a, b in zip(scale.texts, scale.texts[1:], strict=False)), MISSING)
     keep = slice(None) if first[-1] or second[-1] else slice(-1)
-    same = np.allclose(first, second, rtol=0, atol=1e-12)
-    return Distribution(labels[keep], first[keep], None if same else second[keep], scale.texts, scale.open_ends)
+    apart = _apart(first, second)
+    shown = second[keep] if apart else None
+    return Distribution(labels[keep], first[keep], shown, apart, scale.texts, scale.open_ends)
+
+
+def _apart(before: Floats, after: Floats) -> float:
+    """Half the sum of the differences; 0 where there are none but of rounding."""
+    distance = float(np.abs(before - after).sum() / 2)
+    return distance if distance > 1e-9 else 0.0
 
 
 def _spread(scale: Scale, pieces: _Pieces) -> Floats:
@@ -204,9 +212,9 @@ def _below(edge: float, pieces: _Pieces) -> float:
 def _categories(leaves: Sequence[str], counts: Floats, spread: Floats, *, ordered: bool) -> Distribution:
     """The most frequent categories, and the others together; ordinals keep their order where they are few."""
     before, after = counts / max(counts.sum(), 1), spread / max(spread.sum(), 1)
-    same = bool(np.allclose(before, after, rtol=0, atol=1e-12))
+    apart = _apart(before, after)
     if ordered and len(leaves) <= _MOST_ORDERED:
-        return Distribution(tuple(leaves), before, None if same else after)
+        return Distribution(tuple(leaves), before, after if apart else None, apart)
     order = np.argsort(-before, kind="stable")
     top = order if len(order) <= _MOST_BARS + 1 else order[:_MOST_BARS]
     labels = [leaves[i] for i in top]
@@ -214,12 +222,13 @@ def _categories(leaves: Sequence[str], counts: Floats, spread: Floats, *, ordere
     if rest := len(order) - len(top):
         labels.append(f"{rest:,} others")
         first, second = np.append(first, 1 - first.sum()), np.append(second, 1 - second.sum())
-    return Distribution(tuple(labels), np.maximum(first, 0), None if same else np.maximum(second, 0))
+    shown = np.maximum(second, 0) if apart else None
+    return Distribution(tuple(labels), np.maximum(first, 0), shown, apart, rest=rest > 0)
 
 
 def plain(series: pl.Series) -> Distribution | None:
     """A column that is published as it is; None for a type that has no distribution to draw."""
-    if series.dtype.is_nested() or series.dtype in (pl.Binary, pl.Object):
+    if series.dtype.is_nested() or series.dtype in (pl.Binary, pl.Object, pl.Duration):
         return None
     if series.dtype == pl.Datetime:
         series = series.cast(pl.Date)
@@ -232,7 +241,7 @@ def plain(series: pl.Series) -> Distribution | None:
         order = np.argsort(numbers)
         numbers, rows = numbers[order], counts[order]
         finite = np.isfinite(numbers)
-        if finite.any() and np.isfinite(np.ptp(numbers[finite])):
+        if finite.any() and np.abs(numbers[finite]).max() < _LARGEST:
             known = np.append(rows[finite], rows[~finite].sum())
             return _as_it_is(numbers[finite], known, dates=series.dtype == pl.Date)
     words = values.cast(pl.String, strict=False).fill_null(MISSING).to_list()
@@ -242,4 +251,4 @@ def plain(series: pl.Series) -> Distribution | None:
 def _as_it_is(values: Floats, counts: Floats, *, dates: bool) -> Distribution:
     step = 0.0 if (values % 1).any() else 1.0
     nothing = _Pieces(np.empty(0), np.empty(0), np.empty(0), 0.0)
-    return replace(_histogram(values, step, dates, counts, nothing), after=None)
+    return replace(_histogram(values, step, dates, counts, nothing), after=None, apart=0.0)

@@ -16,11 +16,11 @@ _MONTH_STEPS = (1, 2, 3, 6, 12)
 
 @dataclass(frozen=True)
 class Scale:
-    """Rising edges of half-open bins, and their texts; ``open_ends``: the end bins hold what lies beyond."""
+    """Rising edges of half-open bins, and their texts; ``open_ends``: whether the end bins hold what lies beyond."""
 
     edges: Floats
     texts: tuple[str, ...]
-    open_ends: bool = False
+    open_ends: tuple[bool, bool] = (False, False)
 
     def count(self, values: Floats, weights: Floats) -> Floats:
         """The weight of the values in each bin."""
@@ -30,32 +30,36 @@ class Scale:
         return inside.astype(np.float64, copy=False)
 
 
-def number_scale(values: Floats, weights: Floats, step: float) -> Scale:
+def number_scale(values: Floats, weights: Floats, step: float, least: float = np.inf, most: float = -np.inf) -> Scale:
     """At most about 24 bins whose width is 1, 2 or 5 times a power of ten, and no finer than ``step``.
 
-    A few far-off values do not flatten the rest: then the end bins are open.
+    The bins reach from ``least`` to ``most`` where the values do not. A few far-off values do not flatten the
+    rest: then an end bin is open.
 
     >>> number_scale(np.array([0.0, 99.0]), np.array([1.0, 1.0]), 1.0).texts[:3]
     ('0', '5', '10')
     """
-    low, high, cut = _range(values, weights)
+    low, high = _range(values, weights)
+    open_ends = bool(low > values[0]), bool(high < values[-1])
+    low = low if open_ends[0] else min(low, least)
+    high = high if open_ends[1] else max(high, float(np.nextafter(most, -np.inf)))
     width = max(_nice((high + step - low) / _MOST_BINS), step) or 1.0
     start = np.floor(low / width) * width
     bins = int((high - start) // width) + 1
     decimals = max(0, 1 - int(np.floor(np.log10(width))))
     edges = np.round(start + width * np.arange(bins + 1), decimals)
-    return Scale(edges, tuple(number_text(e + 0.0) for e in edges), cut)
+    return Scale(edges, tuple(number_text(e + 0.0) for e in edges), open_ends)
 
 
-def _range(values: Floats, weights: Floats) -> tuple[float, float, bool]:
-    """The range to draw: all values, or all but the tails where these stretch it more than four times."""
+def _range(values: Floats, weights: Floats) -> tuple[float, float]:
+    """The range to draw: all values, or all but a tail where the tails stretch it more than twice."""
     share = np.cumsum(weights) / max(weights.sum(), 1)
     ends = np.searchsorted(share, [_TAIL, 1 - _TAIL])
     low, high = (float(v) for v in values[np.minimum(ends, len(values) - 1)])
     least, most = float(values[0]), float(values[-1])
-    if high > low and most - least > 4 * (high - low):
-        return low, high, True
-    return least, most, False
+    if high == low or most - least <= 2 * (high - low):
+        return least, most
+    return (low if low - least > (high - low) / 4 else least), (high if most - high > (high - low) / 4 else most)
 
 
 def _nice(width: float) -> float:

@@ -228,6 +228,11 @@ def _domain(attribute: Attribute, kind: Kind, texts: list[str], missing: bool, f
         return tree.with_leaf(MISSING) if missing else tree
     values = list(attribute.domain) if attribute.domain is not None else in_order(texts)
     if kind is Kind.ORDINAL:
+        if attribute.domain is None:
+            raise PolicyError(
+                f"{attribute.name!r} is ordinal, but its order is not said; list its values in order: "
+                'domain = ["low", "medium", "high"], or make numbers continuous'
+            )
         return Line.of_words(values, missing=missing)
     return Taxonomy.flat([*values, MISSING] if missing and MISSING not in values else values)
 

@@ -116,7 +116,12 @@ def _without_nulls(frame: pl.DataFrame, attributes: list[Attribute], missing: Mi
 
 
 def _typed(series: pl.Series) -> pl.Series:
-    """A text column of whole or decimal numbers as numbers, where writing them again gives the same text."""
+    """A column to be published as it is; text of numbers as numbers where writing these gives the same text."""
+    if series.dtype.is_nested() or series.dtype in (pl.Binary, pl.Object):
+        raise DataError(
+            f"the insensitive column {series.name!r} holds {series.dtype}; only text, numbers, dates and truth values "
+            "can be published: flatten it, or make it an identifier to leave it out"
+        )
     if series.dtype != pl.String:
         return series
     for dtype in (pl.Int64, pl.Float64):

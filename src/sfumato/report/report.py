@@ -1,0 +1,222 @@
+"""Gather the facts of a release and of the table it was made from, and write them down for the steward."""
+
+import datetime as dt
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import numpy as np
+import polars as pl
+from markupsafe import Markup
+
+from sfumato.errors import OutputError
+from sfumato.release.release import Release
+from sfumato.report.distribution import Distribution, compare, plain
+from sfumato.report.plots import drawn, losses, percent, shortened
+from sfumato.report.risk import combinations, risks
+from sfumato.report.words import figure, general_limits, guarantee, in_words, is_met, method_limits
+from sfumato.table.encode import Role
+from sfumato.table.line import MISSING
+from sfumato.table.microdata import Microdata
+
+Facts = dict[str, Any]
+
+_TOP_LABELS = 5
+_SCHEMES = {
+    "generalization": "rows are put into groups, and each group shows one label for each quasi-identifier",
+    "bucketization": "quasi-identifiers are shown as they are, sensitive values apart, and only groups link the two",
+    "randomization": "values are changed at random, with probabilities that are public",
+    "sampling": "a sample of the rows is shown",
+}
+
+
+def render_report(
+    *,
+    release: Release,
+    table: Microdata,
+    policy_text: str = "",
+    warnings: Sequence[str] = (),
+    seeded: bool = False,
+    made: dt.datetime | None = None,
+) -> str:
+    """The report as one HTML page that needs nothing but itself.
+
+    ``table`` is the microdata that the release was made from; ``warnings`` are added to those of the
+    release; ``seeded`` says whether its randomness came from a known seed; ``made`` is when.
+    """
+    entity = _entity(release)
+    facts = {
+        "title": release.manifest["title"] or "Untitled release",
+        "rows": table.rows,
+        "published": release.manifest["rows"],
+        "scheme": release.scheme,
+        "scheme_words": _SCHEMES.get(release.scheme, "see the manifest"),
+        "requirements": _requirements(release),
+        "risk": risks(release, table, entity),
+        "riskiest": combinations(table, entity),
+        "loss": _loss(release),
+        "figures": _figures(release, table),
+        "making": _making(release, table, policy_text, seeded, made),
+        "guarantees": [guarantee(entry) for entry in release.manifest["requirements"]],
+        "limits": _limits(release, table),
+        "warnings": _warnings(release, table, entity, warnings, seeded),
+    }
+    return _template().render(facts, style=_style())
+
+
+def write_report(
+    path: str | Path,
+    *,
+    release: Release,
+    table: Microdata,
+    policy_text: str = "",
+    warnings: Sequence[str] = (),
+    seeded: bool = False,
+    made: dt.datetime | None = None,
+) -> Path:
+    """Write the report to a file, and say where it is; see `render_report`."""
+    page = render_report(
+        release=release, table=table, policy_text=policy_text, warnings=warnings, seeded=seeded, made=made
+    )
+    target = Path(path)
+    try:
+        target.write_bytes(page.encode("utf-8", errors="xmlcharrefreplace"))
+    except OSError as e:
+        raise OutputError(f"the report cannot be written to {target}: {e.strerror}; choose another place") from None
+    return target
+
+
+@cache
+def _template() -> jinja2.Template:
+    environment = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters |= {"percent": percent, "figure": figure, "short": shortened, "number": "{:,}".format}
+    return environment.from_string(_resource("template.html.j2"))
+
+
+@cache
+def _style() -> Markup:
+    """The style sheet, which is part of the package and no data."""
+    return Markup(_resource("style.css"))
+
+
+def _resource(name: str) -> str:
+    return files("sfumato.report").joinpath(name).read_text(encoding="utf-8")
+
+
+def _entity(release: Release) -> str | None:
+    """The column that tells people apart, where a requirement names one."""
+    named = [r["required"].get("entity") for r in release.manifest["requirements"]]
+    return next((str(name) for name in named if name), None)
+
+
+def _requirements(release: Release) -> list[Facts]:
+    return [
+        {
+            "model": entry["model"],
+            "words": in_words(entry),
+            "required": _pairs(entry["required"]),
+            "achieved": _pairs(entry["achieved"]),
+            "met": is_met(entry),
+        }
+        for entry in release.manifest["requirements"]
+    ]
+
+
+def _pairs(parameters: Mapping[str, Any]) -> list[tuple[str, str]]:
+    return [(name, figure(value)) for name, value in parameters.items()]
+
+
+def _labels(release: Release, name: str) -> dict[str, int] | None:
+    """How many rows show each label; None for an attribute that is not published."""
+    frame = next((t for t in release.tables.values() if name in t.columns), None)
+    if frame is None:
+        return None
+    series = frame[name]
+    if isinstance(series.dtype, pl.Enum) and not series.null_count():
+        words = series.dtype.categories.to_list()
+        counts = np.bincount(series.to_physical().to_numpy(), minlength=len(words)).tolist()
+        return {word: rows for word, rows in zip(words, counts, strict=True) if rows}
+    table = series.cast(pl.String).fill_null(MISSING).value_counts()
+    return dict(zip(table.to_series(0).to_list(), table.to_series(1).to_list(), strict=True))
+
+
+def _loss(release: Release) -> Facts:
+    """The information loss of each quasi-identifier, and its most frequent labels."""
+    attributes = release.manifest["attributes"]
+    known = [(name, float(attributes[name]["loss"])) for name in release.quasi() if "loss" in attributes[name]]
+    lines = []
+    for name in release.quasi():
+        labels = _labels(release, name) or {}
+        rows = max(sum(labels.values()), 1)
+        top = sorted(labels.items(), key=lambda pair: -pair[1])[:_TOP_LABELS]
+        lines.append({"name": name, "labels": len(labels), "top": [(label, n / rows) for label, n in top]})
+    mean = sum(loss for _, loss in known) / len(known) if known else None
+    return {"mean": mean, "lines": lines, "plot": losses(known) if known else None, "by": dict(known)}
+
+
+def _figures(release: Release, table: Microdata) -> list[Facts]:
+    """A plot for each published attribute."""
+    found = []
+    for column in table.columns.values():
+        labels = _labels(release, column.name)
+        if labels is not None:
+            entry = release.manifest["attributes"].get(column.name, {})
+            found.append(_figure(column.name, column.role, column.kind, compare(column, entry, labels)))
+    for name in table.plain.columns:
+        found.append(_figure(name, Role.INSENSITIVE, "", plain(table.plain[name])))
+    return found
+
+
+def _figure(name: str, role: str, kind: str, distribution: Distribution | None) -> Facts:
+    return {
+        "name": name,
+        "role": str(role),
+        "kind": str(kind),
+        "plot": None if distribution is None else drawn(name, distribution),
+        "changed": distribution is not None and distribution.after is not None,
+        "apart": 0.0 if distribution is None else distribution.apart,
+        "open_ends": distribution is not None and any(distribution.open_ends),
+    }
+
+
+def _making(release: Release, table: Microdata, policy_text: str, seeded: bool, made: dt.datetime | None) -> Facts:
+    method = dict(release.manifest["method"])
+    return {
+        "method": method.pop("name", "unknown"),
+        "settings": _pairs(method),
+        "dropped": table.dropped,
+        "version": release.manifest["sfumato"],
+        "seeded": seeded,
+        "made": made.strftime("%Y-%m-%d %H:%M") if made else None,
+        "policy": policy_text.strip("\n"),
+    }
+
+
+def _limits(release: Release, table: Microdata) -> list[str]:
+    classes = [c.name for c in table.with_role(Role.CLASS)]
+    name = str(release.manifest["method"].get("name", ""))
+    return method_limits(name) + general_limits(table.plain.columns, classes)
+
+
+def _warnings(release: Release, table: Microdata, entity: str | None, given: Sequence[str], seeded: bool) -> list[str]:
+    """All that the steward should look at, each thing once."""
+    found = [*release.warnings, *given]
+    if seeded:
+        found.append(
+            "The randomness came from a given seed. Whoever learns or guesses it can undo the shuffling of the rows "
+            "and repeat every random choice: for experiments only, not for a release that is handed over."
+        )
+    for name in table.hidden.columns if entity is None else ():
+        people = table.hidden[name].n_unique()
+        if 1 < people < table.rows:
+            found.append(
+                f"The identifier {name} has {people:,} values in {table.rows:,} rows. If these are people, some have "
+                "several rows, and a group of k rows may hold fewer than k people; require k-anonymity with "
+                f'entity = "{name}".'
+            )
+    return list(dict.fromkeys(found))

@@ -1,0 +1,215 @@
+"""What each requirement promises and what it does not, in plain words."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sfumato.method.catalogue import METHODS
+from sfumato.report.plots import percent
+from sfumato.requirement.catalogue import MODELS, from_table
+
+Entry = Mapping[str, Any]
+
+_AT_LEAST = {"k": ("k-anonymity", "anonymity", "alpha-k"), "l": ("l-diversity",)}
+_AT_MOST = {"k": ("confidentiality",), "alpha": ("alpha-k",), "t": ("t-closeness",), "c": ("l-diversity",)}
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """A requirement's promise, and its limits."""
+
+    name: str
+    promise: str
+    limits: tuple[str, ...]
+
+
+def figure(value: object) -> str:
+    """A parameter as a person writes it.
+
+    >>> figure(5), figure(3.0), figure(0.59783), figure(["age", "sex"]), figure({"HIV": 0.5})
+    ('5', '3', '0.5978', 'age, sex', 'HIV: 0.5')
+    """
+    if isinstance(value, float):
+        return f"{value:.0f}" if value.is_integer() else f"{value:.4g}"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name}: {figure(v)}" for name, v in value.items())
+    if isinstance(value, list | tuple):
+        return ", ".join(figure(v) for v in value)
+    return str(value)
+
+
+def in_words(entry: Entry) -> str:
+    """A requirement of a manifest as a sentence."""
+    told = entry.get("words")
+    if not told and entry["model"] in MODELS:
+        told = from_table({"model": entry["model"], **entry["required"]}).words()
+    return str(told or entry["model"])
+
+
+def is_met(entry: Entry) -> bool:
+    """Whether what was achieved is no worse than what was required, as far as numbers can be compared."""
+    required, model = entry["required"], entry["model"]
+    for name, achieved in entry["achieved"].items():
+        limit = required.get(name)
+        if not isinstance(limit, int | float):
+            continue
+        slack = 1e-9 * max(1.0, abs(limit))
+        if model in _AT_LEAST.get(name, ()) and achieved < limit - slack:
+            return False
+        if model in _AT_MOST.get(name, ()) and achieved > limit + slack:
+            return False
+    return True
+
+
+_RULED_OUT = (
+    "Who knows more than the quasi-identifiers, and can rule out some people or values of a group, is left with "
+    "fewer and may conclude more."
+)
+_SIMILAR = (
+    "Values that differ but mean nearly the same count as different: a group may still tell of which kind they are."
+)
+_SHARED = (
+    "It does not look at sensitive values: where all rows of a group share one, everyone in the group is known to "
+    "have it (homogeneity)."
+)
+
+
+def _k_anonymity(required: Entry, achieved: Entry) -> Guarantee:
+    k, who = achieved.get("k", required.get("k")), "people" if required.get("entity") else "rows"
+    return Guarantee(
+        "k-anonymity",
+        f"Whoever knows a person's quasi-identifiers finds at least {figure(k)} {who} that fit equally well, and picks "
+        f"the right one with a probability of at most {percent(1 / k)}.",
+        (_SHARED, _RULED_OUT),
+    )
+
+
+def _l_diversity(required: Entry, achieved: Entry) -> Guarantee:
+    l = figure(required.get("l"))  # noqa: E741 - the paper's letter
+    variant = required.get("variant", "frequency")
+    promise, limit = {
+        "distinct": (
+            f"Every group holds at least {l} different sensitive values.",
+            "It bounds no probability: one value may be far more frequent in a group than all others.",
+        ),
+        "entropy": (
+            f"The sensitive values of every group are spread at least as evenly as {l} equally frequent ones "
+            "(their entropy is at least the logarithm).",
+            f"Entropy is an average: a single value may still be more likely than 1/{l}.",
+        ),
+        "recursive": (
+            f"The most frequent sensitive value of a group is bounded by the rarer ones, the {l}th most frequent and "
+            "those after it, so that it does not outweigh them even after some values have been ruled out.",
+            "The bound is relative to the rarer values; it is not a limit on the probability of a value.",
+        ),
+        "frequency": (
+            f"Whoever finds a person's group can ascribe no sensitive value to the person with more confidence than "
+            f"1/{l}.",
+            "Rare values are treated as frequent ones: a group may make a rare value much more likely than it is "
+            "in the whole table.",
+        ),
+    }[variant]
+    return Guarantee(f"{variant.capitalize()} l-diversity", promise, (limit, _SIMILAR))
+
+
+def _t_closeness(required: Entry, achieved: Entry) -> Guarantee:
+    return Guarantee(
+        "t-closeness",
+        "The sensitive values of a group are distributed nearly as in the whole table, at a distance of at most "
+        f"{figure(required.get('t'))}, so that finding a person's group tells little that the whole table does not.",
+        (
+            "What the whole table tells about everybody in it is not hidden.",
+            "It bounds a distance between distributions, not the confidence in a value: with the equal distance a "
+            "value's share in a group may exceed its share in the table by t, with the other distances by more.",
+        ),
+    )
+
+
+def _alpha_k(required: Entry, achieved: Entry) -> Guarantee:
+    k, alpha = figure(required.get("k")), figure(required.get("alpha"))
+    return Guarantee(
+        "(α, k)-anonymity",
+        f"Whoever knows a person's quasi-identifiers finds at least {k} rows that fit equally well, and can ascribe no "
+        f"sensitive value to the person with a confidence above {alpha}.",
+        (_SIMILAR,),
+    )
+
+
+def _anonymity(required: Entry, achieved: Entry) -> Guarantee:
+    x, y = figure(required.get("x", "the quasi-identifiers")), figure(required.get("y", "rows"))
+    return Guarantee(
+        "⟨X, Y⟩-anonymity",
+        f"Whoever knows a person's {x} is left with at least {figure(required.get('k'))} different {y}.",
+        (
+            f"It speaks of {x} only; who knows further attributes may be left with fewer.",
+            *(() if required.get("y") else (_SHARED,)),
+        ),
+    )
+
+
+def _confidentiality(required: Entry, achieved: Entry) -> Guarantee:
+    x, y = figure(required.get("x", "the quasi-identifiers")), required.get("y", "")
+    named = figure(list(y)) if isinstance(y, Mapping) else figure(y)
+    return Guarantee(
+        "⟨X, Y⟩-confidentiality",
+        f"From a person's {x} no protected value of {named} follows with a confidence above its limit "
+        f"({figure(required.get('k'))}).",
+        (
+            f"It speaks of {x} only; from further attributes more may follow.",
+            "It does not keep people from being found: a group may be small, even one row.",
+        ),
+    )
+
+
+_KNOWN: dict[str, Callable[[Entry, Entry], Guarantee]] = {
+    "k-anonymity": _k_anonymity,
+    "l-diversity": _l_diversity,
+    "t-closeness": _t_closeness,
+    "alpha-k": _alpha_k,
+    "anonymity": _anonymity,
+    "confidentiality": _confidentiality,
+}
+
+
+def guarantee(entry: Entry) -> Guarantee:
+    """What a requirement of a manifest promises, and what it does not."""
+    model = str(entry["model"])
+    if model in _KNOWN:
+        return _KNOWN[model](entry["required"], entry["achieved"])
+    sentence = in_words(entry)
+    return Guarantee(model, sentence[:1].upper() + sentence[1:] + ".", ())
+
+
+def method_limits(name: str) -> list[str]:
+    """What is to be known of a method: against whom it guarantees what."""
+    known = METHODS.get(name)
+    told = [f"The method {name} guarantees: {known.guarantees}."] if known else []
+    if name in ("mondrian", "hilb", "mask"):
+        told.append(
+            "The method is public, and its choices depend on the data: an adversary who knows how the algorithm chose "
+            "its cuts may learn more about a group than the group shows."
+        )
+    return told
+
+
+def general_limits(plain: Sequence[str], classes: Sequence[str]) -> list[str]:
+    """What no requirement on a single release covers."""
+    told = [
+        "All of the above holds against someone who knows the quasi-identifiers and nothing else. " + _RULED_OUT,
+        "It holds for this release alone. Several releases about the same people are not covered: laid side by side, "
+        "their groups can be intersected.",
+        "Only the declared quasi-identifiers are protected. Whatever else outsiders can know about people, and is "
+        "published, can single them out.",
+        "It does not hide who is in the table, nor what is true of everyone in a group.",
+    ]
+    if plain:
+        told.append(
+            f"The insensitive columns ({', '.join(plain)}) are published as they are, row by row beside the labels. If "
+            "an outsider can know their values, they are quasi-identifiers and should be declared so."
+        )
+    if classes:
+        told.append(
+            f"The class attribute ({', '.join(classes)}) is published as it is, and no requirement on sensitive values "
+            "covers it unless it names it."
+        )
+    return told
