@@ -432,7 +432,7 @@ def samples(
     Its values come from a seeded generator, since Hypothesis' own would repeat a few of them.
     """
     chosen = draw(st.lists(st.sampled_from(kinds), min_size=1, max_size=columns))
-    number = draw(st.integers(least, most))
+    number = draw(st.one_of(st.integers(least, most), st.integers(max(least, most // 2), most)))
     rng = draw(st.randoms(use_true_random=True))
     made = {f"q{j}": KINDS[kind](rng) for j, kind in enumerate(chosen)}
     tree = rng.choice(ILLNESSES)

@@ -122,7 +122,7 @@ def test_in_pieces_on_two_threads(sample: Sample, k: int, small: int) -> None:
 
 
 @given(st.data())
-@examples(25)
+@examples(12)
 def test_codes_far_apart(data: st.DataObject) -> None:
     """Few rows on many codes take another way through the kernel: they are sorted, not tallied."""
     tree = {"Any": {f"g{i}": {f"{i}.{j}": {} for j in range(40)} for i in range(25)}}

@@ -33,6 +33,9 @@ class _People(NamedTuple):
     job: Codes
 
 
+_INITIALS = tuple("ABCDEFGHIJKLMNOPRSTUVWYZ")
+
+
 def hospital(rows: int = 4000, seed: int = 2025) -> pl.DataFrame:
     """Draw ``rows`` discharges of one year, in the order of admission.
 
@@ -159,12 +162,17 @@ def _draw_readmission(rng: np.random.Generator, diagnosis: Codes, age: Codes, st
 
 
 def _draw_names(rng: np.random.Generator, woman: Codes) -> pl.Series:
-    """A first name that goes with the sex, and a surname; two patients may share both."""
-    men, women, surnames = MEN.split(), WOMEN.split(), SURNAMES.split()
-    u = rng.random(len(woman))
-    first = np.where(woman == 1, len(men) + np.floor(u * len(women)), np.floor(u * len(men))).astype(np.int64)
-    last = np.floor(rng.random(len(woman)) * len(surnames)).astype(np.int64)
-    return _labels((*men, *women), first) + " " + _labels(surnames, last)
+    """A first name that goes with the sex, an initial and a surname; nobody shares all three while they last."""
+    surnames = SURNAMES.split()
+    names = pl.Series([""] * len(woman), dtype=pl.String)
+    for sex, firsts in enumerate((MEN.split(), WOMEN.split())):
+        rows = np.flatnonzero(woman == sex)
+        drawn = np.argsort(rng.random(len(firsts) * len(_INITIALS) * len(surnames)), kind="stable")
+        rest, last = np.divmod(drawn[np.arange(len(rows)) % len(drawn)], len(surnames))
+        first, initial = np.divmod(rest, len(_INITIALS))
+        full = _labels(firsts, first) + " " + _labels(_INITIALS, initial) + ". " + _labels(surnames, last)
+        names = names.scatter(rows, full)
+    return names
 
 
 def _draw_records(rng: np.random.Generator, rows: int) -> pl.Series:

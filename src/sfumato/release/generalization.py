@@ -1,6 +1,7 @@
 """The generalization scheme: each group shows one label for each quasi-identifier."""
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -93,13 +94,22 @@ def _box(domain: Domain, lo: int, hi: int, node: int, mask: int) -> tuple[str, M
         return value, _tree_meaning(domain, value, [lo]), 0.0
     codes = domain.codes_of(node, mask)
     label = domain.label(node, mask)
-    return label, _tree_meaning(domain, label, codes), len(codes) / domain.size
+    return label, _tree_meaning(domain, label, codes, node, mask), len(codes) / domain.size
 
 
-def _tree_meaning(tree: Taxonomy, label: str, codes: list[int]) -> Meaning:
-    """The values below a label, unless listing them would tell which values occur."""
-    if tree.intervals is not None and label in tree.intervals:
-        return list(tree.intervals[label])
+def _tree_meaning(tree: Taxonomy, label: str, codes: list[int], node: int = 0, mask: int = 0) -> Meaning:
+    """The values below a label, unless listing them would tell which values occur; of intervals, their bounds."""
+    if tree.intervals is not None:
+        shown = [tree.labels[c] for c in tree.some_children(node, mask)] if mask else [label]
+        parts = [tree.intervals.get(part) for part in shown]
+        return _joined([p for p in parts if p is not None]) if None not in parts else None
     if tree.derived:
         return [label] if len(codes) == 1 else None
     return [tree.leaves[c] for c in codes]
+
+
+def _joined(parts: list[tuple[float, float]]) -> Meaning:
+    """Neighbouring intervals as one; None where there is a gap."""
+    if any(a[1] != b[0] for a, b in pairwise(parts)):
+        return None
+    return [parts[0][0], parts[-1][1]]

@@ -135,7 +135,7 @@ class Release:
     def groups(self, x: tuple[str, ...] = ()) -> NDArray[np.int64]:
         """The group of each row: rows that agree on the labels of ``x``, or of all quasi-identifiers."""
         data = self.tables["data"]
-        columns = [data[n].rank("dense").to_numpy().astype(np.int64) - 1 for n in x or self.quasi()]
+        columns = [_codes(data[n]) for n in x or self.quasi()]
         if not columns:
             return np.zeros(data.height, np.int64)
         return group_rows(columns, [int(c.max()) + 1 for c in columns]).of_row
@@ -146,6 +146,12 @@ class Release:
         bound = requirement.bind(view)
         groups = self.groups(names(bound.groups_by()))
         return judge(bound, view, view.counted, groups, int(groups.max()) + 1)
+
+
+def _codes(column: pl.Series) -> NDArray[np.int64]:
+    """Whole numbers that are equal where the values of a column are."""
+    coded = column.to_physical() if column.dtype == pl.Enum else column.rank("dense")
+    return coded.to_numpy().astype(np.int64)
 
 
 class _PublicSchema(Schema):

@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -117,35 +118,29 @@ class _Tree:
 
     def pieces(self, labels: Labels) -> _Pieces:
         """The intervals of numbers or days that the labels stand for; unknown ones are spread over all."""
-        known: dict[str, Any] = {label: self._interval(label) for label in labels}
-        found = [(m, labels[label]) for label, m in known.items() if m is not None]
-        bounds = np.array([m for m, _ in found]).reshape(-1, 2)
-        if bounds.dtype.kind == "U":
-            bounds = bounds.astype("datetime64[D]").astype(np.int64)
-        low, high = bounds.astype(np.float64).T
-        weight = np.array([rows for _, rows in found], np.float64)
-        more = [p for label, m in known.items() if m is None and label != MISSING for p in self._unknown(label, labels)]
-        if more:
-            extra = np.array(more)
-            low, high, weight = (np.concatenate(p) for p in zip((low, high, weight), extra.T, strict=True))
+        nodes = self.nodes
+        told = [label for label in labels if len(nodes.get(label) or ()) == 2]
+        ends = list(chain.from_iterable(nodes[label] or () for label in told))
+        if ends and isinstance(ends[0], str):
+            ends = np.array(ends, "datetime64[D]").astype(np.int64).tolist()
+        low, high = np.fromiter(ends, np.float64, len(ends)).reshape(-1, 2).T
+        weight = np.fromiter((labels[label] for label in told), np.float64, len(told))
+        done = {*told, MISSING}
+        left = [p for label, rows in labels.items() if label not in done for p in self._piece(label, rows)]
+        more = np.array(left).reshape(-1, 3).T
+        low, high, weight = (np.concatenate(pair) for pair in zip((low, high, weight), more, strict=True))
         return _Pieces(low, high, weight, labels.get(MISSING, 0))
 
-    def _interval(self, label: str) -> Any:
-        meaning = self.nodes.get(label)
-        if label == MISSING:
-            return None
-        if meaning is None and label in self.place and isinstance(self.domain, Line):
-            code = self.place[label]
-            return self.domain.meaning(code, code + 1)
-        return meaning if meaning is not None and len(meaning) == 2 else None
-
-    def _unknown(self, label: str, labels: Labels) -> list[tuple[float, float, float]]:
-        """The intervals of a set of nodes, by their widths; else the whole range of values."""
-        tree, rows = self.domain, labels[label]
+    def _piece(self, label: str, rows: int) -> list[tuple[float, float, float]]:
+        """A value itself, or the intervals of a set of nodes, by their widths; else the whole range of values."""
+        tree = self.domain
         if isinstance(tree, Line):
-            return [(float(tree.values[0]), float(tree.values[-1]) + tree.step, rows)]
+            code = self.place.get(label)
+            low, high = tree.bounds(0, len(tree.values)) if code is None else tree.bounds(code, code + 1)
+            return [(low, high, rows)]
         meanings = tree.intervals or {}
-        found = [meanings[n] for n in parts(label, self.node) if n in meanings] or [meanings[tree.labels[0]]]
+        every = (min(a for a, _ in meanings.values()), max(b for _, b in meanings.values()))
+        found = [meanings[n] for n in parts(label, self.node) if n in meanings] or [every]
         width = sum(high - low for low, high in found)
         return [(a, b, rows * ((b - a) / width if width else 1 / len(found))) for a, b in found]
 
@@ -232,23 +227,20 @@ def plain(series: pl.Series) -> Distribution | None:
         return None
     if series.dtype == pl.Datetime:
         series = series.cast(pl.Date)
-    table = series.value_counts(sort=True)
-    values, counts = table.to_series(0), table.to_series(1).to_numpy().astype(np.float64)
     if series.dtype.is_numeric() or series.dtype == pl.Date:
-        numbers = (
-            (values.to_physical() if series.dtype == pl.Date else values).cast(pl.Float64).fill_null(np.nan).to_numpy()
-        )
-        order = np.argsort(numbers)
-        numbers, rows = numbers[order], counts[order]
-        finite = np.isfinite(numbers)
-        if finite.any() and np.abs(numbers[finite]).max() < _LARGEST:
-            known = np.append(rows[finite], rows[~finite].sum())
-            return _as_it_is(numbers[finite], known, dates=series.dtype == pl.Date)
-    words = values.cast(pl.String, strict=False).fill_null(MISSING).to_list()
+        days = series.dtype == pl.Date
+        numbers = (series.to_physical() if days else series).drop_nulls().cast(pl.Float64).to_numpy()
+        numbers = np.sort(numbers[np.isfinite(numbers)])
+        if len(numbers) and max(-numbers[0], numbers[-1]) < _LARGEST:
+            return _as_it_is(numbers, len(series) - len(numbers), dates=days)
+    table = series.value_counts(sort=True)
+    words = table.to_series(0).cast(pl.String, strict=False).fill_null(MISSING).to_list()
+    counts = table.to_series(1).to_numpy().astype(np.float64)
     return _categories(words, counts, counts, ordered=False)
 
 
-def _as_it_is(values: Floats, counts: Floats, *, dates: bool) -> Distribution:
+def _as_it_is(values: Floats, missing: int, *, dates: bool) -> Distribution:
+    counts = np.append(np.ones(len(values)), missing)
     step = 0.0 if (values % 1).any() else 1.0
     nothing = _Pieces(np.empty(0), np.empty(0), np.empty(0), 0.0)
     return replace(_histogram(values, step, dates, counts, nothing), after=None, apart=0.0)

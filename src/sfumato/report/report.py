@@ -1,6 +1,7 @@
 """Gather the facts of a release and of the table it was made from, and write them down for the steward."""
 
 import datetime as dt
+import heapq
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
@@ -23,6 +24,7 @@ from sfumato.table.line import MISSING
 from sfumato.table.microdata import Microdata
 
 Facts = dict[str, Any]
+Labels = Mapping[str, dict[str, int] | None]
 
 _TOP_LABELS = 5
 _SCHEMES = {
@@ -48,6 +50,7 @@ def render_report(
     release; ``seeded`` says whether its randomness came from a known seed; ``made`` is when.
     """
     entity = _entity(release)
+    labels = {name: _labels(release, name) for name in table.columns}
     facts = {
         "title": release.manifest["title"] or "Untitled release",
         "rows": table.rows,
@@ -57,8 +60,8 @@ def render_report(
         "requirements": _requirements(release),
         "risk": risks(release, table, entity),
         "riskiest": combinations(table, entity),
-        "loss": _loss(release),
-        "figures": _figures(release, table),
+        "loss": _loss(release, labels),
+        "figures": _figures(release, table, labels),
         "making": _making(release, table, policy_text, seeded, made),
         "guarantees": [guarantee(entry) for entry in release.manifest["requirements"]],
         "limits": _limits(release, table),
@@ -145,28 +148,28 @@ def _labels(release: Release, name: str) -> dict[str, int] | None:
     return dict(zip(table.to_series(0).to_list(), table.to_series(1).to_list(), strict=True))
 
 
-def _loss(release: Release) -> Facts:
+def _loss(release: Release, labels: Labels) -> Facts:
     """The information loss of each quasi-identifier, and its most frequent labels."""
     attributes = release.manifest["attributes"]
     known = [(name, float(attributes[name]["loss"])) for name in release.quasi() if "loss" in attributes[name]]
     lines = []
     for name in release.quasi():
-        labels = _labels(release, name) or {}
-        rows = max(sum(labels.values()), 1)
-        top = sorted(labels.items(), key=lambda pair: -pair[1])[:_TOP_LABELS]
-        lines.append({"name": name, "labels": len(labels), "top": [(label, n / rows) for label, n in top]})
+        shown = labels.get(name) or {}
+        rows = max(sum(shown.values()), 1)
+        top = heapq.nlargest(_TOP_LABELS, shown.items(), key=lambda pair: pair[1])
+        lines.append({"name": name, "labels": len(shown), "top": [(label, n / rows) for label, n in top]})
     mean = sum(loss for _, loss in known) / len(known) if known else None
-    return {"mean": mean, "lines": lines, "plot": losses(known) if known else None, "by": dict(known)}
+    return {"mean": mean, "lines": lines, "plot": losses(known) if known else None}
 
 
-def _figures(release: Release, table: Microdata) -> list[Facts]:
+def _figures(release: Release, table: Microdata, labels: Labels) -> list[Facts]:
     """A plot for each published attribute."""
     found = []
     for column in table.columns.values():
-        labels = _labels(release, column.name)
-        if labels is not None:
+        shown = labels[column.name]
+        if shown is not None:
             entry = release.manifest["attributes"].get(column.name, {})
-            found.append(_figure(column.name, column.role, column.kind, compare(column, entry, labels)))
+            found.append(_figure(column.name, column.role, column.kind, compare(column, entry, shown)))
     for name in table.plain.columns:
         found.append(_figure(name, Role.INSENSITIVE, "", plain(table.plain[name])))
     return found

@@ -50,13 +50,13 @@ def is_met(entry: Entry) -> bool:
     """Whether what was achieved is no worse than what was required, as far as numbers can be compared."""
     required, model = entry["required"], entry["model"]
     for name, achieved in entry["achieved"].items():
-        limit = required.get(name)
+        limit = required["k"].get(name) if isinstance(required.get("k"), Mapping) else required.get(name)
         if not isinstance(limit, int | float):
             continue
         slack = 1e-9 * max(1.0, abs(limit))
         if model in _AT_LEAST.get(name, ()) and achieved < limit - slack:
             return False
-        if model in _AT_MOST.get(name, ()) and achieved > limit + slack:
+        if (model in _AT_MOST.get(name, ()) or model == "confidentiality") and achieved > limit + slack:
             return False
     return True
 
@@ -66,7 +66,8 @@ _RULED_OUT = (
     "fewer and may conclude more."
 )
 _SIMILAR = (
-    "Values that differ but mean nearly the same count as different: a group may still tell of which kind they are."
+    "Values that differ but mean nearly the same are counted as different, so a group may still tell what kind of "
+    "value its people have."
 )
 _SHARED = (
     "It does not look at sensitive values: where all rows of a group share one, everyone in the group is known to "

@@ -163,16 +163,17 @@ class Confidentiality(Requirement):
         return [f.numerator for f in limits], [f.denominator for f in limits]
 
     def achieved(self, schema: Schema, tally: Tally) -> dict[str, float]:
-        worst = 0.0
+        """The greatest confidence: of all values, or of each value where each has its own limit."""
+        by_value: dict[str, float] = {}
         for name in self._attributes():
             leaves = schema.domain(name).leaves
-            chosen = [leaves.index(v) for v in self._values(schema, name)]
-            confidence = tally.counts[(name,)][:, chosen] / tally.sizes[:, None]
-            worst = max(worst, float(confidence.max()))
-        return {"k": worst}
+            for value in self._values(schema, name):
+                confidence = tally.counts[(name,)][:, leaves.index(value)] / tally.sizes
+                by_value[value] = max(by_value.get(value, 0.0), float(confidence.max()))
+        return by_value if isinstance(self.k, Mapping) else {"k": max(by_value.values())}
 
     def worse(self, a: dict[str, float], b: dict[str, float]) -> dict[str, float]:
-        return {"k": max(a["k"], b["k"])}
+        return {name: max(a[name], b[name]) for name in a}
 
     def words(self) -> str:
         if isinstance(self.y, Mapping):
@@ -184,7 +185,7 @@ class Confidentiality(Requirement):
         return f"from no combination of {x} does {target} follow with a confidence above {limit}"
 
     def remedy(self, schema: Schema, whole: Tally) -> str:
-        best = self.achieved(schema, whole)["k"]
+        best = max(self.achieved(schema, whole).values())
         return (
             f"even with all of {', '.join(names(self.x))} suppressed a value on y has a confidence of {best:.4g}, "
             f"above k; raise k to {best:.4g} or more, or take that value out of y"

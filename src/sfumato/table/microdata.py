@@ -117,7 +117,7 @@ def _without_nulls(frame: pl.DataFrame, attributes: list[Attribute], missing: Mi
 
 def _typed(series: pl.Series) -> pl.Series:
     """A column to be published as it is; text of numbers as numbers where writing these gives the same text."""
-    if series.dtype.is_nested() or series.dtype in (pl.Binary, pl.Object):
+    if series.dtype.is_nested() or series.dtype in (pl.Binary, pl.Object, pl.Duration):
         raise DataError(
             f"the insensitive column {series.name!r} holds {series.dtype}; only text, numbers, dates and truth values "
             "can be published: flatten it, or make it an identifier to leave it out"

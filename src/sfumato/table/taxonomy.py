@@ -132,12 +132,16 @@ class Taxonomy:
         """A node's name, or, for a bit mask of some of its children, the set of their names."""
         if not children:
             return self.labels[node]
-        below = [self.labels[c] for bit, c in enumerate(self.children[node]) if children >> bit & 1]
+        below = [self.labels[c] for c in self.some_children(node, children)]
         return "{" + ", ".join(below) + "}"
+
+    def some_children(self, node: int, mask: int) -> list[int]:
+        """The children of a node whose bits are set in ``mask``."""
+        return [c for bit, c in enumerate(self.children[node]) if mask >> bit & 1]
 
     def codes_of(self, node: int, children: int = 0) -> list[int]:
         """The leaf codes under a node, or under some of its children."""
-        below = [node] if not children else [c for bit, c in enumerate(self.children[node]) if children >> bit & 1]
+        below = self.some_children(node, children) if children else [node]
         return [code for c in below for code in range(int(self.lo[c]), int(self.hi[c]))]
 
     def path(self, code: int) -> list[str]:
@@ -156,27 +160,29 @@ class Taxonomy:
         return {self.labels[c]: self._below(c) for c in self.children[node]}
 
     def with_leaf(self, value: str) -> "Taxonomy":
-        """The same tree with one more leaf, the last one, under the root."""
+        """The same tree with one more last leaf: under the root, or beside it where the root is an interval."""
         if value in self.leaves:
             return self
-        if len(self.labels) == 1:
-            return replace(
-                Taxonomy.from_tree({SUPPRESSED: [self.labels[0], value]}),
-                shown_or_suppressed=self.shown_or_suppressed,
-                derived=self.derived,
-                intervals=self.intervals,
-            )
-        end = np.int32(self.size)
-        hi = self.hi.copy()
+        tree = self._under_a_new_root() if len(self.labels) == 1 or self.intervals is not None else self
+        end = np.int32(tree.size)
+        hi = tree.hi.copy()
         hi[0] = end + 1
-        return Taxonomy(
-            (*self.labels, value),
-            np.append(self.parent, np.int32(0)),
-            np.append(self.lo, end),
-            np.append(hi, end + np.int32(1)),
-            self.shown_or_suppressed,
-            self.derived,
-            self.intervals,
+        return replace(
+            tree,
+            labels=(*tree.labels, value),
+            parent=np.append(tree.parent, np.int32(0)),
+            lo=np.append(tree.lo, end),
+            hi=np.append(hi, end + np.int32(1)),
+        )
+
+    def _under_a_new_root(self) -> "Taxonomy":
+        """The tree as the only child of a root ``*``."""
+        return replace(
+            self,
+            labels=(SUPPRESSED, *self.labels),
+            parent=np.concatenate([[-1], self.parent + 1]).astype(np.int32),
+            lo=np.concatenate([self.lo[:1], self.lo]),
+            hi=np.concatenate([self.hi[:1], self.hi]),
         )
 
 

@@ -1,0 +1,1 @@
+"""Who uses a release: one kind of use a file."""
