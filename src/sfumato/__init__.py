@@ -7,7 +7,7 @@
 >>> sorted(release.tables["data"]["age"].unique())
 ['[21, 23)', '[35, 37)']
 >>> [finding.status for finding in release.check()]
-['holds', 'holds', 'holds']
+['holds', 'holds', 'holds', 'holds']
 """
 
 from importlib import import_module

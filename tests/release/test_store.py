@@ -9,6 +9,7 @@ import math
 import shutil
 import tempfile
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -179,8 +180,6 @@ def test_a_release_can_be_written_whatever_number_type_its_parameters_have(tmp_p
 
 
 def test_a_fraction_as_a_parameter_can_be_written(tmp_path: Path) -> None:
-    from fractions import Fraction
-
     release = published([TCloseness(t=Fraction(1, 2))])  # type: ignore[arg-type]
     release.write(tmp_path / "out")
     assert load(tmp_path / "out") == release

@@ -62,6 +62,7 @@ SHAPES: dict[str, tuple[str, Tree]] = {
     "empty lines": ("a;*\n\nb;*\n\n", {"*": {"a": {}, "b": {}}}),
     "quotes": ('"a;1";"x, y";*\n"b""c";"x, y";*\n', {"*": {"x, y": {"a;1": {}, 'b"c': {}}}}),
     "commas inside": ("a, b;x;*\nc, d;x;*\n", {"*": {"x": {"a, b": {}, "c, d": {}}}}),
+    "many commas inside": ("a, b, c, and d;x;*\ne;x;*\n", {"*": {"x": {"a, b, c, and d": {}, "e": {}}}}),
     "rows not in tree order": ("a;x;*\nb;y;*\nc;x;*\n", {"*": {"x": {"a": {}, "c": {}}, "y": {"b": {}}}}),
     "no common root": ("a;x\nb;y\n", {"*": {"x": {"a": {}}, "y": {"b": {}}}}),
     "one level": ("a\nb\n", {"*": {"a": {}, "b": {}}}),

@@ -128,7 +128,7 @@ def test_codes_far_apart(data: st.DataObject) -> None:
     tree = {"Any": {f"g{i}": {f"{i}.{j}": {} for j in range(40)} for i in range(25)}}
     names = leaves(tree)
     record = st.tuples(st.integers(0, 999), st.sampled_from("abcd"))
-    values = data.draw(st.lists(record, min_size=2, max_size=40))
+    values = data.draw(st.lists(record, min_size=10, max_size=40))
     rows = [{"q0": names[v], "q1": v, "ill": ill, "row": i} for i, (v, ill) in enumerate(values)]
     everyone = [
         *rows,
@@ -185,7 +185,7 @@ def test_relaxed(sample: Sample, required: list[Requirement]) -> None:
 
 
 def test_relaxed_divides_equal_values() -> None:
-    """Nine people of two ages: strict cannot leave the four of age 30 in two pairs, relaxed need not either."""
+    """Ages 20, 30, 30, 30, 40 and k = 2: no boundary leaves two on both sides, but the 30s can be divided."""
     rows = [{"q0": v, "ill": "a", "row": i} for i, v in enumerate([20, 30, 30, 30, 40])]
     sample = Sample(
         Facts(rows, "ill", ["a"], {"Any": {"a": {}}}),

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sfumato.kernel.jit import kernel
 
 _KEY_LIMIT = 1 << 63
+_LARGE = 1 << 31
 
 
 class Groups(NamedTuple):
@@ -74,7 +75,11 @@ def group_rows(columns: Sequence[NDArray[Any]], sizes: Sequence[int]) -> Groups:
     """
     key = np.zeros(len(columns[0]), dtype=np.uint64)
     span = 1
-    for column, size in zip(columns, sizes, strict=True):
+    for given, given_size in zip(columns, sizes, strict=True):
+        column, size = given, given_size
+        if size > _LARGE:
+            dense = _group(column.astype(np.uint64))
+            column, size = dense.of_row, len(dense.first)
         if span * max(size, 1) >= _KEY_LIMIT:
             groups = _group(key)
             key, span = groups.of_row.astype(np.uint64), len(groups.first)

@@ -133,25 +133,22 @@ def _tail(counts: Any, p: int, q: int, l: int) -> bool:  # noqa: E741 - the pape
 
 
 @inner
-def _surplus(counts: Any, n: int, aux: Any) -> Any:
-    """c_i N - C_i n for each value: the difference of the two distributions, times n N."""
+def _total(counts: Any, aux: Any) -> int:
+    """How many rows the whole table has."""
     total = np.int64(0)
     for i in range(len(counts)):
         total += aux[0, i]
-    extra = np.empty(len(counts), dtype=np.int64)
-    for i in range(len(counts)):
-        extra[i] = counts[i] * total - aux[0, i] * n
-    return extra, total
+    return total
 
 
 @inner
-def _tree_cost(extra: Any, aux: Any) -> int:
+def _tree_cost(extra: Any, aux: Any) -> Any:
     """The cost of moving mass through a tree: at each node height times what its children exchange."""
     nodes = aux[5, 0]
-    surplus = np.zeros(nodes, dtype=np.int64)
-    given = np.zeros(nodes, dtype=np.int64)
-    taken = np.zeros(nodes, dtype=np.int64)
-    cost = np.int64(0)
+    surplus = np.zeros(nodes, dtype=extra.dtype)
+    given = np.zeros(nodes, dtype=extra.dtype)
+    taken = np.zeros(nodes, dtype=extra.dtype)
+    cost = extra[0] * 0
     for node in range(nodes - 1, -1, -1):
         if aux[4, node] == 0:
             surplus[node] = extra[aux[1, node]]
@@ -166,31 +163,52 @@ def _tree_cost(extra: Any, aux: Any) -> int:
     return cost
 
 
-@kernel
-def distance(op: int, counts: Any, n: int, aux: Any) -> Any:
-    """The distance to the totals as a fraction (numerator, unit, n N), the latter two to be multiplied."""
-    extra, total = _surplus(counts, n, aux)
-    moved = np.int64(0)
+@inner
+def _moved(op: int, extra: Any, aux: Any) -> Any:
+    """The mass times way that turns one distribution into the other, given their differences."""
     if op == TREE:
-        return _tree_cost(extra, aux), max(aux[4, 0], 1), n * total
+        return _tree_cost(extra, aux)
+    moved = extra[0] * 0
     if op == ORDERED:
-        run = np.int64(0)
+        run = extra[0] * 0
         for i in range(len(extra) - 1):
             run += extra[i]
             moved += abs(run)
-        return moved, max(len(extra) - 1, 1), n * total
+        return moved
     for e in extra:
         moved += abs(e)
-    return moved, 2, n * total
+    return moved
+
+
+@inner
+def _unit(op: int, values: int, aux: Any) -> int:
+    """What the mass times way is divided by, so that the greatest distance is 1."""
+    if op == TREE:
+        return max(aux[4, 0], 1)
+    return max(values - 1, 1) if op == ORDERED else 2
+
+
+@inner
+def _distance(op: int, counts: Any, n: int, aux: Any) -> float:
+    """The distance of the counts to the totals, in floating point."""
+    total = _total(counts, aux)
+    extra = np.empty(len(counts), dtype=np.float64)
+    for i in range(len(counts)):
+        extra[i] = counts[i] / max(n, 1) - aux[0, i] / max(total, 1)
+    return _moved(op, extra, aux) / _unit(op, len(counts), aux)
 
 
 @inner
 def _near(op: int, counts: Any, n: int, p: int, q: int, aux: Any) -> int:
-    """Whether the distance is at most p/q."""
-    moved, unit, scale = distance(op, counts, n, aux)
-    if float(unit) * float(scale) < 4e18:
-        return YES if at_most(moved, q, p, unit * scale) else NO
-    gap = p / q - moved / unit / scale
+    """Whether the distance is at most p/q: in whole numbers where they fit, else as near as floats tell."""
+    total = _total(counts, aux)
+    unit = _unit(op, len(counts), aux)
+    if float(unit) * float(n) * float(total) < 4e18:
+        extra = np.empty(len(counts), dtype=np.int64)
+        for i in range(len(counts)):
+            extra[i] = counts[i] * total - aux[0, i] * n
+        return YES if at_most(_moved(op, extra, aux), q, p, unit * n * total) else NO
+    gap = p / q - _distance(op, counts, n, aux)
     return YES if gap > 1e-11 else (NO if gap < -1e-11 else CLOSE)
 
 
@@ -233,6 +251,5 @@ def distances(op: int, counts: Any, aux: Any) -> Any:
     """The distance of each row of a matrix of counts to the totals."""
     out = np.empty(len(counts), dtype=np.float64)
     for g in range(len(counts)):
-        moved, unit, scale = distance(op, counts[g], counts[g].sum(), aux)
-        out[g] = moved / unit / max(scale, 1)
+        out[g] = _distance(op, counts[g], counts[g].sum(), aux)
     return out

@@ -11,7 +11,7 @@ from sfumato.method.base import Method
 from sfumato.method.catalogue import from_table as method_from_table
 from sfumato.requirement.base import Requirement
 from sfumato.requirement.catalogue import from_table as requirement_from_table
-from sfumato.table.encode import Attribute, Kind, Role
+from sfumato.table.encode import Attribute, Role, kind_of
 from sfumato.table.microdata import Missing
 from sfumato.table.taxonomy import named
 
@@ -162,7 +162,7 @@ def _attributes(table: dict[str, Any]) -> Iterable[Attribute]:
         yield Attribute(
             name=name,
             role=_role(entry.get("role"), where),
-            kind=_kind(entry["kind"], where) if "kind" in entry else None,
+            kind=kind_of(name, entry["kind"]) if "kind" in entry else None,
             taxonomy=_taxonomy(entry.get("taxonomy"), where),
             domain=tuple(_texts(entry["domain"], f"the domain of {where}")) if "domain" in entry else None,
         )
@@ -175,12 +175,6 @@ def _role(word: object, where: str) -> Role:
     if role is None:
         raise PolicyError(f"{where} has the unknown role {word!r}{nearest(str(word), ROLE_WORDS)}")
     return role
-
-
-def _kind(word: object, where: str) -> Kind:
-    if word not in list(Kind):
-        raise PolicyError(f"{where} has the unknown kind {word!r}{nearest(str(word), list(Kind))}")
-    return Kind(str(word))
 
 
 def _taxonomy(value: object, where: str) -> Any:

@@ -75,12 +75,29 @@ def _shown(column: Column, summary: NDArray[np.int64], group_of_row: NDArray[np.
         labels.append(label)
         meanings.append(meaning)
         hidden.append(share)
+    labels = _told_apart(labels, meanings)
     box_of_row = numbered["box"].to_numpy()[group_of_row]
     return Shown(
         recode(column.name, labels, box_of_row),
         dict(sorted(zip(labels, meanings, strict=True), key=lambda pair: pair[0])),
         np.array(hidden)[box_of_row],
     )
+
+
+def _told_apart(labels: list[str], meanings: list[Meaning]) -> list[str]:
+    """Labels that read alike and mean different things get a number; what hides all keeps its label.
+
+    >>> _told_apart(["a", "*", "*"], [["a"], ["*"], None])
+    ['a', '* (2)', '*']
+    """
+    owner: dict[str, Meaning] = {}
+    out = list(labels)
+    for i in sorted(range(len(labels)), key=lambda i: meanings[i] is not None):
+        number = 2
+        while out[i] in owner and owner[out[i]] != meanings[i]:
+            out[i], number = f"{labels[i]} ({number})", number + 1
+        owner[out[i]] = meanings[i]
+    return out
 
 
 def _box(domain: Domain, lo: int, hi: int, node: int, mask: int) -> tuple[str, Meaning, float]:
@@ -99,12 +116,14 @@ def _box(domain: Domain, lo: int, hi: int, node: int, mask: int) -> tuple[str, M
 
 def _tree_meaning(tree: Taxonomy, label: str, codes: list[int], node: int = 0, mask: int = 0) -> Meaning:
     """The values below a label, unless listing them would tell which values occur; of intervals, their bounds."""
+    parts = [tree.labels[c] for c in tree.some_children(node, mask)] if mask else [label]
     if tree.intervals is not None:
-        shown = [tree.labels[c] for c in tree.some_children(node, mask)] if mask else [label]
-        parts = [tree.intervals.get(part) for part in shown]
-        return _joined([p for p in parts if p is not None]) if None not in parts else None
+        bounds = [tree.intervals[p] for p in parts if p in tree.intervals]
+        joined = _joined(bounds) if len(bounds) == len(parts) else None
+        if joined is not None or not mask:
+            return joined
     if tree.derived:
-        return [label] if len(codes) == 1 else None
+        return parts if mask or len(codes) == 1 else None
     return [tree.leaves[c] for c in codes]
 
 

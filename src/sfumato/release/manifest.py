@@ -12,7 +12,6 @@ from sfumato.release.judgement import Judgement
 from sfumato.table.encode import Column, Role
 from sfumato.table.line import Line
 from sfumato.table.microdata import Microdata
-from sfumato.table.taxonomy import SUPPRESSED
 
 _MUST_HAVE: dict[str, type] = {
     "sfumato": str,
@@ -65,7 +64,7 @@ def _attribute(column: Column, shown: Shown | None) -> dict[str, Any]:
     entry: dict[str, Any] = {"role": str(column.role), "kind": str(column.kind)}
     if shown is None:
         entry["domain"] = list(column.domain.leaves)
-        if not isinstance(column.domain, Line) and not column.domain.derived:
+        if not isinstance(column.domain, Line) and not column.domain.shown_or_suppressed:
             entry["taxonomy"] = column.domain.to_tree()
         return entry
     entry["domain"] = _shown_domain(column, shown)
@@ -78,9 +77,11 @@ def _shown_domain(column: Column, shown: Shown) -> list[Any]:
     """The domain of a quasi-identifier as far as it is public: declared values, or what the labels tell."""
     if isinstance(column.domain, Line) and column.domain.form == "word":
         return list(column.domain.leaves)
-    if isinstance(column.domain, Line) or column.domain.intervals is not None:
-        bounds = [m for label, m in shown.nodes.items() if m is not None and len(m) == 2 and label != SUPPRESSED]
+    if isinstance(column.domain, Line):
+        bounds = [m for m in shown.nodes.values() if m is not None and len(m) == 2]
         return [min(b[0] for b in bounds), max(b[1] for b in bounds)] if bounds else []
+    if column.domain.intervals is not None:
+        return list(column.domain.intervals[column.domain.outermost()])
     if column.domain.derived:
         return [label for label, meaning in shown.nodes.items() if meaning is not None]
     return list(column.domain.leaves)
@@ -94,6 +95,25 @@ def checked(manifest: object) -> dict[str, Any]:
         if not isinstance(manifest.get(name), kind):
             raise ReleaseError(f"manifest.json lacks {name!r}, or it is no {kind.__name__}; the release is damaged")
     for entry in manifest["requirements"]:
-        if not isinstance(entry, dict) or not {"model", "required", "achieved"} <= entry.keys():
-            raise ReleaseError("manifest.json has a requirement without model, required and achieved")
+        _check_requirement(entry)
+    for name, entry in manifest["attributes"].items():
+        _check_attribute(name, entry)
     return manifest
+
+
+def _check_requirement(entry: object) -> None:
+    parts = [entry.get(part) for part in ("required", "achieved")] if isinstance(entry, dict) else []
+    if not isinstance(entry, dict) or "model" not in entry or not all(isinstance(p, dict) for p in parts):
+        raise ReleaseError("manifest.json has a requirement without model, required and achieved")
+    for name, value in entry["achieved"].items():
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise ReleaseError(f"manifest.json states {name!r} = {value!r} as achieved; it is a number")
+
+
+def _check_attribute(name: str, entry: object) -> None:
+    if not isinstance(entry, dict) or entry.get("role") not in list(Role):
+        raise ReleaseError(f"manifest.json describes the attribute {name!r} without a role; the release is damaged")
+    if entry["role"] == Role.QUASI and not isinstance(entry.get("nodes"), dict):
+        raise ReleaseError(f"manifest.json does not explain the labels of {name!r}; the release is damaged")
+    if entry["role"] in (Role.SENSITIVE, Role.CLASS) and not isinstance(entry.get("domain"), list):
+        raise ReleaseError(f"manifest.json states no domain of {name!r}; the release is damaged")

@@ -9,13 +9,13 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.engine.local import Counted
-from sfumato.errors import PolicyError, ReleaseError
+from sfumato.errors import PolicyError, ReleaseError, SfumatoError
 from sfumato.kernel.group import group_rows
 from sfumato.release.judgement import Judgement, judge
 from sfumato.release.store import read_folder, write_folder
 from sfumato.requirement.base import Requirement, Schema, names
 from sfumato.requirement.catalogue import from_table
-from sfumato.table.encode import Attribute, Domain, Kind, Role, encode
+from sfumato.table.encode import Attribute, Domain, Kind, Role, encode, value_codes
 from sfumato.table.line import Line
 from sfumato.table.taxonomy import Taxonomy, named
 
@@ -81,8 +81,11 @@ class Release:
 
     def findings(self) -> list[Finding]:
         """How each claim of the manifest stands: holds, broken, or not to be seen from the public part."""
-        structure = [self._rows(), self._labels()]
+        structure = [self._rows(), self._columns()]
         if any(f.status == "broken" for f in structure):
+            return structure
+        structure.append(self._labels())
+        if structure[-1].status == "broken":
             return structure
         return structure + [self._claim(entry) for entry in self.manifest["requirements"]]
 
@@ -91,19 +94,33 @@ class Release:
         status = "holds" if rows == claim else "broken"
         return Finding(f"the release has {claim} rows", status, f"the data have {rows}")
 
+    def _columns(self) -> Finding:
+        there, told = set(self.tables["data"].columns), set(self.manifest["attributes"])
+        claim = "the columns are the attributes of the manifest"
+        if there == told:
+            return Finding(claim, "holds", f"{len(told)} columns")
+        return Finding(claim, "broken", f"only in one of the two: {named(sorted(there ^ told))}")
+
     def _labels(self) -> Finding:
         data = self.tables["data"]
         for name in self.quasi():
-            if name not in data.columns:
-                return Finding("every attribute is there", "broken", f"column {name!r} is missing")
-            known = self.manifest["attributes"][name].get("nodes", {})
+            known = self.manifest["attributes"][name]["nodes"]
             unknown = [v for v in data[name].cast(pl.String).unique() if v not in known]
             if unknown:
                 return Finding("every label is explained", "broken", f"{name!r} has {named(unknown)}")
         return Finding("every label is explained", "holds", f"{len(self.quasi())} quasi-identifiers")
 
     def _claim(self, entry: dict[str, Any]) -> Finding:
-        """Judge one requirement again from the labels and the published values."""
+        """Judge one requirement again; a claim that makes no sense is no claim."""
+        try:
+            return self._judged(entry)
+        except ReleaseError:
+            raise
+        except (SfumatoError, AttributeError, KeyError, TypeError, ValueError, IndexError) as e:
+            raise ReleaseError(f"the claim {entry['model']!r} of manifest.json cannot be judged: {e}") from e
+
+    def _judged(self, entry: dict[str, Any]) -> Finding:
+        """Judge one requirement from the labels and the published values."""
         requirement = from_table({"model": entry["model"], **entry["required"]})
         view = _PublicSchema(self)
         if hidden := view.hidden(requirement):
@@ -123,8 +140,8 @@ class Release:
     def _in_part(self, requirement: Requirement, hidden: str) -> Finding:
         """What can be said where the requirement counts a column that is not published."""
         groups = self.groups(names(requirement.groups_by()))
-        least, k = int(np.bincount(groups).min()), int(requirement.parameters().get("k", 1))
-        if least < k:
+        least, k = int(np.bincount(groups).min()), requirement.parameters().get("k", 1)
+        if isinstance(k, int) and least < k:
             return Finding(requirement.words(), "broken", f"a group has only {least} rows")
         return Finding(
             requirement.words(),
@@ -175,18 +192,22 @@ class _PublicSchema(Schema):
 
     def domain(self, name: str) -> Domain:
         entry = self.attributes[name]
-        if "taxonomy" in entry:
+        if entry.get("taxonomy") is not None:
             return Taxonomy.from_tree(entry["taxonomy"], what=f"the taxonomy of {name!r} in the manifest")
         if entry.get("kind") == Kind.ORDINAL:
             return Line.of_words(entry["domain"])
+        if len(set(entry["domain"])) < len(entry["domain"]):
+            raise ReleaseError(f"manifest.json names a value of {name!r} twice")
         return Taxonomy.flat(entry["domain"])
 
     def counted(self, name: str) -> Counted:
         """The codes of a published column."""
         column = self.release.tables["data"][name]
         kind = self.attributes[name].get("kind")
-        if kind in (None, Kind.CONTINUOUS, Kind.DATE):  # all values that there are occur
-            coded = encode(column, Attribute(name=name, role=Role.SENSITIVE, kind=kind and Kind(kind)))
+        if kind is None:
+            return Counted(*value_codes(column))
+        if kind in (Kind.CONTINUOUS, Kind.DATE):  # all values that there are occur
+            coded = encode(column, Attribute(name=name, role=Role.SENSITIVE, kind=Kind(kind)))
             return Counted(coded.codes, coded.size)
         domain = self.domain(name)
         place = column.cast(pl.String).cast(pl.Enum(list(domain.leaves)), strict=False)
@@ -196,6 +217,9 @@ class _PublicSchema(Schema):
 
     def hidden(self, requirement: Requirement) -> str | None:
         """A column that the requirement counts and that is not published as it was, if there is one."""
+        for (name,) in requirement.columns():
+            if name not in self.attributes:
+                raise ReleaseError(f"a claim is about {name!r}, and there is no such attribute")
         for key in (*requirement.columns(), *requirement.distinct_columns()):
             for name in key:
                 if self.attributes.get(name, {}).get("role", Role.QUASI) == Role.QUASI:

@@ -52,8 +52,9 @@ def refuse_existing(folder: Path, *, force: bool) -> None:
 
 def _is_output(folder: Path) -> bool:
     """Whether a folder is empty or one that sfumato wrote."""
-    known = {"release", "private"} if (folder / "release").is_dir() else _release_files()
-    return all(entry.name in known for entry in folder.iterdir())
+    if (folder / "release").is_dir():
+        return all(e.name in ("release", "private") and e.is_dir() and not e.is_symlink() for e in folder.iterdir())
+    return all(entry.name in _release_files() and entry.is_file() for entry in folder.iterdir())
 
 
 def _release_files() -> set[str]:
@@ -64,8 +65,13 @@ def _take_place(draft: Path, folder: Path) -> None:
     if folder.exists():
         old = Path(tempfile.mkdtemp(prefix=f".{folder.name}.old.", dir=folder.parent))
         folder.rename(old / folder.name)
-        draft.rename(folder)
-        shutil.rmtree(old, ignore_errors=True)
+        try:
+            draft.rename(folder)
+        except OSError:
+            (old / folder.name).rename(folder)
+            raise
+        finally:
+            shutil.rmtree(old, ignore_errors=True)
     else:
         draft.rename(folder)
 
@@ -101,6 +107,7 @@ def read_folder(folder: Path) -> tuple[dict[str, Any], dict[str, pl.DataFrame]]:
     """Read a release folder; every file must be the one that the manifest describes."""
     manifest = checked(_read_manifest(folder))
     tables: dict[str, pl.DataFrame] = {}
+    twins: dict[str, Path] = {}
     entries = manifest.get("tables")
     if not isinstance(entries, list) or not entries:
         raise ReleaseError("manifest.json names no tables; the release is damaged")
@@ -108,9 +115,26 @@ def read_folder(folder: Path) -> tuple[dict[str, Any], dict[str, pl.DataFrame]]:
         file = _file_of(folder, entry)
         if file.suffix == ".parquet":
             tables[str(entry["name"])] = _read_table(file, entry)
-    if not tables:
-        raise ReleaseError("manifest.json names no .parquet table; the release is damaged")
+        else:
+            twins[str(entry["name"])] = file
+    if "data" not in tables or twins.keys() - tables.keys():
+        raise ReleaseError("manifest.json does not name the tables of its scheme; the release is damaged")
+    for name, file in twins.items():
+        if not _same_content(file, tables[name]):
+            raise ReleaseError(f"{file.name} does not say the same as {name}.parquet; the release is damaged")
     return manifest, tables
+
+
+def _same_content(file: Path, frame: pl.DataFrame) -> bool:
+    """Whether a csv file holds the frame: to the byte, or as read again where numbers are written differently."""
+    if file.read_bytes() == frame.write_csv().encode():
+        return True
+    words = {c: pl.String if frame[c].dtype == pl.Enum else frame[c].dtype for c in frame.columns}
+    try:
+        again = pl.read_csv(file, schema=words, glob=False)
+    except pl.exceptions.PolarsError:
+        return False
+    return again.equals(frame.cast({c: pl.String for c, t in words.items() if t == pl.String}))
 
 
 def _read_manifest(folder: Path) -> object:
@@ -131,7 +155,7 @@ def _file_of(folder: Path, entry: object) -> Path:
     """The file of a table; only the plain names that sfumato writes are followed, inside the folder."""
     if not isinstance(entry, dict) or not {"name", "file", "sha256", "columns"} <= entry.keys():
         raise ReleaseError("manifest.json has a table without name, file, sha256 and columns")
-    if entry["file"] not in {f"{entry['name']}.{end}" for end in ("csv", "parquet")} or entry["name"] not in _TABLES:
+    if entry["name"] not in _TABLES or entry["file"] not in (f"{entry['name']}.csv", f"{entry['name']}.parquet"):
         raise ReleaseError(f"manifest.json names the file {entry['file']!r}; a release has no such file")
     file = folder / str(entry["file"])
     if not file.is_file() or file.is_symlink():
@@ -143,7 +167,7 @@ def _file_of(folder: Path, entry: object) -> Path:
 
 def _read_table(file: Path, entry: dict[str, Any]) -> pl.DataFrame:
     try:
-        frame = pl.read_parquet(file)
+        frame = pl.read_parquet(file, glob=False)
     except (pl.exceptions.PolarsError, OSError):
         raise ReleaseError(f"{file.name} cannot be read as parquet; the release is damaged") from None
     if frame.columns != entry["columns"]:

@@ -11,6 +11,7 @@ Floats = NDArray[np.float64]
 
 _MOST_BINS = 24
 _TAIL = 0.005
+_MOST_DECIMALS = 15
 _MONTH_STEPS = (1, 2, 3, 6, 12)
 
 
@@ -47,7 +48,8 @@ def number_scale(values: Floats, weights: Floats, step: float, least: float = np
     start = np.floor(low / width) * width
     bins = int((high - start) // width) + 1
     decimals = max(0, 1 - int(np.floor(np.log10(width))))
-    edges = np.round(start + width * np.arange(bins + 1), decimals)
+    edges = start + width * np.arange(bins + 1)
+    edges = np.round(edges, decimals) if decimals <= _MOST_DECIMALS else edges
     return Scale(edges, tuple(number_text(e + 0.0) for e in edges), open_ends)
 
 

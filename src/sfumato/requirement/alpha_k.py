@@ -17,6 +17,7 @@ from sfumato.requirement.base import (
     Test,
     as_fraction,
     names,
+    rounded_up,
     sensitive_or_all,
     share,
     whole_number,
@@ -72,6 +73,6 @@ class AlphaK(Requirement):
         if best["k"] < self.k:
             return f"{best['k']} rows cannot be {self.k}-anonymous; lower k to {best['k']} or less"
         return (
-            f"in the whole table one sensitive value has a share of {best['alpha']:.4g}, above alpha = "
-            f"{self.alpha}; raise alpha to that or more"
+            f"in the whole table one sensitive value has a share of {best['alpha']:.2%}, above alpha = "
+            f"{self.alpha}; raise alpha to {rounded_up(best['alpha'])} or more"
         )

@@ -5,6 +5,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
+from itertools import accumulate
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -66,9 +67,25 @@ class Test:
         if self.op == judge.ENTROPY:
             n, p, q = int(counts.sum()), self.limit.numerator, self.limit.denominator
             return bool((n * q) ** n >= p**n * math.prod(int(c) ** int(c) for c in counts if c))
-        aux = judge.pack([self.row(0)], [self.vectors]).aux[0]
-        moved, unit, scale = (int(v) for v in judge.distance(self.op, counts, int(counts.sum()), aux))
-        return bool(moved * self.limit.denominator <= self.limit.numerator * unit * scale)
+        return self._distance([int(c) for c in counts]) <= self.limit
+
+    def _distance(self, counts: list[int]) -> Fraction:
+        """The earth mover's distance to the totals, in rationals."""
+        totals = [int(t) for t in self.vectors[0]]
+        extra = [Fraction(c, sum(counts)) - Fraction(t, sum(totals)) for c, t in zip(counts, totals, strict=True)]
+        if self.op == judge.ORDERED:
+            runs = list(accumulate(extra))[:-1]
+            return sum((abs(r) for r in runs), Fraction()) / max(len(runs), 1)
+        if self.op == judge.EQUAL:
+            return sum((abs(e) for e in extra), Fraction()) / 2
+        _, lo, hi, parent, height, _ = self.vectors
+        mass = [sum(extra[int(a) : int(b)], Fraction()) for a, b in zip(lo, hi, strict=True)]
+        cost = Fraction()
+        for node in range(len(lo)):
+            below = [m for m, up in zip(mass, parent, strict=True) if up == node]
+            exchanged = min(sum(m for m in below if m > 0), -sum(m for m in below if m < 0))
+            cost += int(height[node]) * exchanged
+        return cost / max(int(height[0]), 1)
 
 
 class Schema(ABC):
@@ -146,7 +163,7 @@ class Requirement(ABC):
     def parameters(self) -> dict[str, Any]:
         """The parameters as the policy file and the manifest write them."""
         values = {f.name: getattr(self, f.name) for f in fields(self)}
-        return {name: _plain(v) for name, v in values.items() if v is not None and v != ()}
+        return {name: _plain(v) for name, v in values.items() if v is not None and not (isinstance(v, tuple) and not v)}
 
     def with_parameters(self, **changes: Any) -> Self:
         """A copy with some parameters changed."""
@@ -154,9 +171,14 @@ class Requirement(ABC):
 
 
 def _plain(value: Any) -> Any:
+    """A parameter as JSON and TOML know it."""
     if isinstance(value, tuple):
         return value[0] if len(value) == 1 else list(value)
-    return value
+    if isinstance(value, Mapping):
+        return {str(k): list(v) if isinstance(v, tuple) else _plain(v) for k, v in value.items()}
+    if isinstance(value, np.generic):
+        return value.item()
+    return float(value) if isinstance(value, Fraction) else value
 
 
 def as_fraction(value: float | Fraction) -> Fraction:
@@ -176,17 +198,54 @@ def whole_number(model: str, name: str, value: object, least: int) -> int:
     return int(value)
 
 
+def is_number(value: object) -> bool:
+    """Whether a parameter is a finite real number; truth values are not."""
+    if isinstance(value, bool) or not isinstance(value, int | float | Fraction | np.integer | np.floating):
+        return False
+    return bool(math.isfinite(value))
+
+
 def share(model: str, name: str, value: object, *, zero: bool = False) -> float:
     """A parameter in (0, 1], or in [0, 1] where ``zero`` is allowed."""
-    number = isinstance(value, int | float | Fraction) and not isinstance(value, bool)
-    if not number or not (0 <= value <= 1) or (value == 0 and not zero):  # type: ignore[operator]
+    if not is_number(value) or not (0 <= value <= 1) or (value == 0 and not zero):  # type: ignore[operator]
         raise PolicyError(f"{model}: {name} = {value!r}; it lies {'from' if zero else 'above'} 0 up to 1")
     return value  # type: ignore[return-value]
 
 
 def names(value: str | Sequence[str] | None) -> Key:
     """One name or several, as a tuple."""
-    return () if value is None else (value,) if isinstance(value, str) else tuple(value)
+    if value is None:
+        return ()
+    several = (value,) if isinstance(value, str) else tuple(value) if isinstance(value, Sequence) else (value,)
+    for name in several:
+        if not isinstance(name, str):
+            raise PolicyError(f"{name!r} is no name of a column; a column is named by a text")
+    return several
+
+
+def ordinal(number: int) -> str:
+    """The number as a place in a row.
+
+    >>> ordinal(2), ordinal(11), ordinal(23)
+    ('2nd', '11th', '23rd')
+    """
+    ends = {1: "st", 2: "nd", 3: "rd"}
+    return f"{number}{'th' if number % 100 in (11, 12, 13) else ends.get(number % 10, 'th')}"
+
+
+def rounded_up(value: float) -> float:
+    """A number with four digits that is not below the value.
+
+    >>> rounded_up(2 / 7), rounded_up(0.5)
+    (0.2858, 0.5)
+    """
+    digits = 3 - math.floor(math.log10(abs(value))) if value else 0
+    return float(math.ceil(round(value * 10.0**digits, 6)) / 10.0**digits)
+
+
+def rounded_down(value: float) -> float:
+    """A number with four digits that is not above the value."""
+    return -rounded_up(-value)
 
 
 def sensitive_or_all(model: str, chosen: Key, schema: Schema) -> Key:

@@ -27,7 +27,7 @@ def from_table(entry: Mapping[str, Any]) -> Requirement:
     model = parameters.pop("model", None)
     if model is None:
         raise PolicyError(f"a requirement has no model; name one of {', '.join(MODELS)}")
-    if model not in MODELS:
+    if not isinstance(model, str) or model not in MODELS:
         raise PolicyError(f"there is no requirement model {model!r}{nearest(str(model), MODELS)}")
     cls = MODELS[model]
     known = {f.name: f for f in fields(cls)}

@@ -8,8 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.errors import PolicyError
 from sfumato.kernel import judge
-from sfumato.requirement.base import Key, Requirement, Schema, Tally, Test, whole_number
+from sfumato.requirement.base import Key, Requirement, Schema, Tally, Test, names, whole_number
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,6 +28,10 @@ class KAnonymity(Requirement):
 
     def __post_init__(self) -> None:
         whole_number(self.model, "k", self.k, 1)
+        if self.entity is not None:
+            names(self.entity)
+            if not isinstance(self.entity, str):
+                raise PolicyError(f"{self.model}: the entity is one column, not {self.entity!r}")
 
     def columns(self) -> Sequence[Key]:
         return ()

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -17,7 +16,11 @@ from sfumato.requirement.base import (
     Tally,
     Test,
     as_fraction,
+    is_number,
     names,
+    ordinal,
+    rounded_down,
+    rounded_up,
     sensitive_or_all,
     whole_number,
 )
@@ -51,11 +54,11 @@ class LDiversity(Requirement):
             raise PolicyError(f"{self.model}: there is no variant {self.variant!r}{known}")
         if self.variant in ("distinct", "recursive"):
             whole_number(self.model, "l", self.l, 1)
-        elif isinstance(self.l, bool) or not isinstance(self.l, int | float | Fraction) or not 1 <= self.l < 1e9:
+        elif not is_number(self.l) or not 1 <= self.l < 1e9:
             raise PolicyError(f"{self.model}: l = {self.l!r}; it is a number, 1 or more")
         if (self.c is None) == (self.variant == "recursive"):
             raise PolicyError(f"{self.model}: c belongs to the recursive variant, and it needs one, e.g. c = 3")
-        if self.c is not None and (isinstance(self.c, bool) or not 0 < self.c < 1e9):
+        if self.c is not None and (not is_number(self.c) or not 0 < self.c < 1e9):
             raise PolicyError(f"{self.model}: c = {self.c!r}; it is a positive number")
         object.__setattr__(self, "sensitive", names(self.sensitive))
 
@@ -106,29 +109,32 @@ class LDiversity(Requirement):
         return float(np.divide(ranked[:, 0], tail, out=np.full(len(tail), np.inf), where=tail > 0).max())
 
     def words(self) -> str:
+        l = float(self.l)  # noqa: E741 - the paper's letter
         what = {
             "distinct": f"every group has at least {self.l} distinct sensitive values",
-            "entropy": f"in every group the entropy of the sensitive values is at least ln {self.l:g}",
-            "frequency": f"in no group a sensitive value has a share above 1/{self.l:g}",
+            "entropy": f"in every group the entropy of the sensitive values is at least ln {l:g}",
+            "frequency": f"in no group a sensitive value has a share above 1/{l:g}",
             "recursive": f"in every group the most frequent sensitive value is less than {self.c} times as "
-            f"frequent as the {self.l}th most frequent and all after it together",
+            f"frequent as the {ordinal(int(self.l))} most frequent and all after it together",
         }
         return what[self.variant]
 
     def remedy(self, schema: Schema, whole: Tally) -> str:
-        for key in self.columns():
-            counts = whole.counts[key][0]
-            present = int((counts > 0).sum())
-            if self.l > present:
-                return (
-                    f"the {present} distinct values of {key[0]!r} cannot be {self.l:g}-diverse; "
-                    f"lower l to {present} or less"
-                )
-        (name,) = [key[0] for key in self.columns()][:1]
-        top = schema.domain(name).leaves[int(whole.counts[(name,)][0].argmax())]
-        part = whole.counts[(name,)][0].max() / whole.sizes[0]
-        best = self.achieved(schema, whole)[self._names()]
+        key = next(k for k in self.columns() if not self._test(k, whole.counts[k].shape[1]).holds(whole)[0])
+        counts = whole.counts[key][0]
+        present = int((counts > 0).sum())
+        if self.l > present:
+            return (
+                f"the {present} distinct values of {key[0]!r} cannot be {float(self.l):g}-diverse; "
+                f"lower l to {present} or less"
+            )
+        top = schema.domain(key[0]).leaves[int(counts.argmax())]
+        best = self._worst(whole.counts[key])
+        if self.variant == "recursive":
+            advice = f"raise c to {rounded_up(best * 1.001)} or more"
+        else:
+            advice = f"the table allows l = {rounded_down(best):.4g} at best: lower l to that or less"
         return (
-            f"the whole table is not {self.variant} {self.l:g}-diverse in {name!r}: {top!r} alone has a share of "
-            f"{part:.1%}; the table allows {self._names()} = {best:.4g} at best: relax {self._names()} accordingly"
+            f"the whole table is not {self.variant} {float(self.l):g}-diverse in {key[0]!r}: {top!r} alone has a share "
+            f"of {counts.max() / whole.sizes[0]:.1%}; {advice}"
         )

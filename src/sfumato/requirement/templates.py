@@ -18,6 +18,7 @@ from sfumato.requirement.base import (
     Test,
     as_fraction,
     names,
+    rounded_up,
     share,
     whole_number,
 )
@@ -113,10 +114,13 @@ class Confidentiality(Requirement):
         for limit in self.k.values() if isinstance(self.k, Mapping) else (self.k,):
             share(self.model, "k", limit)
         object.__setattr__(self, "x", names(self.x))
-        if not isinstance(self.y, Mapping):
+        if isinstance(self.y, Mapping):
+            names(list(self.y))
+        else:
             object.__setattr__(self, "y", names(self.y))
-        if not self.y:
-            raise PolicyError(f"{self.model}: y is empty; name the sensitive attribute or values")
+        empty = isinstance(self.y, Mapping) and not all(self.y.values())
+        if not self.y or empty or (isinstance(self.k, Mapping) and not self.k):
+            raise PolicyError(f"{self.model}: y or k is empty; name the sensitive attribute or values, and a limit")
         _disjoint(self.model, names(self.x), self._attributes())
 
     def _attributes(self) -> Key:
@@ -143,6 +147,8 @@ class Confidentiality(Requirement):
         every = {v for name in self._attributes() for v in self._values(schema, name)}
         if isinstance(self.k, Mapping) and (stray := sorted(set(self.k) - every)):
             raise PolicyError(f"{self.model}: k names {stray[0]!r}, which is not in y{nearest(stray[0], every)}")
+        if isinstance(self.k, Mapping) and (bare := sorted(every - set(self.k))):
+            raise PolicyError(f"{self.model}: {bare[0]!r} of y has no limit in k; give it one, or take it out of y")
         bound = self.with_parameters(x=_quasi(self.model, names(self.x), schema))
         _disjoint(self.model, names(bound.x), self._attributes())
         return bound
@@ -186,7 +192,8 @@ class Confidentiality(Requirement):
 
     def remedy(self, schema: Schema, whole: Tally) -> str:
         best = max(self.achieved(schema, whole).values())
+        enough = rounded_up(best)
         return (
-            f"even with all of {', '.join(names(self.x))} suppressed a value on y has a confidence of {best:.4g}, "
-            f"above k; raise k to {best:.4g} or more, or take that value out of y"
+            f"even with all of {', '.join(names(self.x))} suppressed a value on y has a confidence of {best:.2%}, "
+            f"above k; raise k to {enough} or more, or take that value out of y"
         )

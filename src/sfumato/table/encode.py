@@ -1,5 +1,6 @@
 """Encode a column once: distinct values in domain order, and a code a row in the smallest unsigned integers."""
 
+import re
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -9,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.errors import DataError, PolicyError
+from sfumato.errors import DataError, PolicyError, nearest
 from sfumato.table.hierarchy import TaxonomySpec, read_taxonomy
 from sfumato.table.line import MISSING, Line, number_text
 from sfumato.table.taxonomy import Taxonomy, named
@@ -18,6 +19,7 @@ Codes = NDArray[Any]
 Domain = Taxonomy | Line
 
 _MOST_EXACT = float(2**53)
+_LEADING_ZERO = re.compile(r"\s*[+-]?0[0-9]")
 
 
 class Role(StrEnum):
@@ -39,6 +41,13 @@ class Kind(StrEnum):
     DATE = "date"
 
 
+def kind_of(name: str, word: object) -> Kind:
+    """The kind that a word means."""
+    if word not in list(Kind):
+        raise PolicyError(f"{name!r} has the unknown kind {word!r}{nearest(str(word), list(Kind))}")
+    return Kind(str(word))
+
+
 @dataclass(frozen=True, kw_only=True)
 class Attribute:
     """What is declared of a column before its data are seen; ``kind=None`` leaves the kind to the data."""
@@ -50,6 +59,8 @@ class Attribute:
     domain: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
+        if self.kind is not None:
+            kind_of(self.name, self.kind)
         if self.domain is not None and self.taxonomy is not None:
             raise PolicyError(f"{self.name!r} has both a domain and a taxonomy; give the taxonomy alone")
         if self.domain is not None and len(set(self.domain)) < len(self.domain):
@@ -110,15 +121,12 @@ def encode(series: pl.Series, attribute: Attribute, *, folder: Path | None = Non
 
 def _distinct(series: pl.Series, attribute: Attribute) -> _Distinct:
     """Find the distinct values by value, never row by row in Python."""
-    if series.dtype.is_nested() or series.dtype in (pl.Binary, pl.Object):
+    if series.dtype.is_nested() or series.dtype in (pl.Binary, pl.Object, pl.Duration):
         raise DataError(
             f"column {attribute.name!r} holds {series.dtype}; a coded column holds text, numbers or dates: "
             "flatten it first"
         )
-    if series.dtype.is_float() and series.dtype != pl.Float64:
-        series = series.cast(pl.Float64)
-    if series.dtype.is_temporal() and series.dtype == pl.Datetime:
-        series = series.cast(pl.Date)
+    series = _plain(series)
     values = series.drop_nulls().unique().sort()
     if series.dtype.is_float():
         _refuse_non_finite(values.to_numpy(), attribute.name)
@@ -129,6 +137,17 @@ def _distinct(series: pl.Series, attribute: Attribute) -> _Distinct:
     enum = series.cast(pl.String).cast(pl.Enum(texts))
     place = enum.to_physical().cast(pl.Int64).fill_null(-1).to_numpy()
     return _Distinct(texts.to_list(), place, None)
+
+
+def _plain(series: pl.Series) -> pl.Series:
+    """A column in the type that shows what it holds: days, numbers of 64 bits, or text."""
+    if series.dtype == pl.Datetime:
+        return series.dt.date()
+    if series.dtype.is_float() and series.dtype != pl.Float64:
+        return series.cast(pl.String).cast(pl.Float64)  # 0.1 in single precision is 0.1
+    if series.dtype in (pl.Int128, pl.UInt128):
+        return series.cast(pl.String)
+    return series
 
 
 def _numeric_place(series: pl.Series, values: pl.Series) -> NDArray[np.int64]:
@@ -161,7 +180,7 @@ def _kind(series: pl.Series, distinct: _Distinct, attribute: Attribute) -> Kind:
 
 def looks_numeric(texts: list[str]) -> bool:
     """Whether all texts are plain numbers, codes with leading zeros excepted."""
-    if not texts or any(len(t) > 1 and t[0] == "0" and t[1].isdigit() for t in texts):
+    if not texts or any(_LEADING_ZERO.match(t) for t in texts):
         return False
     numbers = pl.Series(texts, dtype=pl.String).cast(pl.Float64, strict=False)
     return numbers.null_count() == 0 and bool(numbers.is_finite().all())
@@ -203,7 +222,9 @@ def _refuse_non_finite(numbers: NDArray[np.float64], name: str) -> None:
 
 def _days(series: pl.Series, texts: list[str], name: str) -> NDArray[np.float64]:
     dates = pl.Series(texts, dtype=pl.String)
-    parsed = dates.str.slice(0, 10).str.to_date("%Y-%m-%d", strict=False)
+    day = dates.str.extract(r"^([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[T ].*)?$")
+    parsed = day.str.to_date("%Y-%m-%d", strict=False)
+    parsed = parsed.set(parsed.dt.year() < 1, None)
     if parsed.null_count():
         raise DataError(
             f"column {name!r} is a date but holds {named(dates.filter(parsed.is_null()))}; "
@@ -233,7 +254,7 @@ def _domain(attribute: Attribute, kind: Kind, texts: list[str], missing: bool, f
                 f"{attribute.name!r} is ordinal, but its order is not said; list its values in order: "
                 'domain = ["low", "medium", "high"], or make numbers continuous'
             )
-        return Line.of_words(values, missing=missing)
+        return Line.of_words([v for v in values if v != MISSING] if missing else values, missing=missing)
     return Taxonomy.flat([*values, MISSING] if missing and MISSING not in values else values)
 
 
@@ -254,3 +275,12 @@ def _in_domain(attribute: Attribute, kind: Kind, distinct: _Distinct, domain: Do
     lookup = np.array([code[t] for t in distinct.texts] + [code.get(MISSING, 0)], dtype=np.int64)
     codes = smallest(lookup[distinct.place], domain.size)
     return Column(attribute.name, attribute.role, kind, domain, codes)
+
+
+def value_codes(series: pl.Series) -> tuple[Codes, int]:
+    """Codes of any column that can be told apart, in no order; missing is one more value."""
+    numbered = series.to_frame("value").with_row_index("row").group_by("value", maintain_order=True).agg("row")
+    codes = np.empty(len(series), dtype=np.int64)
+    code = np.repeat(np.arange(numbered.height), numbered["row"].list.len().to_numpy())
+    codes[numbered["row"].explode().to_numpy()] = code
+    return smallest(codes, numbered.height), numbered.height

@@ -5,13 +5,14 @@ import io
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 
 from sfumato.errors import DataError, PolicyError
-from sfumato.table.line import number_text
+from sfumato.table.line import after, common_step, number_text
 from sfumato.table.taxonomy import Taxonomy, from_paths, masked, named
 
 TaxonomySpec = Taxonomy | Mapping[str, object] | str | Path
@@ -89,9 +90,7 @@ def from_arx_csv(text: str, *, what: str = "the hierarchy") -> Taxonomy:
     >>> from_arx_csv("a;x;*\\nb;x;*\\nc;y;*\\n").to_tree()
     {'*': {'x': {'a': {}, 'b': {}}, 'y': {'c': {}}}}
     """
-    first = text.split("\n", 1)[0]
-    delimiter = ";" if first.count(";") >= first.count(",") and ";" in first else ","
-    rows = [row for row in csv.reader(io.StringIO(text), delimiter=delimiter) if row]
+    rows = _rows(text, what)
     if not rows:
         raise DataError(f"{what} is empty; give one row a value, leaf first, e.g. 'flu;respiratory;*'")
     levels = len(rows[0])
@@ -105,12 +104,26 @@ def from_arx_csv(text: str, *, what: str = "the hierarchy") -> Taxonomy:
     return from_paths(rows, what=what)
 
 
+def _rows(text: str, what: str) -> list[list[str]]:
+    """The rows of a csv, separated by ``;`` where every row then has the same number of levels, else by ``,``."""
+    try:
+        by = {d: [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=d) if row] for d in (";", ",")}
+    except csv.Error as e:
+        raise DataError(f"{what} is no csv file: {e}") from None
+    even = {d: len({len(row) for row in rows}) == 1 and len(rows[0]) > 1 for d, rows in by.items() if rows}
+    first = text.split("\n", 1)[0]
+    return by[";"] if even.get(";") or (";" in first and not even.get(",")) else by[","]
+
+
 def to_arx_csv(taxonomy: Taxonomy, *, delimiter: str = ";") -> str:
     """Write ARX's hierarchy csv; shorter branches repeat their leaf so that all rows have one length."""
     paths = [taxonomy.path(code) for code in range(taxonomy.size)]
     levels = max(len(p) for p in paths)
     out = io.StringIO()
-    writer = csv.writer(out, delimiter=delimiter, lineterminator="\n")
+    odd = any("\r" in label for label in taxonomy.labels)  # which the writer would leave bare
+    writer = csv.writer(
+        out, delimiter=delimiter, lineterminator="\n", quoting=csv.QUOTE_ALL if odd else csv.QUOTE_MINIMAL
+    )
     for path in paths:
         writer.writerow([path[0]] * (levels - len(path)) + path)
     return out.getvalue()
@@ -121,7 +134,7 @@ def _by_rule(rule: str, argument: object, values: Sequence[str], name: str) -> T
         if argument not in ("right", "left"):
             raise PolicyError(f"the mask of {name!r} is {argument!r}; it is 'right' or 'left'")
         return masked(values, str(argument), what=repr(name))
-    numbers = sorted({float(v) for v in values})
+    numbers = _numbers(values, rule, name)
     if rule == "intervals":
         return _by_intervals(_bounds(argument, name), numbers, name)
     if isinstance(argument, bool) or not isinstance(argument, int | float) or not 0 < argument < np.inf:
@@ -129,12 +142,23 @@ def _by_rule(rule: str, argument: object, values: Sequence[str], name: str) -> T
     return _by_width(float(argument), numbers, name)
 
 
+def _numbers(values: Sequence[str], rule: str, name: str) -> list[float]:
+    """The distinct numbers that the values stand for, sorted; 0 where all are missing."""
+    try:
+        numbers = sorted({float(v) for v in values})
+    except ValueError:
+        raise DataError(
+            f"{name!r} holds text, and {rule} are for numbers; give it a tree, a hierarchy file, or mask = 'right'"
+        ) from None
+    return numbers or [0.0]
+
+
 def _bounds(argument: object, name: str) -> list[float]:
     bounds = argument if isinstance(argument, list | tuple) else []
-    numeric = all(isinstance(b, int | float) and not isinstance(b, bool) for b in bounds)
+    numeric = all(isinstance(b, int | float) and not isinstance(b, bool) and np.isfinite(b) for b in bounds)
     if len(bounds) < 2 or not numeric or sorted(set(bounds)) != list(bounds):
         raise PolicyError(
-            f"the intervals of {name!r} are {argument!r}; give at least two rising bounds, e.g. [0, 18, 65, 120]"
+            f"the intervals of {name!r} are {argument!r}; give at least two rising finite bounds, e.g. [0, 18, 65, 120]"
         )
     return [float(b) for b in bounds]
 
@@ -155,15 +179,17 @@ def _by_intervals(bounds: list[float], numbers: list[float], name: str) -> Taxon
 
 def _by_width(width: float, numbers: list[float], name: str) -> Taxonomy:
     """Intervals of the given width, then of twice the width, and so on until one covers all."""
-    low = float(np.floor(numbers[0] / width) * width)
-    widths = [width]
-    while low + widths[-1] <= numbers[-1]:
+    unit = Fraction(str(width))
+    exact = [Fraction(str(v)) for v in numbers]
+    low = exact[0] // unit * unit
+    widths = [unit]
+    while low + widths[-1] <= exact[-1]:
         widths.append(widths[-1] * 2)
     paths: list[list[float | tuple[float, float]]] = []
-    for value in numbers:
-        starts = [low + float(np.floor((value - low) / w)) * w for w in widths[:-1]]
-        paths.append([value, *((s, s + w) for s, w in zip(starts, widths[:-1], strict=True))])
-    return _interval_tree(paths, (low, low + widths[-1]), name)
+    for value, number in zip(exact, numbers, strict=True):
+        starts = [low + (value - low) // w * w for w in widths[:-1]]
+        paths.append([number, *((float(s), float(s + w)) for s, w in zip(starts, widths[:-1], strict=True))])
+    return _interval_tree(paths, (float(low), float(low + widths[-1])), name)
 
 
 def _interval_tree(
@@ -171,16 +197,17 @@ def _interval_tree(
 ) -> Taxonomy:
     """The tree of intervals above each number, leaf first, with what its labels mean."""
     meaning: dict[str, tuple[float, float]] = {_interval(*root): root}
+    step = common_step(np.array([path[0] for path in paths], dtype=np.float64))
 
-    def label(step: float | tuple[float, float]) -> str:
-        text = _interval(*step) if isinstance(step, tuple) else number_text(step)
-        meaning[text] = step if isinstance(step, tuple) else (step, step)
+    def label(place: float | tuple[float, float]) -> str:
+        text = _interval(*place) if isinstance(place, tuple) else number_text(place)
+        meaning[text] = place if isinstance(place, tuple) else (place, after(place, step))
         return text
 
-    labels = [[label(step) for step in path] for path in paths]
+    labels = [[label(place) for place in path] for path in paths]
     tree = from_paths(labels, what=repr(name), root=_interval(*root))
     return replace(tree, derived=True, intervals=meaning)
 
 
 def _interval(low: float, high: float) -> str:
-    return f"[{number_text(round(low, 9))}, {number_text(round(high, 9))})"
+    return f"[{number_text(low)}, {number_text(high)})"

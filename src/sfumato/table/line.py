@@ -3,18 +3,20 @@
 import datetime as dt
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import ROUND_FLOOR, Context, Decimal
 from functools import cached_property
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.table.taxonomy import SUPPRESSED
+from sfumato.table.taxonomy import SUPPRESSED, quoted
 
 MISSING = "(missing)"
 """The label of a missing value where missing values are a category of their own."""
 
 _EPOCH = dt.date(1970, 1, 1)
+_LAST_DAY = (dt.date.max - _EPOCH).days
 _MOST_DECIMALS = 9
 _MISSING_POSITION = 2.0
 
@@ -42,8 +44,8 @@ class Line:
     @classmethod
     def of_numbers(cls, values: Sequence[float] | NDArray[np.float64], *, missing: bool = False) -> "Line":
         """The line of sorted distinct numbers."""
-        numbers = np.asarray(values, dtype=np.float64)
-        return cls("number", numbers, tuple(number_text(v) for v in numbers), _step(numbers), missing)
+        numbers = np.asarray(values, dtype=np.float64) + 0.0  # no negative zero
+        return cls("number", numbers, tuple(number_text(v) for v in numbers), common_step(numbers), missing)
 
     @classmethod
     def of_days(cls, values: Sequence[float] | NDArray[np.float64], *, missing: bool = False) -> "Line":
@@ -68,17 +70,30 @@ class Line:
 
     @cached_property
     def position(self) -> NDArray[np.float64]:
-        """Where each code lies between the least value (0) and the greatest (1); missing lies apart."""
-        span = self.values[-1] - self.values[0] if len(self.values) else 0.0
-        place = (self.values - self.values[0]) / span if span else np.zeros(len(self.values))
+        """Where each code lies between the least value (0) and the greatest (1); missing lies apart.
+
+        No two codes lie at one place, even where floating point would put them there.
+        """
+        if len(self.values) < 2:
+            place = np.zeros(len(self.values))
+        else:
+            half = self.values / 2  # the range of two finite numbers may not be finite
+            place = (half - half[0]) / (half[-1] - half[0])
+            if (np.diff(place) <= 0).any():
+                for i in range(1, len(place)):
+                    place[i] = max(place[i], np.nextafter(place[i - 1], np.inf))
+                place[-1] = 1.0
+                for i in range(len(place) - 2, 0, -1):
+                    place[i] = min(place[i], np.nextafter(place[i + 1], -np.inf))
         return np.append(place, _MISSING_POSITION) if self.missing else place
 
     def bounds(self, lo: int, hi: int) -> tuple[float, float]:
         """The half-open interval ``[low, high)`` of numbers or days that the codes ``[lo, hi)`` stand for."""
-        low = float(self.values[lo])
-        if self.step:
-            return low, float(round(self.values[hi - 1] / self.step + 1) * self.step)
-        return low, float(self.values[hi]) if hi < len(self.values) else _above(float(self.values[hi - 1]))
+        last = float(self.values[hi - 1])
+        high = after(last, self.step)
+        if not self.step and hi < len(self.values):
+            high = _between(last, float(self.values[hi]))
+        return float(self.values[lo]), high
 
     def label(self, lo: int, hi: int) -> str:
         """How a group shows the codes ``[lo, hi)``."""
@@ -87,7 +102,7 @@ class Line:
         if hi > len(self.words):
             return SUPPRESSED
         if self.form == "word":
-            return f"[{self.words[lo]}, {self.words[hi - 1]}]"
+            return f"[{quoted(self.words[lo])}, {quoted(self.words[hi - 1])}]"
         low, high = self.bounds(lo, hi)
         text = _day_text if self.form == "date" else number_text
         return f"[{text(low)}, {text(high)})"
@@ -108,14 +123,16 @@ def number_text(value: float) -> str:
     """
     if abs(value) >= 1e16:
         return repr(float(value))
-    return str(np.format_float_positional(value, trim="-"))
+    return str(np.format_float_positional(value + 0.0, trim="-"))
 
 
 def _day_text(days: float) -> str:
+    if days > _LAST_DAY:
+        return "10000-01-01"
     return (_EPOCH + dt.timedelta(days=int(days))).isoformat()
 
 
-def _step(values: NDArray[np.float64]) -> float:
+def common_step(values: NDArray[np.float64]) -> float:
     """The power of ten that all values are multiples of, or 0 where there is none down to 1e-9."""
     for decimals in range(_MOST_DECIMALS + 1):
         if np.array_equal(np.round(values, decimals), values):
@@ -123,9 +140,26 @@ def _step(values: NDArray[np.float64]) -> float:
     return 0.0
 
 
-def _above(value: float) -> float:
-    """A readable number just above ``value``: rounded up at the sixth significant digit."""
-    if value == 0.0:
-        return 1e-6
-    unit = 10.0 ** (np.floor(np.log10(abs(value))) - 5)
-    return float((np.floor(value / unit) + 1) * unit)
+def after(value: float, step: float) -> float:
+    """The next multiple of the step, or without a step a short number just above the value.
+
+    >>> after(0.2, 0.1), after(39.0, 1.0)
+    (0.3, 40.0)
+    """
+    if not step:
+        return _between(value, np.inf)
+    high = float(Decimal(repr(value)) + Decimal(repr(step)))
+    return high if high > value else float(np.nextafter(value, np.inf))
+
+
+def _between(value: float, limit: float) -> float:
+    """The shortest number above ``value`` and below ``limit``, of six digits or more; ``limit`` if there is none."""
+    for digits in range(6, 18):
+        exact = Decimal(value)
+        unit = Decimal(1).scaleb((exact.adjusted() if exact else -6) - digits + 1)
+        wide = Context(prec=400)
+        floor = wide.divide(exact, unit).to_integral_value(rounding=ROUND_FLOOR)
+        high = float(wide.multiply(wide.add(floor, Decimal(1)), unit))
+        if value < high < limit:
+            return high
+    return limit if np.isfinite(limit) else float(np.nextafter(value, np.inf))

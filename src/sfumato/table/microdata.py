@@ -8,7 +8,7 @@ from typing import Literal
 import polars as pl
 
 from sfumato.errors import DataError, PolicyError
-from sfumato.table.encode import Attribute, Codes, Column, Kind, Role, encode, smallest
+from sfumato.table.encode import Attribute, Codes, Column, Role, encode, kind_of, value_codes
 from sfumato.table.hierarchy import TaxonomySpec
 from sfumato.table.source import read_frame
 from sfumato.table.taxonomy import named
@@ -57,10 +57,7 @@ class Microdata:
             return self.columns[name].codes, self.columns[name].size
         for frame in (self.hidden, self.plain):
             if name in frame.columns:
-                series = frame[name].rank("dense")
-                codes = series.fill_null((series.max() or 0) + 1).to_numpy() - 1  # type: ignore[operator]
-                size = int(codes.max()) + 1
-                return smallest(codes, size), size
+                return value_codes(frame[name])
         known = [*self.columns, *self.hidden.columns, *self.plain.columns]
         raise PolicyError(f"there is no column {name!r} to count by; there are {named(known)}")
 
@@ -172,7 +169,7 @@ def read(
         Attribute(
             name=name,
             role=role,
-            kind=Kind(kinds[name]) if kinds and name in kinds else None,
+            kind=kind_of(name, kinds[name]) if kinds and name in kinds else None,
             taxonomy=taxonomies.get(name) if taxonomies else None,
             domain=tuple(str(v) for v in domains[name]) if domains and name in domains else None,
         )

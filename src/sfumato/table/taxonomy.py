@@ -4,6 +4,7 @@ Every node is then a range ``[lo, hi)`` of leaf codes: generalizing is a look-up
 is two comparisons.
 """
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -29,6 +30,15 @@ def named(values: Iterable[object]) -> str:
     values = list(values)
     more = f" and {len(values) - _SHOWN} more" if len(values) > _SHOWN else ""
     return ", ".join(repr(str(v)) for v in values[:_SHOWN]) + more
+
+
+def quoted(name: str) -> str:
+    """A name as it stands in a label of several; quoted where it could be taken for more than one.
+
+    >>> quoted("Sales"), quoted("a, b")
+    ('Sales', '"a, b"')
+    """
+    return json.dumps(name, ensure_ascii=False) if set(name) & set(',{}[]"') else name
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,8 +142,13 @@ class Taxonomy:
         """A node's name, or, for a bit mask of some of its children, the set of their names."""
         if not children:
             return self.labels[node]
-        below = [self.labels[c] for c in self.some_children(node, children)]
+        names = [self.labels[c] for c in self.some_children(node, children)]
+        below = names if self.intervals is not None else [quoted(name) for name in names]
         return "{" + ", ".join(below) + "}"
+
+    def outermost(self) -> str:
+        """The label of the widest interval of a tree of intervals."""
+        return self.labels[0] if self.intervals and self.labels[0] in self.intervals else self.labels[1]
 
     def some_children(self, node: int, mask: int) -> list[int]:
         """The children of a node whose bits are set in ``mask``."""
@@ -199,7 +214,7 @@ class _Builder:
         self.by_label: dict[str, int] = {}
 
     def add(self, label: str, below: object, parent: int, above: tuple[str, ...]) -> None:
-        if label in above[:-1] or (above and label == above[-1] and len(_entries(below, self.what)) > 1):
+        if label in above:
             raise DataError(
                 f"{self.what} has a cycle: {label!r} lies below itself ({' > '.join((*above, label))}); "
                 "rename one of the two nodes"
@@ -261,18 +276,24 @@ def _list_entries(item: object, what: str) -> Iterator[tuple[str, object]]:
 
 
 def from_paths(paths: Iterable[Sequence[str]], *, what: str, root: str = SUPPRESSED) -> Taxonomy:
-    """Build from one path a leaf, leaf first, in the order in which the nodes first appear."""
+    """Build from one path a leaf, leaf first, in the order in which the nodes first appear.
+
+    A label that stands on several levels in a row is one node.
+    """
     tree: dict[str, object] = {}
-    seen: set[str] = set()
+    seen: dict[str, dict[str, object]] = {}
     for path in paths:
         if path[0] in seen:
             raise DataError(
                 f"{what} has the leaf {path[0]!r} in two rows; a value has one place in the tree: remove one"
             )
-        seen.add(path[0])
         below = tree
-        for label in reversed(path):
+        steps = [label for i, label in enumerate(path) if i == 0 or label != path[i - 1]]
+        for label in reversed(steps[:-1] if steps[-1] == root and len(steps) > 1 else steps):
             below = below.setdefault(label, {})  # type: ignore[assignment]
+        seen[path[0]] = below
+    if both := [leaf for leaf, below in seen.items() if below]:
+        raise DataError(f"{what} has {both[0]!r} as a value and as a group of other values; rename the group")
     return Taxonomy.from_tree({root: tree}, what=what)
 
 
@@ -282,6 +303,8 @@ def masked(values: Sequence[str], side: str, *, what: str) -> Taxonomy:
     >>> masked(["471", "472", "480"], "right", what="zip").path(0)
     ['471', '47*', '4**', '*']
     """
+    if starred := [v for v in values if "*" in v]:
+        raise DataError(f"{what} cannot be masked: {named(starred)} holds a star already; clean it")
     lengths = {len(v): v for v in values}
     if len(lengths) > 1:
         few = named(list(lengths.values())[:2])
