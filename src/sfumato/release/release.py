@@ -165,10 +165,9 @@ class Release:
         return judge(bound, view, view.counted, groups, int(groups.max()) + 1)
 
 
-def _codes(column: pl.Series) -> NDArray[np.int64]:
+def _codes(column: pl.Series) -> NDArray[Any]:
     """Whole numbers that are equal where the values of a column are."""
-    coded = column.to_physical() if column.dtype == pl.Enum else column.rank("dense")
-    return coded.to_numpy().astype(np.int64)
+    return (column.to_physical() if column.dtype == pl.Enum else column.rank("dense")).to_numpy()
 
 
 class _PublicSchema(Schema):
