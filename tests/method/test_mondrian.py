@@ -312,6 +312,15 @@ def test_sets_of_a_built_tree_are_explained() -> None:
     assert [label for label in sets if nodes[label] is None] == []
 
 
+def test_a_missing_number_in_a_built_tree_is_explained() -> None:
+    """The label of missing numbers says what it means; only `*` says nothing."""
+    data = pl.DataFrame({"q": [None] * 4 + [1, 2, 21, 22]})
+    for options in ({}, {"taxonomies": {"q": {"width": 10}}}, {"taxonomies": {"q": {"intervals": [0, 10, 30]}}}):
+        table = read(data, quasi=["q"], missing="category", **options)
+        release = Mondrian().publish(table, [KAnonymity(k=2)])
+        assert release.manifest["attributes"]["q"]["nodes"][MISSING] == [MISSING]
+
+
 def test_a_value_named_like_the_suppressed_label() -> None:
     """A column without a taxonomy may hold the text `*`; showing it is not suppressing."""
     frame = pl.DataFrame({"q": ["*"] * 3 + ["a", "b", "c"], "row": range(6)})

@@ -205,6 +205,37 @@ def test_hierarchical_closeness_by_a_built_tree_can_be_checked(rule: dict[str, A
     assert "broken" not in {f.status for f in release.check()}
 
 
+SENSITIVE: dict[str, dict[str, Any]] = {
+    "numbers": {"kinds": {"ill": "continuous"}},
+    "numbers of a declared domain": {
+        "kinds": {"ill": "continuous"},
+        "domains": {"ill": ["1", "2", "3", "4", "5", "6", "7", "8", "9"]},
+    },
+    "numbers with a tree": {
+        "kinds": {"ill": "continuous"},
+        "taxonomies": {"ill": {"Any": {"high": ["4", "3", "9"], "low": ["2", "1"]}}},
+    },
+    "numbers with a width": {"taxonomies": {"ill": {"width": 2}}},
+    "ordinal": {"kinds": {"ill": "ordinal"}, "domains": {"ill": ["4", "3", "2", "1", "0"]}},
+    "categories": {"taxonomies": {"ill": {"Any": {"high": ["4", "3", "9"], "low": ["2", "1"]}}}},
+}
+
+
+@pytest.mark.parametrize("form", SENSITIVE)
+@pytest.mark.parametrize("missing", [False, True])
+def test_a_sensitive_attribute_of_any_form_can_be_checked(form: str, missing: bool, tmp_path: Path) -> None:
+    """The check takes the domain, its order and its tree from the manifest, and finds what the publisher found."""
+    values = [None if missing and i % 11 == 0 else str(1 + i * i % 7 % 4) for i in range(60)]
+    data = frame().select("age", "sex").with_columns(ill=pl.Series(values))
+    table = read(data, quasi=["age", "sex"], sensitive="ill", missing="category", **SENSITIVE[form])
+    required = [TCloseness(t=0.6, distance="ordered"), TCloseness(t=0.6), LDiversity(l=1.2), AlphaK(alpha=0.9, k=2)]
+    if "taxonomies" in SENSITIVE[form]:
+        required.append(TCloseness(t=0.6, distance="hierarchical"))
+    release = Mondrian().publish(table, required)
+    release.write(tmp_path / "out")
+    assert {f.status for f in load(tmp_path / "out").check()} == {"holds"}
+
+
 def test_an_open_interval_can_be_written(tmp_path: Path) -> None:
     """TOML has inf: intervals = [0, 65, inf]; refused at once, or written."""
     data = pl.DataFrame({"age": [20, 30, 70, 80]})

@@ -491,6 +491,12 @@ def test_insensitive_text_becomes_numbers_only_where_nothing_changes(texts: Sequ
     assert table.plain["p"].cast(pl.String).to_list() == list(texts)
 
 
+def test_a_kind_by_its_word_is_the_kind() -> None:
+    """An attribute that takes `date` as a word must not code the column as anything else."""
+    attribute = Attribute(name="x", role=Role.QUASI, kind="date")  # type: ignore[arg-type]
+    assert encode(pl.Series(["2020-01-02", "2020-01-01"]), attribute).kind is Kind.DATE
+
+
 def test_encode_alone() -> None:
     c = encode(pl.Series(["b", None, "a"]), Attribute(name="x", role=Role.SENSITIVE))
     assert c.domain.leaves == ("a", "b", MISSING)

@@ -409,3 +409,28 @@ def test_achieved_is_the_worst_group(groups: list[list[int]]) -> None:
         worst = max(earth_movers(g, totals, distance, list("abcdef"), schema.tree.to_tree()) for g in groups)
         found = achieved(TCloseness(t=1, distance=distance))  # type: ignore[arg-type]
         assert found == pytest.approx(float(worst), abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("requirement", "counts"),
+    [
+        (LDiversity(l=3, variant="entropy"), [1, 1, 1]),
+        (LDiversity(l=4, variant="entropy"), [4, 1, 1, 1, 1]),
+        (LDiversity(l=10, variant="entropy"), [7] * 10),
+        (TCloseness(t=0.6), [1, 1, 0, 0, 0]),
+        (TCloseness(t=0.3), [2, 2, 2, 1, 1, 1, 1, 0, 0, 0]),
+        (TCloseness(t=0.5, distance="ordered"), [1, 0, 0, 0, 0, 0, 0]),
+        (AlphaK(alpha=0.3, k=10), [3, 3, 3, 1]),
+        (LDiversity(l=10 / 3), [3, 3, 3, 1]),
+    ],
+    ids=lambda v: v.words() if isinstance(v, Requirement) else "",
+)
+def test_achieved_does_not_contradict_the_verdict(requirement: Requirement, counts: list[int]) -> None:
+    """Where the limit is met exactly, what was achieved must not read as if it were missed: 2.9999999999999996 < 3."""
+    schema = Given(flat(len(counts)))
+    seen = tally([counts], [1] * len(counts))
+    bound = requirement.bind(schema)
+    assert bound.holds(schema, seen)[0]
+    ((name, value), *_) = bound.achieved(schema, seen).items()
+    limit = getattr(requirement, name)
+    assert value >= limit if name == "l" else value <= limit
