@@ -106,7 +106,7 @@ def entropy_is_at_least(counts: Sequence[int], limit: Fraction) -> bool:
     return n**n * limit.denominator**n >= limit.numerator**n * math.prod(c**c for c in counts)
 
 
-def is_recursive(counts: Sequence[int], c: Fraction, l: int) -> bool:  # noqa: E741 - the paper's letter
+def is_recursive(counts: Sequence[int], c: Fraction, l: int) -> bool:
     """Recursive (c, l): the greatest count is below c times the sum from the l-th greatest on."""
     ranked = sorted(counts, reverse=True)
     return ranked[0] < c * sum(ranked[l - 1 :])

@@ -17,6 +17,8 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from sfumato.errors import DataError, Infeasible, OutputError, PolicyError, ReleaseError, SfumatoError
+    from sfumato.method.ahead import HilbSafe, MondrianPlus, MondrianPlusPlus
+    from sfumato.method.anatomy import Anatomy
     from sfumato.method.mondrian import Mondrian
     from sfumato.publisher.publish import publish, publish_policy
     from sfumato.release.release import Release, load
@@ -42,6 +44,10 @@ _HOME = {
     "Anonymity": "requirement.templates",
     "Confidentiality": "requirement.templates",
     "Mondrian": "method.mondrian",
+    "MondrianPlus": "method.ahead",
+    "MondrianPlusPlus": "method.ahead",
+    "HilbSafe": "method.ahead",
+    "Anatomy": "method.anatomy",
     "publish": "publisher.publish",
     "publish_policy": "publisher.publish",
     "Release": "release.release",
@@ -57,14 +63,18 @@ _HOME = {
 
 __all__ = [
     "AlphaK",
+    "Anatomy",
     "Anonymity",
     "Confidentiality",
     "DataError",
+    "HilbSafe",
     "Infeasible",
     "KAnonymity",
     "LDiversity",
     "Microdata",
     "Mondrian",
+    "MondrianPlus",
+    "MondrianPlusPlus",
     "OutputError",
     "PolicyError",
     "Release",

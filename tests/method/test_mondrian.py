@@ -478,8 +478,8 @@ def test_refusals() -> None:
         from_table({"name": "mondrian", "strct": True})
     with pytest.raises(PolicyError, match="did you mean 'mondrian'"):
         from_table({"name": "mondrain"})
-    with pytest.raises(PolicyError, match="generalization"):
-        from_table({"name": "mondrian", "scheme": "bucketization"})
+    with pytest.raises(PolicyError, match="randomization"):
+        from_table({"name": "mondrian", "scheme": "randomization"})
 
 
 def test_one_row_one_value_and_many_attributes() -> None:

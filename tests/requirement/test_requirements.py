@@ -241,7 +241,7 @@ def table(**more: Any) -> Microdata:
 
 
 def test_binding_fills_in_what_is_left_open() -> None:
-    (l, t, a, x, y) = bind(  # noqa: E741
+    (l, t, a, x, y) = bind(
         [LDiversity(l=1), TCloseness(t=1), AlphaK(alpha=1, k=1), Anonymity(k=1), Confidentiality(y="ill", k=1)], table()
     )
     assert isinstance(l, LDiversity)

@@ -110,13 +110,13 @@ def test_share(data: st.DataObject, counts: list[int]) -> None:
 
 @given(st.one_of(counts_of, large_counts), st.one_of(limits, fine), st.integers(1, 7))
 @examples(100)
-def test_tail(counts: list[int], c: Fraction, l: int) -> None:  # noqa: E741
+def test_tail(counts: list[int], c: Fraction, l: int) -> None:
     assert holds(Comparison(judge.TAIL, KEY, c, l), counts) == is_recursive(counts, c, l)
 
 
 @given(st.one_of(counts_of, large_counts), st.integers(1, 5))
 @examples(60)
-def test_tail_is_strict_on_its_limit(counts: list[int], l: int) -> None:  # noqa: E741
+def test_tail_is_strict_on_its_limit(counts: list[int], l: int) -> None:
     ranked = sorted(counts, reverse=True)
     assume(sum(ranked[l - 1 :]) > 0)
     limit = Fraction(ranked[0], sum(ranked[l - 1 :]))
@@ -163,7 +163,7 @@ def test_every_tie_of_the_entropy_holds() -> None:
     assert ([4, 1, 1, 1, 1], Fraction(4)) in found  # not uniform
     assert len(found) > 30
     step = Fraction(1, 10**9)
-    for counts, l in found:  # noqa: E741
+    for counts, l in found:
         for scale in (1, 7, 1000):
             scaled = [scale * c for c in counts]
             assert holds(Comparison(judge.ENTROPY, KEY, l), scaled), (scaled, l)
@@ -188,7 +188,7 @@ def test_every_tie_of_the_entropy_holds() -> None:
         ([60_001, 60_000], 2, False),
     ],
 )
-def test_entropy_at_its_limit(counts: list[int], l: float, expected: bool) -> None:  # noqa: E741
+def test_entropy_at_its_limit(counts: list[int], l: float, expected: bool) -> None:
     assert judged(LDiversity(l=l, variant="entropy"), counts, flat(len(counts))) is expected
 
 
@@ -302,7 +302,7 @@ def test_distance_of_half_a_billion_rows() -> None:
 def test_l_diversity(counts: list[int], data: st.DataObject) -> None:
     variant = data.draw(st.sampled_from(["distinct", "entropy", "frequency", "recursive"]))
     whole = variant in ("distinct", "recursive")
-    l = data.draw(st.integers(1, 4) if whole else st.sampled_from([1, 1.5, 2, 2.5, 3, 4, 1 / 0.3]))  # noqa: E741
+    l = data.draw(st.integers(1, 4) if whole else st.sampled_from([1, 1.5, 2, 2.5, 3, 4, 1 / 0.3]))
     c = data.draw(st.sampled_from([0.1, 0.3, 0.5, 1, 2, 2.5])) if variant == "recursive" else None
     requirement = LDiversity(l=l, variant=variant, c=c)
     assert judged(requirement, counts, flat(len(counts))) == diverse(requirement, counts)
@@ -321,7 +321,7 @@ def test_l_diversity(counts: list[int], data: st.DataObject) -> None:
         (1, [5], True),
     ],
 )
-def test_frequency_at_its_limit(l: float, counts: list[int], expected: bool) -> None:  # noqa: E741
+def test_frequency_at_its_limit(l: float, counts: list[int], expected: bool) -> None:
     assert judged(LDiversity(l=l), counts, flat(len(counts))) is expected
 
 
@@ -354,7 +354,7 @@ def test_alpha_in_decimal_means_the_decimal(tenths: int) -> None:
         (1, 4, [2, 2, 2], False),  # there is no fourth value
     ],
 )
-def test_recursive_at_its_limit(c: float, l: int, counts: list[int], expected: bool) -> None:  # noqa: E741
+def test_recursive_at_its_limit(c: float, l: int, counts: list[int], expected: bool) -> None:
     assert judged(LDiversity(l=l, c=c, variant="recursive"), counts, flat(len(counts))) is expected
 
 

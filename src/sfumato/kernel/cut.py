@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sfumato.kernel.jit import inner
-from sfumato.kernel.judge import YES, verdict
+from sfumato.kernel.judge import AHEAD, YES, verdict
 from sfumato.kernel.space import (
     CHILD,
     HI,
@@ -176,6 +176,28 @@ def _move(weights: Any, counted: Any, i: int, to_left: bool, s: Any) -> None:
 
 
 @inner
+def look_ahead(sizes: Any, spec: Any, s: Any) -> int:
+    """How large a side must at least be by the tests that look ahead, with the whole group on the right."""
+    least = np.int64(0)
+    for t in range(len(spec)):
+        if spec[t, 0] == AHEAD:
+            most = np.int64(0)
+            for v in range(sizes[spec[t, 1]]):
+                most = max(most, s.sides[1, spec[t, 1], v])
+            least = max(least, (most * spec[t, 2] + spec[t, 3] - 1) // spec[t, 3])
+    return least
+
+
+@inner
+def _judges_sides(spec: Any) -> bool:
+    """Whether there is a test that needs the counts of the two sides."""
+    judging = 0
+    for t in range(len(spec)):
+        judging += spec[t, 0] != AHEAD
+    return judging > 0
+
+
+@inner
 def _both_pass(sizes: Any, spec: Any, aux: Any, s: Any) -> bool:
     """Whether both sides pass all tests."""
     for t in range(len(spec)):
@@ -281,7 +303,7 @@ def best_cut(
             balance[i] = smaller
             if smaller > best_balance:
                 best, best_balance = i, smaller
-    if best >= 0 and len(spec) > 0:
+    if best >= 0 and _judges_sides(spec):
         _sort_by_run(rows, start, end, j, runs, s)
         _move_runs(weights, counted, cuts[best, 0], cuts[best, 1], True, s)
         good = _both_pass(sizes, spec, aux, s)

@@ -12,8 +12,12 @@ from numpy.typing import NDArray
 
 from sfumato.kernel.jit import inner, kernel
 
-SIZE, DISTINCT, SHARE, ENTROPY, TAIL, EQUAL, ORDERED, TREE = range(8)
-"""What a test compares with its limit ``p/q``."""
+SIZE, DISTINCT, SHARE, ENTROPY, TAIL, EQUAL, ORDERED, TREE, AHEAD = range(9)
+"""What a test compares with its limit ``p/q``.
+
+AHEAD is judged before a group is cut: each side must be at least p/q times as large as the most
+frequent value of the whole group is frequent. Of a side alone it says nothing.
+"""
 
 NO, YES, CLOSE = 0, 1, 2
 """A verdict; CLOSE: nearer to the limit than floating point tells, and not on it."""
@@ -117,7 +121,7 @@ def _entropy(counts: Any, n: int, p: int, q: int) -> int:
 
 
 @inner
-def _tail(counts: Any, p: int, q: int, l: int) -> bool:  # noqa: E741 - the paper's letter
+def _tail(counts: Any, p: int, q: int, l: int) -> bool:
     """Recursive (c, l): r_1 < c (r_l + ... + r_m) with c = p/q and r sorted from the largest."""
     r = counts.copy()
     for i in range(1, len(r)):  # insertion sort, from the largest down; most counts of a small group are 0
@@ -220,6 +224,8 @@ def verdict(spec: Any, aux: Any, counts: Any, n: int, distinct: int) -> int:
         return YES if n >= p else NO
     if op == DISTINCT:
         return YES if distinct >= p else NO
+    if op == AHEAD:
+        return YES
     if op == SHARE:
         for i in range(len(counts)):
             if not at_most(counts[i], aux[1, i], aux[0, i], n):

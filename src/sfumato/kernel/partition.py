@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.kernel.cut import best_cut, clear_counts, load_counts, make_scratch, relaxed_cut
+from sfumato.kernel.cut import best_cut, clear_counts, load_counts, look_ahead, make_scratch, relaxed_cut
 from sfumato.kernel.jit import inner, kernel
 from sfumato.kernel.judge import Tests
 from sfumato.kernel.space import KIND, LINE, SIZE, Space, line_width, mark, tree_width
@@ -81,6 +81,7 @@ def _find_cut(
         measures[LEFT, j] = measures[WIDTH, j]
     if len(spec) > 0:
         load_counts(weights, counted, start, end, scratch)
+        least = max(least, look_ahead(sizes, spec, scratch))
     found = False
     while not found:
         j = _widest(measures)

@@ -3,22 +3,22 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.engine.local import recode, shuffled
+from sfumato.engine.local import shuffled
 from sfumato.errors import PolicyError, SfumatoError
 from sfumato.kernel.group import group_rows
-from sfumato.release.generalization import Shown, show
+from sfumato.release.bucketization import bucketize
+from sfumato.release.generalization import Shown, as_published, show
 from sfumato.release.judgement import Judgement, TableSchema, bind, judge
 from sfumato.release.manifest import describe
 from sfumato.release.release import Release
 from sfumato.requirement.base import Requirement
-from sfumato.table.encode import Column, Role
-from sfumato.table.line import Line
+from sfumato.table.encode import Role
 from sfumato.table.microdata import Microdata
 
 Progress = Callable[[str, float], None]
@@ -63,9 +63,18 @@ class Method(ABC):
         return {"name": self.name} | {f.name: getattr(self, f.name) for f in fields(self)}
 
 
+Scheme = Literal["generalization", "bucketization"]
+
+
 @dataclass(frozen=True, kw_only=True)
 class PartitionMethod(Method):
-    """A method that puts the rows into groups and shows one label a group."""
+    """A method that puts the rows into groups; the scheme says how a group is shown."""
+
+    scheme: Scheme = "generalization"
+
+    def __post_init__(self) -> None:
+        if self.scheme not in ("generalization", "bucketization"):
+            raise PolicyError(f"{self.name}: scheme = {self.scheme!r}; it is 'generalization' or 'bucketization'")
 
     @abstractmethod
     def groups(
@@ -82,6 +91,9 @@ class PartitionMethod(Method):
         """Whether a label may be a set of sibling nodes."""
         return True
 
+    def settings(self) -> dict[str, Any]:
+        return {name: value for name, value in super().settings().items() if name != "scheme"}
+
     def publish(
         self,
         table: Microdata,
@@ -92,34 +104,76 @@ class PartitionMethod(Method):
         progress: Progress = silent,
     ) -> Release:
         if not table.quasi:
-            raise PolicyError(f"{self.name} generalizes quasi-identifiers, and there is none; give a column that role")
+            raise PolicyError(f"{self.name} groups by quasi-identifiers, and there is none; give a column that role")
         bound = bind(list(requirements), table)
         groups = self.groups(table, bound, rng=rng, progress=progress)
-        progress("labels", 0.0)
-        shown = show(table, groups.of_row, groups.number, sets=self.shows_sets())
-        progress("judgement", 0.0)
-        judgements = [_judged(r, table, shown) for r in bound]
+        show_groups = self._generalized if self.scheme == "generalization" else self._bucketized
+        shown, judgements, tables = show_groups(table, bound, groups, rng, progress)
         manifest = describe(
             table,
             title=title,
-            scheme="generalization",
+            scheme=self.scheme,
             method=self.settings(),
             judgements=judgements,
             shown=shown,
             warnings=[self.refuted] if self.refuted else [],
         )
+        return Release(manifest, tables)
+
+    def _generalized(
+        self,
+        table: Microdata,
+        bound: Sequence[Requirement],
+        groups: Groups,
+        rng: np.random.Generator | None,
+        progress: Progress,
+    ) -> "_Parts":
+        progress("labels", 0.0)
+        shown = show(table, groups.of_row, groups.number, sets=self.shows_sets())
+        progress("judgement", 0.0)
+        judgements = [_judged(r, table, _by_label(r, shown)) for r in bound]
         progress("order", 0.0)
-        data = _frame(table, shown)[shuffled(table.rows, rng)]
-        return Release(manifest, {"data": data})
+        return _Parts(shown, judgements, {"data": _frame(table, shown)[shuffled(table.rows, rng)]})
+
+    def _bucketized(
+        self,
+        table: Microdata,
+        bound: Sequence[Requirement],
+        groups: Groups,
+        rng: np.random.Generator | None,
+        progress: Progress,
+    ) -> "_Parts":
+        if not table.sensitive:
+            raise PolicyError("bucketization keeps sensitive values apart, and there is none; give a column that role")
+        for r in bound:
+            if r.groups_by() is not None or r.distinct_columns():
+                raise PolicyError(f"bucketization shows exact quasi-identifiers; {r.model} is for generalization")
+        progress("judgement", 0.0)
+        judgements = [_judged(r, table, groups) for r in bound]
+        progress("order", 0.0)
+        return _Parts([], judgements, bucketize(table, groups.of_row, groups.number, rng))
 
 
-def _judged(requirement: Requirement, table: Microdata, shown: Sequence[Shown]) -> Judgement:
-    """Judge the groups that the labels make, which is what the outside world sees."""
-    schema = TableSchema(table)
+class _Parts(NamedTuple):
+    """What a scheme makes of groups."""
+
+    shown: list[Shown]
+    judgements: list[Judgement]
+    tables: dict[str, pl.DataFrame]
+
+
+def _by_label(requirement: Requirement, shown: Sequence[Shown]) -> Groups:
+    """The groups that the labels make, which is what the outside world sees."""
     chosen = requirement.groups_by() or tuple(s.column.name for s in shown)
     columns = [s.column.to_physical().to_numpy() for s in shown if s.column.name in chosen]
-    by_label = group_rows(columns, [int(c.max()) + 1 for c in columns])
-    judgement = judge(requirement, schema, schema.counted, by_label.of_row, len(by_label.first))
+    found = group_rows(columns, [int(c.max()) + 1 for c in columns])
+    return Groups(found.of_row, len(found.first))
+
+
+def _judged(requirement: Requirement, table: Microdata, groups: Groups) -> Judgement:
+    """Judge groups; what a method made must hold."""
+    schema = TableSchema(table)
+    judgement = judge(requirement, schema, schema.counted, groups.of_row, groups.number)
     if not judgement.holds:
         raise SfumatoError(
             f"{judgement.failing} of {judgement.groups} groups violate {requirement.words()!r}; nothing is "
@@ -130,17 +184,5 @@ def _judged(requirement: Requirement, table: Microdata, shown: Sequence[Shown]) 
 
 def _frame(table: Microdata, shown: Sequence[Shown]) -> pl.DataFrame:
     """The published columns: labels, then sensitive and class values and the insensitive columns as they are."""
-    values = [_values(c) for c in table.columns.values() if c.role is not Role.QUASI]
+    values = [as_published(c) for c in table.columns.values() if c.role is not Role.QUASI]
     return pl.DataFrame([*(s.column for s in shown), *values, *table.plain.get_columns()])
-
-
-def _values(column: Column) -> pl.Series:
-    """A column that is published as it is: numbers and dates by their type, all else by its text."""
-    if not isinstance(column.domain, Line) or column.domain.form == "word":
-        return recode(column.name, column.domain.leaves, column.codes)
-    numbers = pl.Series(column.name, [*column.domain.values, None][: column.size], dtype=pl.Float64)
-    if column.domain.form == "date":
-        return numbers.cast(pl.Int32).cast(pl.Date).gather(pl.Series(column.codes))
-    if column.domain.step == 1.0:
-        numbers = numbers.cast(pl.Int64)
-    return numbers.gather(pl.Series(column.codes))

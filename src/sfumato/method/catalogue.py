@@ -5,28 +5,29 @@ from dataclasses import fields
 from typing import Any
 
 from sfumato.errors import PolicyError, nearest
+from sfumato.method.ahead import HilbSafe, MondrianPlus, MondrianPlusPlus
+from sfumato.method.anatomy import Anatomy
 from sfumato.method.base import Method
 from sfumato.method.mondrian import Mondrian
 
-METHODS: dict[str, type[Method]] = {cls.name: cls for cls in (Mondrian,)}
+METHODS: dict[str, type[Method]] = {
+    cls.name: cls for cls in (Mondrian, MondrianPlus, MondrianPlusPlus, HilbSafe, Anatomy)
+}
 
 
 def from_table(entry: Mapping[str, Any]) -> Method:
     """The method that a ``[method]`` table describes.
 
     >>> from_table({"name": "mondrian", "strict": False})
-    Mondrian(strict=False, labels='siblings')
+    Mondrian(scheme='generalization', strict=False, labels='siblings')
     """
     settings = dict(entry)
     name = settings.pop("name", None)
     if name not in METHODS:
         raise PolicyError(f"there is no method {name!r}{nearest(str(name), METHODS)}")
     cls = METHODS[name]
-    scheme = settings.pop("scheme", "generalization")
-    if scheme != "generalization":
-        raise PolicyError(f"{name} publishes in the scheme 'generalization', not {scheme!r}")
     known = [f.name for f in fields(cls)]
     for setting in settings:
         if setting not in known:
-            raise PolicyError(f"{name} has no setting {setting!r}{nearest(setting, [*known, 'name', 'scheme'])}")
+            raise PolicyError(f"{name} has no setting {setting!r}{nearest(setting, [*known, 'name'])}")
     return cls(**settings)

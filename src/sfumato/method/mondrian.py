@@ -27,9 +27,12 @@ class Mondrian(PartitionMethod):
     the median; along a taxonomy one child of the group's node, or its first few children, are parted
     from the others. A group is final only when no attribute has an allowed cut.
 
-    ``strict``: equal values stay together, so that no two boxes overlap; otherwise, where no strict
+    "Nearest to the median" and "most balanced" mean by rows; of equally balanced cuts the first one
+    is taken, of equally wide attributes the first in the table.
+
+    ``strict``: equal values stay together, so that groups never overlap; otherwise, where no strict
     cut is left, equal values are divided too. ``labels``: a group under some children of a node
-    shows them as a set (``siblings``), or always one node (``nodes``).
+    shows them as a set (``siblings``), or always one node (``nodes``), which may cover other groups too.
     """
 
     name: ClassVar[str] = "mondrian"
@@ -43,6 +46,7 @@ class Mondrian(PartitionMethod):
     labels: Literal["siblings", "nodes"] = "siblings"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if not isinstance(self.strict, bool):
             raise PolicyError(f"mondrian: strict = {self.strict!r}; it is true or false")
         if self.labels not in ("siblings", "nodes"):
@@ -77,7 +81,7 @@ class Mondrian(PartitionMethod):
             relaxed=not self.strict,
             progress=lambda done: progress("cuts", done),
         )
-        of_part = _numbered(parts.order, parts.starts)
+        of_part = numbered(parts.order, parts.starts)
         if vectors is not None:
             return Groups(of_part[vectors.of_row], len(parts.starts))
         of_row = np.empty_like(of_part)
@@ -85,7 +89,7 @@ class Mondrian(PartitionMethod):
         return Groups(of_row, len(parts.starts))
 
 
-def _numbered(order: NDArray[np.int64], starts: NDArray[np.int64]) -> NDArray[np.int64]:
+def numbered(order: NDArray[np.int64], starts: NDArray[np.int64]) -> NDArray[np.int64]:
     """The group of each row, from the rows in group order."""
     group = np.empty(len(order), np.int64)
     group[order] = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(order))))

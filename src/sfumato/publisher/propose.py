@@ -288,4 +288,5 @@ def _warnings(columns: list[_Column], rows: int) -> Iterator[str]:
         yield f'{fields:,} fields are empty ({names}); missing = "category" makes that a value of its own.'
     for seen in (c.seen for c in columns if c.seen.markers):
         then = " (and the column would be numbers)" if seen.numbers and not seen.numeric else ""
-        yield f"{seen.name!r} seems to say {seen.markers[0]!r} for missing: then name it in nulls = [...] under [data]{then}."
+        marker = f"{seen.name!r} seems to say {seen.markers[0]!r} for missing"
+        yield f"{marker}: then name it in nulls = [...] under [data]{then}."

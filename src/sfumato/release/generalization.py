@@ -120,7 +120,7 @@ def _tree_meaning(tree: Taxonomy, label: str, codes: list[int], node: int = 0, m
     if tree.intervals is not None:
         bounds = [tree.intervals[p] for p in parts if p in tree.intervals]
         joined = _joined(bounds) if len(bounds) == len(parts) else None
-        if joined is not None or not mask:
+        if joined is not None or (not mask and len(codes) > 1):
             return joined
     if tree.derived:
         return parts if mask or len(codes) == 1 else None
@@ -132,3 +132,15 @@ def _joined(parts: list[tuple[float, float]]) -> Meaning:
     if any(a[1] != b[0] for a, b in pairwise(parts)):
         return None
     return [parts[0][0], parts[-1][1]]
+
+
+def as_published(column: Column) -> pl.Series:
+    """A column that is published as it is: numbers and dates by their type, all else by its text."""
+    if not isinstance(column.domain, Line) or column.domain.form == "word":
+        return recode(column.name, column.domain.leaves, column.codes)
+    numbers = pl.Series(column.name, [*column.domain.values, None][: column.size], dtype=pl.Float64)
+    if column.domain.form == "date":
+        return numbers.cast(pl.Int32).cast(pl.Date).gather(pl.Series(column.codes))
+    if column.domain.step == 1.0:
+        numbers = numbers.cast(pl.Int64)
+    return numbers.gather(pl.Series(column.codes))

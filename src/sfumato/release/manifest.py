@@ -97,7 +97,7 @@ def checked(manifest: object) -> dict[str, Any]:
     for entry in manifest["requirements"]:
         _check_requirement(entry)
     for name, entry in manifest["attributes"].items():
-        _check_attribute(name, entry)
+        _check_attribute(name, entry, labelled=manifest["scheme"] == "generalization")
     return manifest
 
 
@@ -110,10 +110,10 @@ def _check_requirement(entry: object) -> None:
             raise ReleaseError(f"manifest.json states {name!r} = {value!r} as achieved; it is a number")
 
 
-def _check_attribute(name: str, entry: object) -> None:
+def _check_attribute(name: str, entry: object, *, labelled: bool) -> None:
     if not isinstance(entry, dict) or entry.get("role") not in list(Role):
         raise ReleaseError(f"manifest.json describes the attribute {name!r} without a role; the release is damaged")
-    if entry["role"] == Role.QUASI and not isinstance(entry.get("nodes"), dict):
+    if labelled and entry["role"] == Role.QUASI and not isinstance(entry.get("nodes"), dict):
         raise ReleaseError(f"manifest.json does not explain the labels of {name!r}; the release is damaged")
     if entry["role"] in (Role.SENSITIVE, Role.CLASS) and not isinstance(entry.get("domain"), list):
         raise ReleaseError(f"manifest.json states no domain of {name!r}; the release is damaged")

@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 from sfumato.engine.local import Counted
 from sfumato.errors import PolicyError, ReleaseError, SfumatoError
 from sfumato.kernel.group import group_rows
+from sfumato.release.bucketization import COUNT, GROUP
 from sfumato.release.judgement import Judgement, judge
 from sfumato.release.store import read_folder, write_folder
 from sfumato.requirement.base import Requirement, Schema, names
 from sfumato.requirement.catalogue import from_table
 from sfumato.table.encode import Attribute, Domain, Kind, Role, encode, value_codes
-from sfumato.table.line import Line
+from sfumato.table.line import MISSING, Line
 from sfumato.table.taxonomy import Taxonomy, named
 
 
@@ -81,21 +82,29 @@ class Release:
 
     def findings(self) -> list[Finding]:
         """How each claim of the manifest stands: holds, broken, or not to be seen from the public part."""
-        structure = [self._rows(), self._columns()]
-        if any(f.status == "broken" for f in structure):
-            return structure
-        structure.append(self._labels())
-        if structure[-1].status == "broken":
-            return structure
+        looks = [self._rows, self._columns, self._buckets if self.bucketized else self._labels]
+        structure = []
+        for look in looks:
+            structure.append(look())
+            if structure[-1].status == "broken":
+                return structure
         return structure + [self._claim(entry) for entry in self.manifest["requirements"]]
 
+    @property
+    def bucketized(self) -> bool:
+        """Whether sensitive values stand in a table of their own."""
+        return self.tables.keys() == {"quasi", "sensitive"}
+
     def _rows(self) -> Finding:
-        rows, claim = self.tables["data"].height, self.manifest["rows"]
+        rows, claim = self.tables["quasi" if self.bucketized else "data"].height, self.manifest["rows"]
         status = "holds" if rows == claim else "broken"
         return Finding(f"the release has {claim} rows", status, f"the data have {rows}")
 
     def _columns(self) -> Finding:
-        there, told = set(self.tables["data"].columns), set(self.manifest["attributes"])
+        told = set(self.manifest["attributes"])
+        there = {c for t in self.tables.values() for c in t.columns}
+        if self.bucketized:
+            told |= {GROUP, COUNT}
         claim = "the columns are the attributes of the manifest"
         if there == told:
             return Finding(claim, "holds", f"{len(told)} columns")
@@ -109,6 +118,15 @@ class Release:
             if unknown:
                 return Finding("every label is explained", "broken", f"{name!r} has {named(unknown)}")
         return Finding("every label is explained", "holds", f"{len(self.quasi())} quasi-identifiers")
+
+    def _buckets(self) -> Finding:
+        """Whether each group has as many sensitive values as people."""
+        claim = "the groups of both tables agree"
+        people = self.tables["quasi"].group_by(GROUP).len(COUNT).sort(GROUP).cast(pl.Int64)
+        values = self.tables["sensitive"].group_by(GROUP).agg(pl.col(COUNT).sum()).sort(GROUP).cast(pl.Int64)
+        if people.equals(values):
+            return Finding(claim, "holds", f"{people.height} groups")
+        return Finding(claim, "broken", "a group has more or fewer sensitive values than people")
 
     def _claim(self, entry: dict[str, Any]) -> Finding:
         """Judge one requirement again; a claim that makes no sense is no claim."""
@@ -151,6 +169,8 @@ class Release:
 
     def groups(self, x: tuple[str, ...] = ()) -> NDArray[np.int64]:
         """The group of each row: rows that agree on the labels of ``x``, or of all quasi-identifiers."""
+        if self.bucketized:
+            return value_codes(self.tables["quasi"][GROUP])[0].astype(np.int64)
         data = self.tables["data"]
         columns = [_codes(data[n]) for n in x or self.quasi()]
         if not columns:
@@ -161,6 +181,13 @@ class Release:
         """Judge any requirement on the groups of the release."""
         view = _PublicSchema(self)
         bound = requirement.bind(view)
+        if self.bucketized:
+            if bound.groups_by() is not None or bound.distinct_columns():
+                raise PolicyError(f"{bound.model} cannot be judged on a bucketized release")
+            sensitive = self.tables["sensitive"]
+            codes, number = value_codes(sensitive[GROUP])
+            groups = np.repeat(codes.astype(np.int64), sensitive[COUNT].to_numpy())
+            return judge(bound, view, view.counted, groups, number)
         groups = self.groups(names(bound.groups_by()))
         return judge(bound, view, view.counted, groups, int(groups.max()) + 1)
 
@@ -200,19 +227,23 @@ class _PublicSchema(Schema):
         return Taxonomy.flat(entry["domain"])
 
     def counted(self, name: str) -> Counted:
-        """The codes of a published column."""
-        column = self.release.tables["data"][name]
-        kind = self.attributes[name].get("kind")
-        if kind is None:
+        """The codes of a published column; of a bucketized one, a code for each of the values counted."""
+        if self.release.bucketized:
+            table = self.release.tables["sensitive"]
+            column = table[name].gather(np.repeat(np.arange(table.height), table[COUNT].to_numpy()))
+        else:
+            column = self.release.tables["data"][name]
+        if "domain" not in self.attributes[name]:
             return Counted(*value_codes(column))
-        if kind in (Kind.CONTINUOUS, Kind.DATE):  # all values that there are occur
-            coded = encode(column, Attribute(name=name, role=Role.SENSITIVE, kind=Kind(kind)))
-            return Counted(coded.codes, coded.size)
-        domain = self.domain(name)
-        place = column.cast(pl.String).cast(pl.Enum(list(domain.leaves)), strict=False)
-        if place.null_count():
-            raise ReleaseError(f"column {name!r} has values outside the domain that the manifest states")
-        return Counted(place.to_physical().to_numpy(), domain.size)
+        domain = tuple(str(v) for v in self.attributes[name]["domain"])
+        if column.null_count() and MISSING not in domain:
+            raise ReleaseError(f"column {name!r} lacks values, and the manifest states none are missing")
+        stated = Attribute(name=name, role=Role.SENSITIVE, kind=Kind.CATEGORICAL, domain=domain)
+        try:
+            coded = encode(column, stated)
+        except SfumatoError as e:
+            raise ReleaseError(f"column {name!r} is not what the manifest states: {e}") from None
+        return Counted(coded.codes, coded.size)
 
     def hidden(self, requirement: Requirement) -> str | None:
         """A column that the requirement counts and that is not published as it was, if there is one."""

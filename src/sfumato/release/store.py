@@ -117,7 +117,7 @@ def read_folder(folder: Path) -> tuple[dict[str, Any], dict[str, pl.DataFrame]]:
             tables[str(entry["name"])] = _read_table(file, entry)
         else:
             twins[str(entry["name"])] = file
-    if "data" not in tables or twins.keys() - tables.keys():
+    if tables.keys() not in ({"data"}, {"quasi", "sensitive"}) or twins.keys() - tables.keys():
         raise ReleaseError("manifest.json does not name the tables of its scheme; the release is damaged")
     for name, file in twins.items():
         if not _same_content(file, tables[name]):

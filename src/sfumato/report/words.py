@@ -86,7 +86,7 @@ def _k_anonymity(required: Entry, achieved: Entry) -> Guarantee:
 
 
 def _l_diversity(required: Entry, achieved: Entry) -> Guarantee:
-    l = figure(required.get("l"))  # noqa: E741 - the paper's letter
+    l = figure(required.get("l"))
     variant = required.get("variant", "frequency")
     promise, limit = {
         "distinct": (

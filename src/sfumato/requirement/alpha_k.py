@@ -19,6 +19,7 @@ from sfumato.requirement.base import (
     names,
     rounded_up,
     sensitive_or_all,
+    settled,
     share,
     whole_number,
 )
@@ -60,7 +61,7 @@ class AlphaK(Requirement):
 
     def achieved(self, schema: Schema, tally: Tally) -> dict[str, float]:
         shares = [float((tally.counts[key].max(axis=1) / tally.sizes).max()) for key in self.columns()]
-        return {"alpha": max(shares), "k": int(np.min(tally.sizes))}
+        return {"alpha": settled(max(shares), self.alpha), "k": int(np.min(tally.sizes))}
 
     def worse(self, a: dict[str, float], b: dict[str, float]) -> dict[str, float]:
         return {"alpha": max(a["alpha"], b["alpha"]), "k": min(a["k"], b["k"])}

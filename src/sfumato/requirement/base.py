@@ -4,6 +4,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, localcontext
 from fractions import Fraction
 from itertools import accumulate
 from typing import Any, ClassVar, Self
@@ -42,7 +43,7 @@ class Test:
     op: int
     column: Key = ()
     limit: Fraction = Fraction(1)
-    l: int = 0  # noqa: E741 - the papers' letter
+    l: int = 0
     vectors: tuple[Any, ...] = ()
 
     def row(self, index: int) -> tuple[int, int, int, int, int]:
@@ -65,9 +66,20 @@ class Test:
     def _exactly(self, counts: NDArray[np.int64]) -> bool:
         """Settle by whole numbers what floating point left open."""
         if self.op == judge.ENTROPY:
-            n, p, q = int(counts.sum()), self.limit.numerator, self.limit.denominator
-            return bool((n * q) ** n >= p**n * math.prod(int(c) ** int(c) for c in counts if c))
+            return self._entropy_above([int(c) for c in counts if c])
         return self._distance([int(c) for c in counts]) <= self.limit
+
+    def _entropy_above(self, counts: list[int]) -> bool:
+        """Whether the entropy is above ln(p/q), with as many digits as it takes; equal it is not."""
+        n, digits = sum(counts), 30
+        while True:
+            with localcontext(Context(prec=digits, Emax=MAX_EMAX, Emin=MIN_EMIN)):
+                ln = {c: Decimal(c).ln() for c in {*counts, n, self.limit.numerator, self.limit.denominator}}
+                gap = n * (ln[n] - ln[self.limit.numerator] + ln[self.limit.denominator])
+                gap -= sum((c * ln[c] for c in counts), Decimal())
+                if abs(gap) > Decimal(n) * n * Decimal(10) ** (3 - digits):
+                    return gap > 0
+            digits *= 2
 
     def _distance(self, counts: list[int]) -> Fraction:
         """The earth mover's distance to the totals, in rationals."""
@@ -196,6 +208,15 @@ def whole_number(model: str, name: str, value: object, least: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
         raise PolicyError(f"{model}: {name} = {value!r}; it is a whole number, {least} or more")
     return int(value)
+
+
+def settled(value: float, limit: float | Fraction) -> float:
+    """A value that floating point leaves a hair beside the limit is the limit; the tests are exact.
+
+    >>> settled(2.9999999999999996, 3)
+    3.0
+    """
+    return float(limit) if abs(value - limit) <= 1e-12 * max(1.0, float(limit)) else value
 
 
 def is_number(value: object) -> bool:

@@ -22,6 +22,7 @@ from sfumato.requirement.base import (
     rounded_down,
     rounded_up,
     sensitive_or_all,
+    settled,
     whole_number,
 )
 
@@ -43,7 +44,7 @@ class LDiversity(Requirement):
 
     model: ClassVar[str] = "l-diversity"
     summary: ClassVar[str] = "no group gives a sensitive value away: its values are diverse in one of four senses"
-    l: float  # noqa: E741 - the paper's letter
+    l: float
     variant: Variant = "frequency"
     c: float | None = None
     sensitive: str | Sequence[str] | None = None
@@ -85,7 +86,9 @@ class LDiversity(Requirement):
 
     def achieved(self, schema: Schema, tally: Tally) -> dict[str, float]:
         worst = [self._worst(tally.counts[key]) for key in self.columns()]
-        return {self._names(): max(worst) if self.variant == "recursive" else min(worst)}
+        if self.variant == "recursive":
+            return {"c": max(worst)}
+        return {"l": settled(min(worst), self.l)}
 
     def _names(self) -> str:
         return "c" if self.variant == "recursive" else "l"
@@ -109,7 +112,7 @@ class LDiversity(Requirement):
         return float(np.divide(ranked[:, 0], tail, out=np.full(len(tail), np.inf), where=tail > 0).max())
 
     def words(self) -> str:
-        l = float(self.l)  # noqa: E741 - the paper's letter
+        l = float(self.l)
         what = {
             "distinct": f"every group has at least {self.l} distinct sensitive values",
             "entropy": f"in every group the entropy of the sensitive values is at least ln {l:g}",

@@ -18,6 +18,7 @@ from sfumato.requirement.base import (
     as_fraction,
     names,
     sensitive_or_all,
+    settled,
     share,
 )
 from sfumato.table.taxonomy import Taxonomy
@@ -82,7 +83,7 @@ class TCloseness(Requirement):
         for test in self.tests(schema, tally.totals):
             aux = judge.pack([test.row(0)], [test.vectors]).aux[0]
             worst = max(worst, float(np.max(judge.distances(test.op, tally.counts[test.column], aux))))
-        return {"t": worst}
+        return {"t": settled(worst, self.t)}
 
     def worse(self, a: dict[str, float], b: dict[str, float]) -> dict[str, float]:
         return {"t": max(a["t"], b["t"])}

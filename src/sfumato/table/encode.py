@@ -60,7 +60,7 @@ class Attribute:
 
     def __post_init__(self) -> None:
         if self.kind is not None:
-            kind_of(self.name, self.kind)
+            object.__setattr__(self, "kind", kind_of(self.name, self.kind))
         if self.domain is not None and self.taxonomy is not None:
             raise PolicyError(f"{self.name!r} has both a domain and a taxonomy; give the taxonomy alone")
         if self.domain is not None and len(set(self.domain)) < len(self.domain):

@@ -32,9 +32,15 @@ def read_taxonomy(spec: TaxonomySpec, values: Sequence[str], *, name: str, folde
             f"the taxonomy of {name!r} is {spec!r}; give a file name, a tree such as {{ Any = ['a', 'b'] }}, "
             "or one of { intervals = [...] }, { width = 5 }, { mask = 'right' }"
         )
-    if len(spec) == 1 and (rule := next(iter(spec))) in _RULES:
+    rule = next(iter(spec), "")
+    if len(spec) == 1 and rule in _RULES and not _is_tree(spec[rule]):
         return _by_rule(rule, spec[rule], values, name)
     return Taxonomy.from_tree(spec, what=f"the taxonomy of {name!r}")
+
+
+def _is_tree(below: object) -> bool:
+    """Whether this can stand below the root of a tree: then the root merely has the name of a rule."""
+    return isinstance(below, Mapping) or (isinstance(below, list) and all(isinstance(b, str | dict) for b in below))
 
 
 def _from_file(path: Path, name: str) -> Taxonomy:

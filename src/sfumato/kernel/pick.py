@@ -1,0 +1,119 @@
+"""Form groups by picking one row each from several buckets of equal values.
+
+All randomness comes in as arguments, rows in a random order and random numbers for what is left
+over: so a caller can draw it in secret, and a test can go through all of it.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.kernel.jit import inner, kernel
+
+
+class Buckets(NamedTuple):
+    """Rows by group and value. Bucket ``b`` has the rows ``rows[first[b] : first[b + 1]]``, all of ``value[b]``;
+    group ``g`` has the buckets ``of_group[g] : of_group[g + 1]``, by ascending value."""
+
+    rows: NDArray[np.int64]
+    first: NDArray[np.int64]
+    value: NDArray[np.int64]
+    of_group: NDArray[np.int64]
+
+
+def make_buckets(
+    group_of_row: NDArray[Any], groups: int, values: NDArray[Any], size: int, order: NDArray[np.int64]
+) -> Buckets:
+    """Sort rows into buckets, each bucket in the given order."""
+    key = group_of_row[order].astype(np.int64) * size + values[order]
+    sort = np.argsort(key, kind="stable")
+    key = key[sort]
+    first = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]]))
+    of_group = np.searchsorted(key[first] // size, np.arange(groups + 1))
+    return Buckets(order[sort], np.append(first, len(key)), key[first] % size, of_group)
+
+
+@inner
+def _fullest(left: Any, taken: Any, begin: int, end: int, want: int) -> None:
+    """Mark the ``want`` fullest buckets, the first of equals first."""
+    for b in range(begin, end):
+        taken[b] = False
+    for _ in range(want):
+        best = -1
+        for b in range(begin, end):
+            if not taken[b] and left[b] > 0 and (best < 0 or left[b] > left[best]):
+                best = b
+        taken[best] = True
+
+
+@inner
+def _without(members: Any, start: int, l: int, groups: int, value: int, draw: Any) -> int:
+    """One of the groups of ``l`` members each that lack a value, drawn; -1 where all have it."""
+    chosen = np.uint64(0)
+    for attempt in range(2):
+        lacking = np.uint64(0)
+        for g in range(groups):
+            has = False
+            for m in range(start + g * l, start + (g + 1) * l):
+                has |= members[m] == value
+            if not has:
+                if attempt == 1 and lacking == chosen:
+                    return g
+                lacking += np.uint64(1)
+        if lacking == 0:
+            return -1
+        chosen = draw % lacking
+    return -1
+
+
+@kernel
+def _anatomize(rows: Any, first: Any, value: Any, of_group: Any, l: int, least: int, draws: Any, out: Any) -> int:
+    """Anatomy inside every group of at least ``least`` rows; returns how many groups there are then, or -1."""
+    left = np.empty(len(value), np.int64)
+    taken = np.empty(len(value), np.bool_)
+    members = np.empty(len(rows), np.int64)  # the value of each row picked, group by group
+    groups, used, at = 0, 0, 0
+    for g in range(len(of_group) - 1):
+        begin, end = of_group[g], of_group[g + 1]
+        if first[end] - first[begin] < least:
+            for i in range(first[begin], first[end]):
+                out[rows[i]] = groups
+            groups += 1
+            continue
+        filled, start, first_group = end - begin, at, groups
+        for b in range(begin, end):
+            left[b] = first[b + 1] - first[b]
+        while filled >= l:
+            _fullest(left, taken, begin, end, l)
+            for b in range(begin, end):
+                if taken[b]:
+                    left[b] -= 1
+                    filled -= left[b] == 0
+                    out[rows[first[b] + left[b]]] = groups
+                    members[at] = value[b]
+                    at += 1
+            groups += 1
+        for b in range(begin, end):
+            if left[b] > 0:
+                place = -1
+                if left[b] == 1:
+                    place = _without(members, start, l, groups - first_group, value[b], draws[used])
+                    used += 1
+                if place < 0:
+                    return -1
+                out[rows[first[b]]] = first_group + place
+    return groups
+
+
+def anatomize(buckets: Buckets, l: int, least: int, draws: NDArray[np.uint64]) -> tuple[NDArray[np.int64], int]:
+    """The group of each row after Anatomy inside every group of at least ``least`` rows.
+
+    While ``l`` buckets have rows, one row of each of the ``l`` fullest makes a group; a row left over
+    joins a group drawn from those that lack its value. The rows of a bucket are taken from its end.
+    """
+    out = np.empty(len(buckets.rows), np.int64)
+    groups = _anatomize(*buckets, l, least, draws, out)
+    if groups < 0:
+        raise ValueError(f"a group has a value with a share above 1/{l}")
+    return out, groups

@@ -1,0 +1,29 @@
+"""The bucketization scheme: exact quasi-identifiers with a group, and a table of sensitive values a group."""
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sfumato.engine.local import shuffled
+from sfumato.errors import PolicyError
+from sfumato.release.generalization import as_published
+from sfumato.table.encode import Role
+from sfumato.table.microdata import Microdata
+
+GROUP, COUNT = "group", "count"
+
+
+def bucketize(
+    table: Microdata, group_of_row: NDArray[np.int64], groups: int, rng: np.random.Generator | None
+) -> dict[str, pl.DataFrame]:
+    """The two tables, joined by a group number that is random and means nothing."""
+    taken = {GROUP, COUNT} & {*table.columns, *table.plain.columns}
+    if taken:
+        raise PolicyError(f"bucketization names its own columns {sorted(taken)}; rename those of the table")
+    number = pl.Series(GROUP, shuffled(groups, rng)[group_of_row])
+    sensitive = [as_published(c) for c in table.sensitive]
+    known = [as_published(c) for c in table.columns.values() if c.role is not Role.SENSITIVE]
+    quasi = pl.DataFrame([*known, *table.plain.get_columns(), number])
+    names = [GROUP, *(s.name for s in sensitive)]
+    values = pl.DataFrame([number, *sensitive]).group_by(names).len(COUNT).sort(names)
+    return {"quasi": quasi[shuffled(table.rows, rng)], "sensitive": values.cast({COUNT: pl.Int64})}
