@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from sfumato.errors import DataError, Infeasible, OutputError, PolicyError, ReleaseError, SfumatoError
     from sfumato.method.ahead import HilbSafe, MondrianPlus, MondrianPlusPlus
     from sfumato.method.anatomy import Anatomy
+    from sfumato.method.hilb import Hilb, HilbPlus, HilbPlusPlus
     from sfumato.method.mondrian import Mondrian
-    from sfumato.publisher.publish import publish, publish_policy
+    from sfumato.publisher.publish import partition, publish, publish_policy
     from sfumato.release.release import Release, load
     from sfumato.requirement.alpha_k import AlphaK
     from sfumato.requirement.k_anonymity import KAnonymity
@@ -46,8 +47,12 @@ _HOME = {
     "Mondrian": "method.mondrian",
     "MondrianPlus": "method.ahead",
     "MondrianPlusPlus": "method.ahead",
+    "Hilb": "method.hilb",
+    "HilbPlus": "method.hilb",
+    "HilbPlusPlus": "method.hilb",
     "HilbSafe": "method.ahead",
     "Anatomy": "method.anatomy",
+    "partition": "publisher.publish",
     "publish": "publisher.publish",
     "publish_policy": "publisher.publish",
     "Release": "release.release",
@@ -67,6 +72,9 @@ __all__ = [
     "Anonymity",
     "Confidentiality",
     "DataError",
+    "Hilb",
+    "HilbPlus",
+    "HilbPlusPlus",
     "HilbSafe",
     "Infeasible",
     "KAnonymity",
@@ -84,6 +92,7 @@ __all__ = [
     "Taxonomy",
     "from_arx_csv",
     "load",
+    "partition",
     "publish",
     "publish_policy",
     "read",

@@ -127,7 +127,7 @@ def test_the_policy_names_the_columns_and_files_that_there_are() -> None:
         {"model": "k-anonymity", "k": 5},
         {"model": "l-diversity", "variant": "frequency", "l": 3},
     ]
-    assert policy["method"] == {"name": "mondrian"}
+    assert policy["method"] == {"name": "mondrian+"}
 
 
 @pytest.mark.parametrize("column", ["job", "diagnosis"])

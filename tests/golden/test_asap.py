@@ -3,9 +3,11 @@
 import numpy as np
 import polars as pl
 
+import sfumato as sf
 from sfumato.kernel.hilbert import hilbert_keys
 from sfumato.method.ahead import MondrianPlus, MondrianPlusPlus
 from sfumato.method.base import Groups, silent
+from sfumato.method.hilb import Hilb, HilbPlus
 from sfumato.method.mondrian import Mondrian
 from sfumato.release.judgement import bind
 from sfumato.requirement.l_diversity import LDiversity
@@ -17,7 +19,14 @@ ILLS = ["AIDS", "diabetes", "heart disease", "cancer", "cancer", "mumps", "gastr
 
 def people() -> Microdata:
     frame = pl.DataFrame({"x": [p[0] for p in PLACES], "y": [p[1] for p in PLACES], "ill": ILLS})
-    return read(frame, quasi=["x", "y"], sensitive="ill")
+    grid = [str(i) for i in range(8)]
+    return read(
+        frame,
+        quasi=["x", "y"],
+        sensitive="ill",
+        kinds={"x": "ordinal", "y": "ordinal"},
+        domains={"x": grid, "y": grid},
+    )
 
 
 def sets(groups: Groups) -> set[frozenset[int]]:
@@ -45,6 +54,21 @@ def test_figure_5_pick_up_divides_the_group_of_four() -> None:
         frozenset({frozenset({4, 8}), frozenset({5, 7})}),
         frozenset({frozenset({4, 7}), frozenset({5, 8})}),
     }
+
+
+def test_the_same_from_python() -> None:
+    groups = sf.partition(people(), require=sf.LDiversity(l=2), method="hilb")
+    assert groups[0] == groups[1] != groups[2]
+    assert len(groups) == len(PLACES)
+
+
+def test_figure_3_hilb_and_hilb_plus() -> None:
+    data = people()
+    bound = bind([LDiversity(l=2)], data)
+    hilb = sets(Hilb().groups(data, bound, rng=None, progress=silent))
+    assert hilb == {frozenset({1, 2}), frozenset({3, 4}), frozenset({5, 7}), frozenset({6, 8})}
+    plus = sets(HilbPlus().groups(data, bound, rng=None, progress=silent))
+    assert plus == {frozenset({1, 2}), frozenset({3, 4}), frozenset({5, 6, 7, 8})}
 
 
 def test_the_hilbert_curve_goes_through_the_people_in_their_order() -> None:

@@ -83,7 +83,7 @@ def test_hospital(frame: pl.DataFrame) -> None:
     text = policy(proposal)
     assert text["title"] == "Hospital stays 2025"
     assert text["data"] == {"source": "data/hospital_stays-2025.csv", "missing": "error", "others": "error"}
-    assert text["method"] == {"name": "mondrian"}
+    assert text["method"] == {"name": "mondrian+"}
     assert text["attributes"]["dateOfBirth"] == {"role": "quasi", "kind": "date"}
     assert text["attributes"]["height_cm"] == {"role": "quasi", "kind": "continuous"}
     assert text["attributes"]["zip"]["taxonomy"] == {"mask": "right"}

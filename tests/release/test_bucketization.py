@@ -27,7 +27,8 @@ def people(rows: int = 200, values: int = 6, seed: int = 1) -> sf.Microdata:
     return sf.read(frame, quasi=["age", "zip"], sensitive="ill", identifiers=["name"], insensitive=["stay"])
 
 
-METHODS = [sf.Anatomy(), *(m(scheme="bucketization") for m in (sf.MondrianPlus, sf.MondrianPlusPlus, sf.HilbSafe))]
+LOCAL = (sf.MondrianPlus, sf.MondrianPlusPlus, sf.HilbSafe, sf.Hilb, sf.HilbPlus, sf.HilbPlusPlus)
+METHODS = [sf.Anatomy(), *(m(scheme="bucketization") for m in LOCAL)]
 
 
 @pytest.mark.parametrize("method", [*METHODS, sf.Mondrian(scheme="bucketization")], ids=lambda m: m.name)
@@ -59,6 +60,14 @@ def test_pick_up_makes_groups_of_distinct_values(seed: int, l: int, rows: int) -
         sizes = sensitive.group_by("group").agg(pl.col("count").sum())["count"]
         assert sensitive["count"].max() == 1
         assert l <= sizes.min() <= sizes.max() < 2 * l
+
+
+def test_a_refuted_method_works_and_warns(tmp_path: Path) -> None:
+    release = sf.publish(people(), require=sf.LDiversity(l=3), method="hilb+")
+    assert "hilb-safe" in release.warnings[0]
+    release.write(tmp_path / "out")
+    assert "counterexample" in json.loads((tmp_path / "out" / "manifest.json").read_text())["warnings"][0]
+    assert sf.publish(people(), require=sf.LDiversity(l=3), method="hilb-safe").warnings == []
 
 
 def test_group_numbers_are_random() -> None:

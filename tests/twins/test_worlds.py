@@ -19,6 +19,7 @@ from sfumato.errors import Infeasible
 from sfumato.method import pickup
 from sfumato.method.ahead import Diversity, HilbSafe, MondrianPlus, hilbert_ranks, look_ahead
 from sfumato.method.base import Groups, silent
+from sfumato.method.hilb import Hilb, HilbPlus
 from sfumato.method.mondrian import Mondrian
 from sfumato.release.judgement import bind
 from sfumato.requirement.l_diversity import LDiversity
@@ -179,6 +180,25 @@ def test_mondrian_tells_more_about_single_people_too() -> None:
         for key in naive
     ]
     assert max(gaps) > 0
+
+
+def test_hilb_is_not_safe() -> None:
+    """The recorded counterexample: of the four tables behind {t1, t3} and {t2, t4} only two can be."""
+    seen = worlds(LINE[4][::-1], 3, 2, by_method(Hilb(), 2))
+    result: Published = frozenset({(frozenset({0, 2}), (0, 1)), (frozenset({1, 3}), (0, 2))})
+    assert result in differs(seen)
+    assert {t for t, p in seen[result].items() if p} == {(0, 0, 1, 2), (1, 2, 0, 0)}
+    assert len(list(consistent(result))) == 4
+
+
+def test_hilb_plus_is_not_safe() -> None:
+    """The recorded counterexample to Theorem 6.2, six people and l = 2."""
+    seen = worlds(LINE[6][::-1], 4, 2, by_method(HilbPlus(), 2))
+    result: Published = frozenset({(frozenset({0, 2}), (0, 1)), (frozenset({1, 3, 4, 5}), (0, 2, 2, 3))})
+    assert result in differs(seen)
+    assert {t[:2] for t, p in seen[result].items() if p} == {(0, 0)}
+    assert beliefs(result, lambda t: Fraction(1))[0, 0] == Fraction(1, 2)
+    assert beliefs(result, lambda t: seen[result].get(t, Fraction()))[0, 0] == 1
 
 
 def test_draws_that_are_not_uniform_are_not_safe(monkeypatch: pytest.MonkeyPatch) -> None:

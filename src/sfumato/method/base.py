@@ -58,6 +58,10 @@ class Method(ABC):
     ) -> Release:
         """Turn microdata into a release that meets the requirements."""
 
+    def warnings(self, requirements: Sequence[Requirement]) -> list[str]:
+        """What whoever uses a release for these requirements should know."""
+        return [self.refuted] if self.refuted else []
+
     def settings(self) -> dict[str, Any]:
         """The name and the public parameters, as the manifest states them."""
         return {"name": self.name} | {f.name: getattr(self, f.name) for f in fields(self)}
@@ -116,7 +120,7 @@ class PartitionMethod(Method):
             method=self.settings(),
             judgements=judgements,
             shown=shown,
-            warnings=[self.refuted] if self.refuted else [],
+            warnings=self.warnings(bound),
         )
         return Release(manifest, tables)
 

@@ -8,10 +8,11 @@ from sfumato.errors import PolicyError, nearest
 from sfumato.method.ahead import HilbSafe, MondrianPlus, MondrianPlusPlus
 from sfumato.method.anatomy import Anatomy
 from sfumato.method.base import Method
+from sfumato.method.hilb import Hilb, HilbPlus, HilbPlusPlus
 from sfumato.method.mondrian import Mondrian
 
 METHODS: dict[str, type[Method]] = {
-    cls.name: cls for cls in (Mondrian, MondrianPlus, MondrianPlusPlus, HilbSafe, Anatomy)
+    cls.name: cls for cls in (Mondrian, MondrianPlus, MondrianPlusPlus, Hilb, HilbPlus, HilbPlusPlus, HilbSafe, Anatomy)
 }
 
 

@@ -40,7 +40,11 @@ class Mondrian(PartitionMethod):
     guarantees: ClassVar[str] = (
         "every monotone requirement, against an adversary who does not exploit how the algorithm chose its cuts"
     )
-    refuted: ClassVar[str | None] = None
+    refuted: ClassVar[str | None] = (
+        "with requirements on sensitive values, which cuts were refused tells about them. Smallest counterexample, "
+        "l = 2: the group {t1, t2, t3, t4} with a, a, b, b tells that t1, t2 and t3, t4 share a value. "
+        "Take mondrian+ instead"
+    )
 
     strict: bool = True
     labels: Literal["siblings", "nodes"] = "siblings"
@@ -51,6 +55,10 @@ class Mondrian(PartitionMethod):
             raise PolicyError(f"mondrian: strict = {self.strict!r}; it is true or false")
         if self.labels not in ("siblings", "nodes"):
             raise PolicyError(f"mondrian: labels = {self.labels!r}; it is 'siblings' or 'nodes'")
+
+    def warnings(self, requirements: Sequence[Requirement]) -> list[str]:
+        """Nothing where sizes alone decide: then the cuts tell nothing about sensitive values."""
+        return super().warnings(requirements) if any(r.columns() for r in requirements) else []
 
     def shows_sets(self) -> bool:
         return self.labels == "siblings"

@@ -59,6 +59,14 @@ class Proposal:
     requirements: tuple[ProposedRequirement, ...]
     warnings: tuple[str, ...]
 
+    @property
+    def method(self) -> str:
+        """The method that is safe against an adversary who knows it, where it serves what is required."""
+        entries = [needed.entry for needed in self.requirements]
+        diverse = [e for e in entries if e["model"] == "l-diversity"]
+        plain = all("entity" not in e for e in entries)
+        return "mondrian+" if plain and [e.get("variant") for e in diverse] == ["frequency"] else "mondrian"
+
     def to_dict(self) -> dict[str, Any]:
         """The proposal for machines, with its reasons and warnings."""
         return {
@@ -71,7 +79,7 @@ class Proposal:
             },
             "attributes": [asdict(attribute) for attribute in self.attributes],
             "require": [{**needed.entry, "reason": needed.reason} for needed in self.requirements],
-            "method": {"name": "mondrian"},
+            "method": {"name": self.method},
             "warnings": list(self.warnings),
         }
 
@@ -98,7 +106,7 @@ class Proposal:
         for needed in self.requirements:
             yield from ("", *comment(needed.reason), "[[require]]")
             yield from (f"{key(name)} = {toml(value)}" for name, value in needed.entry.items())
-        yield from ("", "[method]", 'name = "mondrian"')
+        yield from ("", "[method]", f"name = {toml(self.method)}")
 
 
 def escape(text: str) -> str:

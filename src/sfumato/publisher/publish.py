@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.adversary.linkage import linkage_risk, quasi_groups
 from sfumato.errors import DataError, PolicyError
-from sfumato.method.base import Method, Progress, silent
+from sfumato.method.base import Method, PartitionMethod, Progress, silent
 from sfumato.method.catalogue import from_table as method_from_table
 from sfumato.publisher.policy import Policy, read_policy
+from sfumato.release.judgement import bind
 from sfumato.release.release import Release
 from sfumato.release.store import fill, refuse_existing, whole_folder
 from sfumato.report import render_report
@@ -53,6 +55,21 @@ def publish(
     chosen = method if isinstance(method, Method) else method_from_table({"name": method})
     wanted = [require] if isinstance(require, Requirement) else list(require)
     return chosen.publish(table, wanted, title=title, rng=rng, progress=progress)
+
+
+def partition(
+    table: Microdata,
+    *,
+    require: Requirement | Sequence[Requirement],
+    method: Method | str = "mondrian",
+    rng: np.random.Generator | None = None,
+) -> NDArray[np.int64]:
+    """The group of each row of the table, by a method that partitions. Private: for research and tests."""
+    chosen = method if isinstance(method, Method) else method_from_table({"name": method})
+    if not isinstance(chosen, PartitionMethod):
+        raise PolicyError(f"{chosen.name} does not partition the rows")
+    wanted = [require] if isinstance(require, Requirement) else list(require)
+    return chosen.groups(table, bind(wanted, table), rng=rng, progress=silent).of_row
 
 
 def microdata_of(policy: Policy, progress: Progress = silent) -> Microdata:

@@ -40,7 +40,8 @@ def read_taxonomy(spec: TaxonomySpec, values: Sequence[str], *, name: str, folde
 
 def _is_tree(below: object) -> bool:
     """Whether this can stand below the root of a tree: then the root merely has the name of a rule."""
-    return isinstance(below, Mapping) or (isinstance(below, list) and all(isinstance(b, str | dict) for b in below))
+    some = isinstance(below, list) and len(below) > 0
+    return isinstance(below, Mapping) or (some and all(isinstance(b, str | dict) for b in below))  # type: ignore[attr-defined]
 
 
 def _from_file(path: Path, name: str) -> Taxonomy:
