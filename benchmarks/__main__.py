@@ -15,11 +15,11 @@ def main() -> None:
             "SKIPPED: the benchmarks need Adult; set SFUMATO_DATA to the folder with adult.csv "
             "(sfumato.datasets says where to get it)"
         )
-    from benchmarks import foundation, quality
+    from benchmarks import aware, foundation, quality
     from benchmarks.measure import as_markdown
 
     with_peers = "--no-peers" not in sys.argv
-    table = as_markdown(foundation.lines(with_peers=with_peers))
+    table = as_markdown([*foundation.lines(with_peers=with_peers), *aware.lines()])
     losses = quality.table(with_peers=with_peers)
     machine = f"{os.cpu_count()} cores, Python {platform.python_version()}, {platform.machine()}"
     text = f"# Benchmarks\n\n{machine}. Ratios are taken in one run; see docs/benchmarks.md.\n\n{table}\n{losses}"

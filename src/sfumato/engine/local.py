@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from sfumato.kernel.arrange import shuffle
 from sfumato.kernel.group import Groups, group_rows
 from sfumato.table.encode import Codes
 
@@ -99,4 +100,4 @@ def shuffled(rows: int, rng: np.random.Generator | None) -> NDArray[np.int64]:
     """A random order of the rows: by the operating system's entropy, or by a given generator (experiments)."""
     if rng is not None:
         return rng.permutation(rows)
-    return np.argsort(np.frombuffer(os.urandom(8 * rows), dtype=np.uint64), kind="stable")
+    return shuffle(np.frombuffer(os.urandom(8 * rows), dtype=np.uint64))

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.kernel.arrange import sort_order
 from sfumato.kernel.jit import inner, kernel
 
 
@@ -27,7 +28,7 @@ def make_buckets(
 ) -> Buckets:
     """Sort rows into buckets, each bucket in the given order."""
     key = group_of_row[order].astype(np.int64) * size + values[order]
-    sort = np.argsort(key, kind="stable")
+    sort = sort_order(key, groups * size)
     key = key[sort]
     first = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]]))
     of_group = np.searchsorted(key[first] // size, np.arange(groups + 1))

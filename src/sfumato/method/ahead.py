@@ -176,5 +176,8 @@ def hilbert_ranks(table: Microdata) -> Counted:
             f"the Hilbert curve through {len(sizes)} quasi-identifiers of up to {max(sizes)} values needs {bits} bits, "
             f"and {MOST_BITS} fit; take fewer or coarser quasi-identifiers, or mondrian+"
         )
-    places, rank = np.unique(hilbert_keys([c.codes for c in table.quasi], sizes), return_inverse=True)
-    return Counted(rank.astype(np.uint32), len(places))
+    vectors = count([Counted(c.codes, c.size) for c in table.quasi])
+    keys = hilbert_keys([c.codes[vectors.first] for c in table.quasi], sizes)
+    rank = np.empty(len(keys), np.uint32)
+    rank[np.argsort(keys)] = np.arange(len(keys), dtype=np.uint32)
+    return Counted(rank[vectors.of_row], len(keys))
