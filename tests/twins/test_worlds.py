@@ -17,8 +17,9 @@ import pytest
 
 from sfumato.errors import Infeasible
 from sfumato.method import pickup
-from sfumato.method.ahead import Diversity, HilbSafe, MondrianPlus, hilbert_ranks, look_ahead
+from sfumato.method.ahead import HilbSafe, MondrianPlus
 from sfumato.method.base import Groups, silent
+from sfumato.method.diversity import Diversity
 from sfumato.method.hilb import Hilb, HilbPlus
 from sfumato.method.mondrian import Mondrian
 from sfumato.release.judgement import bind
@@ -129,11 +130,7 @@ def by_pick_up(l: int, kind: str, monkeypatch: pytest.MonkeyPatch) -> Callable[[
 
 def hilbert_base(data: Microdata, l: int) -> Groups:
     """The groups of hilb-safe before the draws."""
-    from sfumato.kernel.space import Axis, make_space
-
-    ranks = hilbert_ranks(data)
-    line = make_space([Axis(ranks.size, position=np.linspace(0.0, 1.0, ranks.size))])
-    return look_ahead(line, [ranks], data, Diversity("s", Fraction(l), 1), silent)
+    return HilbSafe().base(data, Diversity("s", Fraction(l), 1), silent)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ on one side whole. Nothing is asked that the published groups do not tell anyway
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -17,51 +16,11 @@ from sfumato.kernel import judge
 from sfumato.kernel.hilbert import MOST_BITS, bits_needed, hilbert_keys
 from sfumato.kernel.partition import partition
 from sfumato.kernel.space import Axis, Space, make_space
-from sfumato.method.base import Groups, PartitionMethod, Progress
+from sfumato.method.base import Groups, Progress
+from sfumato.method.diversity import Diversity, DiversityMethod
 from sfumato.method.mondrian import numbered
-from sfumato.method.pickup import pick_up
 from sfumato.release.generalization import space_of
-from sfumato.requirement.base import Requirement, as_fraction, names
-from sfumato.requirement.k_anonymity import KAnonymity
-from sfumato.requirement.l_diversity import LDiversity
 from sfumato.table.microdata import Microdata
-
-
-@dataclass(frozen=True)
-class Diversity:
-    """What these methods serve: frequency l-diversity of one sensitive attribute, and k rows a group."""
-
-    sensitive: str
-    l: Fraction
-    k: int
-
-    def whole(self, method: str) -> int:
-        """l as the whole number that picking one row from each of l buckets needs."""
-        if self.l.denominator != 1:
-            raise PolicyError(f"{method} picks l rows a group, so l is a whole number, not {float(self.l):g}")
-        if self.k > self.l:
-            raise PolicyError(
-                f"{method} makes groups of l to 2l - 1 rows, so k is at most l = {self.l}; raise l or lower k"
-            )
-        return int(self.l)
-
-
-def diversity(method: str, requirements: Sequence[Requirement]) -> Diversity:
-    """The one frequency l-diversity among the requirements, with a k-anonymity beside it if there is one."""
-    wanted, k = [], 1
-    for r in requirements:
-        if isinstance(r, KAnonymity) and r.entity is None:
-            k = max(k, r.k)
-        elif isinstance(r, LDiversity) and r.variant == "frequency" and len(names(r.sensitive)) == 1:
-            wanted.append(r)
-        else:
-            raise PolicyError(
-                f"{method} serves l-diversity (variant frequency) of one sensitive attribute, with k-anonymity beside "
-                f"it; it cannot serve: {r.words()}"
-            )
-    if len(wanted) != 1:
-        raise PolicyError(f"{method} needs exactly one l-diversity (variant frequency); there are {len(wanted)}")
-    return Diversity(names(wanted[0].sensitive)[0], as_fraction(wanted[0].l), k)
 
 
 def look_ahead(
@@ -85,7 +44,7 @@ def look_ahead(
 
 
 @dataclass(frozen=True, kw_only=True)
-class MondrianPlus(PartitionMethod):
+class MondrianPlus(DiversityMethod):
     """Mondrian+ (ASAP, Algorithm 1, corrected): the cuts of Mondrian, allowed by look-ahead only.
 
     As printed the algorithm never ends. Here: refuse a table that is not l-eligible; take a group; cut it
@@ -107,15 +66,7 @@ class MondrianPlus(PartitionMethod):
     def shows_sets(self) -> bool:
         return self.labels == "siblings"
 
-    def groups(
-        self,
-        table: Microdata,
-        requirements: Sequence[Requirement],
-        *,
-        rng: np.random.Generator | None,
-        progress: Progress,
-    ) -> Groups:
-        wanted = diversity(self.name, requirements)
+    def base(self, table: Microdata, wanted: Diversity, progress: Progress) -> Groups:
         quasi = [Counted(c.codes, c.size) for c in table.quasi]
         return look_ahead(space_of(table.quasi, sets=self.shows_sets()), quasi, table, wanted, progress)
 
@@ -126,45 +77,22 @@ class MondrianPlusPlus(MondrianPlus):
 
     name: ClassVar[str] = "mondrian++"
     summary: ClassVar[str] = "mondrian+, then groups as small as l allows, drawn at random inside its groups"
-
-    def groups(
-        self,
-        table: Microdata,
-        requirements: Sequence[Requirement],
-        *,
-        rng: np.random.Generator | None,
-        progress: Progress,
-    ) -> Groups:
-        wanted = diversity(self.name, requirements)
-        l = wanted.whole(self.name)
-        wide = Diversity(wanted.sensitive, wanted.l, 1)
-        quasi = [Counted(c.codes, c.size) for c in table.quasi]
-        groups = look_ahead(space_of(table.quasi, sets=self.shows_sets()), quasi, table, wide, progress)
-        return pick_up(groups, table[wanted.sensitive], l, rng)
+    picks: ClassVar[bool] = True
 
 
 @dataclass(frozen=True, kw_only=True)
-class HilbSafe(PartitionMethod):
+class HilbSafe(DiversityMethod):
     """Look-ahead on the Hilbert order, then uniform Anatomy inside the groups: what to take in Hilb's place."""
 
     name: ClassVar[str] = "hilb-safe"
     summary: ClassVar[str] = "groups as small as l allows, drawn at random among neighbours on the Hilbert curve"
     guarantees: ClassVar[str] = MondrianPlus.guarantees
+    picks: ClassVar[bool] = True
 
-    def groups(
-        self,
-        table: Microdata,
-        requirements: Sequence[Requirement],
-        *,
-        rng: np.random.Generator | None,
-        progress: Progress,
-    ) -> Groups:
-        wanted = diversity(self.name, requirements)
-        l = wanted.whole(self.name)
+    def base(self, table: Microdata, wanted: Diversity, progress: Progress) -> Groups:
         order = hilbert_ranks(table)
         line = make_space([Axis(order.size, position=np.linspace(0.0, 1.0, max(order.size, 2))[: order.size])])
-        groups = look_ahead(line, [order], table, Diversity(wanted.sensitive, wanted.l, 1), progress)
-        return pick_up(groups, table[wanted.sensitive], l, rng)
+        return look_ahead(line, [order], table, wanted, progress)
 
 
 def hilbert_ranks(table: Microdata) -> Counted:

@@ -4,7 +4,6 @@ Hilb (Ghinita et al., VLDB 2007) as ASAP reviews it in section 6.2.2; Hilb+ is A
 mended for the last group and with the table's eligibility checked; Hilb++ adds stratified pick-up.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -13,10 +12,9 @@ import numpy as np
 from sfumato.errors import SfumatoError
 from sfumato.kernel.frontier import greedy_groups
 from sfumato.kernel.pick import make_buckets
-from sfumato.method.ahead import diversity, hilbert_ranks
-from sfumato.method.base import Groups, PartitionMethod, Progress
-from sfumato.method.pickup import pick_up
-from sfumato.requirement.base import Requirement
+from sfumato.method.ahead import hilbert_ranks
+from sfumato.method.base import Groups, Progress
+from sfumato.method.diversity import Diversity, DiversityMethod
 from sfumato.table.encode import Column
 from sfumato.table.microdata import Microdata
 
@@ -42,7 +40,7 @@ def _groups(table: Microdata, sensitive: Column, l: int, *, ahead: bool) -> Grou
 
 
 @dataclass(frozen=True, kw_only=True)
-class Hilb(PartitionMethod):
+class Hilb(DiversityMethod):
     """Split off the fewest neighbours on the Hilbert curve, of different values, that leave the rest l-diverse."""
 
     name: ClassVar[str] = "hilb"
@@ -55,15 +53,7 @@ class Hilb(PartitionMethod):
     )
     ahead: ClassVar[bool] = False
 
-    def groups(
-        self,
-        table: Microdata,
-        requirements: Sequence[Requirement],
-        *,
-        rng: np.random.Generator | None,
-        progress: Progress,
-    ) -> Groups:
-        wanted = diversity(self.name, requirements)
+    def base(self, table: Microdata, wanted: Diversity, progress: Progress) -> Groups:
         return _groups(table, table[wanted.sensitive], wanted.whole(self.name), ahead=self.ahead)
 
 
@@ -83,16 +73,4 @@ class HilbPlusPlus(HilbPlus):
 
     name: ClassVar[str] = "hilb++"
     summary: ClassVar[str] = "hilb+ with stratified pick-up, as published"
-
-    def groups(
-        self,
-        table: Microdata,
-        requirements: Sequence[Requirement],
-        *,
-        rng: np.random.Generator | None,
-        progress: Progress,
-    ) -> Groups:
-        wanted = diversity(self.name, requirements)
-        l = wanted.whole(self.name)
-        groups = _groups(table, table[wanted.sensitive], l, ahead=True)
-        return pick_up(groups, table[wanted.sensitive], l, rng)
+    picks: ClassVar[bool] = True

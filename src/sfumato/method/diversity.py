@@ -1,0 +1,80 @@
+"""What the methods share that serve frequency l-diversity of one sensitive attribute."""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+
+from sfumato.errors import PolicyError
+from sfumato.method.base import Groups, PartitionMethod, Progress
+from sfumato.method.pickup import pick_up
+from sfumato.requirement.base import Requirement, as_fraction, names
+from sfumato.requirement.k_anonymity import KAnonymity
+from sfumato.requirement.l_diversity import LDiversity
+from sfumato.table.microdata import Microdata
+
+
+@dataclass(frozen=True)
+class Diversity:
+    """What these methods serve: frequency l-diversity of one sensitive attribute, and k rows a group."""
+
+    sensitive: str
+    l: Fraction
+    k: int
+
+    def whole(self, method: str) -> int:
+        """l as the whole number that picking one row from each of l buckets needs."""
+        if self.l.denominator != 1:
+            raise PolicyError(f"{method} picks l rows a group, so l is a whole number, not {float(self.l):g}")
+        if self.k > self.l:
+            raise PolicyError(
+                f"{method} makes groups of l to 2l - 1 rows, so k is at most l = {self.l}; raise l or lower k"
+            )
+        return int(self.l)
+
+
+def diversity(method: str, requirements: Sequence[Requirement]) -> Diversity:
+    """The one frequency l-diversity among the requirements, with a k-anonymity beside it if there is one."""
+    wanted, k = [], 1
+    for r in requirements:
+        if isinstance(r, KAnonymity) and r.entity is None:
+            k = max(k, r.k)
+        elif isinstance(r, LDiversity) and r.variant == "frequency" and len(names(r.sensitive)) == 1:
+            wanted.append(r)
+        else:
+            raise PolicyError(
+                f"{method} serves l-diversity (variant frequency) of one sensitive attribute, with k-anonymity beside "
+                f"it; it cannot serve: {r.words()}"
+            )
+    if len(wanted) != 1:
+        raise PolicyError(f"{method} needs exactly one l-diversity (variant frequency); there are {len(wanted)}")
+    return Diversity(names(wanted[0].sensitive)[0], as_fraction(wanted[0].l), k)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DiversityMethod(PartitionMethod):
+    """A method for l-diversity: groups that look at neighbours or values, then perhaps pick-up inside them."""
+
+    picks: ClassVar[bool] = False
+    """Whether stratified pick-up follows: secret uniform draws down to groups of l to 2l - 1 rows."""
+
+    @abstractmethod
+    def base(self, table: Microdata, wanted: Diversity, progress: Progress) -> Groups:
+        """The groups before any draw."""
+
+    def groups(
+        self,
+        table: Microdata,
+        requirements: Sequence[Requirement],
+        *,
+        rng: np.random.Generator | None,
+        progress: Progress,
+    ) -> Groups:
+        wanted = diversity(self.name, requirements)
+        if not self.picks:
+            return self.base(table, wanted, progress)
+        l = wanted.whole(self.name)
+        return pick_up(self.base(table, replace(wanted, k=1), progress), table[wanted.sensitive], l, rng)
