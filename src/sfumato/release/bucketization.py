@@ -24,6 +24,8 @@ def bucketize(
     sensitive = [as_published(c) for c in table.sensitive]
     known = [as_published(c) for c in table.columns.values() if c.role is not Role.SENSITIVE]
     quasi = pl.DataFrame([*known, *table.plain.get_columns(), number])
-    names = [GROUP, *(s.name for s in sensitive)]
-    values = pl.DataFrame([number, *sensitive]).group_by(names).len(COUNT).sort(names)
-    return {"quasi": quasi[shuffled(table.rows, rng)], "sensitive": values.cast({COUNT: pl.Int64})}
+    keys = [str(i) for i in range(1 + len(sensitive))]  # plain names: Polars would take some for patterns
+    columns = [s.alias(k) for s, k in zip([number, *sensitive], keys, strict=True)]
+    values = pl.DataFrame(columns).group_by(keys).len(COUNT).sort(keys).cast({COUNT: pl.Int64})
+    values.columns = [GROUP, *(s.name for s in sensitive), COUNT]
+    return {"quasi": quasi[shuffled(table.rows, rng)], "sensitive": values}

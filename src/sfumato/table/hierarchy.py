@@ -112,14 +112,18 @@ def from_arx_csv(text: str, *, what: str = "the hierarchy") -> Taxonomy:
 
 
 def _rows(text: str, what: str) -> list[list[str]]:
-    """The rows of a csv, separated by ``;`` where every row then has the same number of levels, else by ``,``."""
+    """The rows of a csv, separated by ``;`` or ``,``, whichever gives what looks more like a hierarchy."""
     try:
         by = {d: [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=d) if row] for d in (";", ",")}
     except csv.Error as e:
         raise DataError(f"{what} is no csv file: {e}") from None
-    even = {d: len({len(row) for row in rows}) == 1 and len(rows[0]) > 1 for d, rows in by.items() if rows}
-    first = text.split("\n", 1)[0]
-    return by[";"] if even.get(";") or (";" in first and not even.get(",")) else by[","]
+    return max(by.values(), key=_likely_levels)
+
+
+def _likely_levels(rows: list[list[str]]) -> tuple[bool, bool, int]:
+    """How much rows look like a hierarchy: as many levels in each, and one root; then by the levels of the first."""
+    even = len({len(row) for row in rows}) == 1 and len(rows[0]) > 1
+    return even, even and len({row[-1] for row in rows}) == 1, len(rows[0]) if rows else 0
 
 
 def to_arx_csv(taxonomy: Taxonomy, *, delimiter: str = ";") -> str:

@@ -73,11 +73,16 @@ class Microdata:
         """Code the named columns of a frame; columns not named are left out."""
         attributes = list(attributes)
         _check_columns(frame, attributes)
-        frame, dropped = _without_nulls(frame.select(a.name for a in attributes), attributes, missing)
+        frame, dropped = _without_nulls(_columns(frame, attributes), attributes, missing)
         coded = {a.name: encode(frame[a.name], a, folder=folder) for a in attributes if a.role in _CODED}
-        plain = frame.select(_typed(frame[a.name]) for a in attributes if a.role is Role.INSENSITIVE)
-        hidden = frame.select(a.name for a in attributes if a.role is Role.IDENTIFIER)
+        plain = pl.DataFrame([_typed(frame[a.name]) for a in attributes if a.role is Role.INSENSITIVE])
+        hidden = _columns(frame, [a for a in attributes if a.role is Role.IDENTIFIER])
         return cls(coded, plain, hidden, frame.height, dropped)
+
+
+def _columns(frame: pl.DataFrame, attributes: list[Attribute]) -> pl.DataFrame:
+    """The columns of these attributes, by their very names; Polars would take ``*`` for a pattern."""
+    return pl.DataFrame([frame[a.name] for a in attributes])
 
 
 def _check_columns(frame: pl.DataFrame, attributes: list[Attribute]) -> None:
@@ -106,7 +111,8 @@ def _without_nulls(frame: pl.DataFrame, attributes: list[Attribute], missing: Mi
             f'{len(nulls)} columns have missing values: {found}; set missing = "category" to publish them as a '
             'value of their own, missing = "drop" to leave those rows out, or fill them'
         )
-    kept = frame.drop_nulls(coded)
+    lacking = pl.DataFrame([frame[n].is_null() for n in coded]).sum_horizontal()
+    kept = frame.filter(lacking == 0)
     if kept.height == 0:
         raise DataError('every row has a missing value, so missing = "drop" leaves none; use "category"')
     return kept, frame.height - kept.height
