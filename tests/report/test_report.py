@@ -235,6 +235,8 @@ def test_a_bucketized_release_is_reported_by_its_groups() -> None:
     }
     page = Page(render_report(release=Release(manifest, tables), table=table))
     assert "formed 2 groups; the smallest has 2 rows" in page.words
+    assert "still finds the person’s row" in page.words
+    assert "in the release, none is" not in page.words
     assert "n quasi, continuous unchanged" in page.words
 
 
