@@ -229,6 +229,8 @@ def _progress() -> Iterator[Callable[[str, float], None]]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+    if not any((Path(__file__).parent / "kernel" / "__pycache__").glob("partition._split*.nbi")):
+        click.echo("The first run of all compiles the kernels, which takes up to half a minute.", err=True)
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("", total=None)
