@@ -36,16 +36,18 @@ def make_buckets(
 
 
 @inner
-def _fullest(left: Any, taken: Any, begin: int, end: int, want: int) -> None:
-    """Mark the ``want`` fullest buckets, the first of equals first."""
+def _fullest(left: Any, begin: int, end: int, top: Any) -> None:
+    """List the fullest buckets, the first of equals first; at least as many as ``top`` holds have rows."""
+    found = 0
     for b in range(begin, end):
-        taken[b] = False
-    for _ in range(want):
-        best = -1
-        for b in range(begin, end):
-            if not taken[b] and left[b] > 0 and (best < 0 or left[b] > left[best]):
-                best = b
-        taken[best] = True
+        if left[b] == 0 or (found == len(top) and left[b] <= left[top[found - 1]]):
+            continue
+        at = min(found, len(top) - 1)
+        while at > 0 and left[top[at - 1]] < left[b]:
+            top[at] = top[at - 1]
+            at -= 1
+        top[at] = b
+        found = min(found + 1, len(top))
 
 
 @inner
@@ -72,7 +74,7 @@ def _without(members: Any, start: int, l: int, groups: int, value: int, draw: An
 def _anatomize(rows: Any, first: Any, value: Any, of_group: Any, l: int, least: int, draws: Any, out: Any) -> int:
     """Anatomy inside every group of at least ``least`` rows; returns how many groups there are then, or -1."""
     left = np.empty(len(value), np.int64)
-    taken = np.empty(len(value), np.bool_)
+    top = np.zeros(l, np.int64)
     members = np.empty(len(rows), np.int64)  # the value of each row picked, group by group
     groups, used, at = 0, 0, 0
     for g in range(len(of_group) - 1):
@@ -86,14 +88,13 @@ def _anatomize(rows: Any, first: Any, value: Any, of_group: Any, l: int, least: 
         for b in range(begin, end):
             left[b] = first[b + 1] - first[b]
         while filled >= l:
-            _fullest(left, taken, begin, end, l)
-            for b in range(begin, end):
-                if taken[b]:
-                    left[b] -= 1
-                    filled -= left[b] == 0
-                    out[rows[first[b] + left[b]]] = groups
-                    members[at] = value[b]
-                    at += 1
+            _fullest(left, begin, end, top)
+            for b in top:
+                left[b] -= 1
+                filled -= left[b] == 0
+                out[rows[first[b] + left[b]]] = groups
+                members[at] = value[b]
+                at += 1
             groups += 1
         for b in range(begin, end):
             if left[b] > 0:
