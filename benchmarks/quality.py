@@ -1,9 +1,11 @@
 """Information loss on Adult, strict and relaxed, next to what public tools lose."""
 
 import numpy as np
+import polars as pl
 
 import sfumato as sf
 from benchmarks import peers, tables
+from sfumato import datasets
 from sfumato.method.base import silent
 from sfumato.release.generalization import show
 from sfumato.release.judgement import bind
@@ -33,19 +35,10 @@ def _coarseness(column: Column, hidden: np.ndarray) -> np.ndarray:
 
 def arx_with_continuous_age() -> sf.Microdata:
     """ARX's Adult with age as a number, its range taken as that of ARX's hierarchy, 1 to 100."""
-    from sfumato import datasets
-
-    frame = datasets.adult().filter(datasets_train())
+    frame = datasets.adult().filter(pl.col("split") == "train")
     names = ["sex", "age", "race", "marital-status", "education", "native-country", "workclass", "occupation"]
     trees = {n: datasets.arx_hierarchy(n) for n in names if n != "age"}
     return sf.read(frame.select(names), quasi=names, taxonomies=trees)
-
-
-def datasets_train() -> object:
-    """The rows that ARX's Adult has."""
-    import polars as pl
-
-    return pl.col("split") == "train"
 
 
 def table(*, with_peers: bool) -> str:

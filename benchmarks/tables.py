@@ -1,6 +1,5 @@
 """The tables that the benchmarks work on."""
 
-import os
 from functools import cache
 from pathlib import Path
 
@@ -68,8 +67,3 @@ def arx_table() -> sf.Microdata:
     names = ["sex", "age", "race", "marital-status", "education", "native-country", "workclass", "occupation"]
     frame = datasets.adult().filter(pl.col("split") == "train").select(names)
     return sf.read(frame, quasi=names, taxonomies={n: datasets.arx_hierarchy(n) for n in names})
-
-
-def data_folder() -> str:
-    """The folder with the public tables."""
-    return os.environ["SFUMATO_DATA"]

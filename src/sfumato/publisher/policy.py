@@ -2,7 +2,7 @@
 
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -188,8 +188,3 @@ def _requirements(entries: object, name: str) -> Iterable[Requirement]:
         raise PolicyError(f'{name} requires nothing; add a [[require]] table, e.g. model = "k-anonymity" and k = 5')
     for entry in entries:
         yield requirement_from_table(entry)
-
-
-def with_method(policy: Policy, method: Method) -> Policy:
-    """The same job by another method."""
-    return replace(policy, method=method)

@@ -19,7 +19,7 @@ _TOP_COMBINATIONS = 6
 
 def risks(release: Release, table: Microdata, entity: str | None) -> Facts:
     """The risks before and after, side by side, both counted in rows."""
-    groups = {"before": quasi_groups(table), "after": _groups(release)}
+    groups = {"before": quasi_groups(table), "after": release.groups()}
     before, after = (linkage_risk(g) for g in groups.values())
     return {
         "before": before,
@@ -30,13 +30,6 @@ def risks(release: Release, table: Microdata, entity: str | None) -> Facts:
         "sizes": list(zip(before.histogram, after.histogram, strict=True)),
         "entity": entity,
     }
-
-
-def _groups(release: Release) -> NDArray[np.int64]:
-    """The group of each published row."""
-    if "data" in release.tables:
-        return release.groups()
-    return release.tables["quasi"]["group"].rank("dense").to_numpy().astype(np.int64) - 1
 
 
 def _risk_lines(before: LinkageRisk, after: LinkageRisk) -> list[tuple[str, str, str, str]]:
