@@ -184,7 +184,7 @@ def models(as_json: bool) -> None:
         {
             "model": m.model,
             "summary": m.summary,
-            "monotone": m.monotone,
+            "monotone": getattr(m, "monotone", None),
             "parameters": {f.name: "required" if f.default is MISSING else f.default for f in fields(m)},
         }
         for m in MODELS.values()

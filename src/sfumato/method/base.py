@@ -14,10 +14,10 @@ from sfumato.errors import PolicyError, SfumatoError
 from sfumato.kernel.group import group_rows
 from sfumato.release.bucketization import bucketize
 from sfumato.release.generalization import Shown, as_published, show
-from sfumato.release.judgement import Judgement, TableSchema, bind, judge
+from sfumato.release.judgement import Judgement, TableSchema, bind, judge, on_groups
 from sfumato.release.manifest import describe
 from sfumato.release.release import Release
-from sfumato.requirement.base import Requirement
+from sfumato.requirement.base import GroupRequirement, Requirement
 from sfumato.table.encode import Role
 from sfumato.table.microdata import Microdata
 
@@ -109,7 +109,7 @@ class PartitionMethod(Method):
     ) -> Release:
         if not table.quasi:
             raise PolicyError(f"{self.name} groups by quasi-identifiers, and there is none; give a column that role")
-        bound = bind(list(requirements), table)
+        bound = on_groups(bind(requirements, table), self.name)
         groups = self.groups(table, bound, rng=rng, progress=progress)
         show_groups = self._generalized if self.scheme == "generalization" else self._bucketized
         shown, judgements, tables = show_groups(table, bound, groups, rng, progress)
@@ -127,7 +127,7 @@ class PartitionMethod(Method):
     def _generalized(
         self,
         table: Microdata,
-        bound: Sequence[Requirement],
+        bound: Sequence[GroupRequirement],
         groups: Groups,
         rng: np.random.Generator | None,
         progress: Progress,
@@ -142,7 +142,7 @@ class PartitionMethod(Method):
     def _bucketized(
         self,
         table: Microdata,
-        bound: Sequence[Requirement],
+        bound: Sequence[GroupRequirement],
         groups: Groups,
         rng: np.random.Generator | None,
         progress: Progress,
@@ -166,7 +166,7 @@ class _Parts(NamedTuple):
     tables: dict[str, pl.DataFrame]
 
 
-def _by_label(requirement: Requirement, shown: Sequence[Shown]) -> Groups:
+def _by_label(requirement: GroupRequirement, shown: Sequence[Shown]) -> Groups:
     """The groups that the labels make, which is what the outside world sees."""
     chosen = requirement.groups_by() or tuple(s.column.name for s in shown)
     columns = [s.column.to_physical().to_numpy() for s in shown if s.column.name in chosen]
@@ -174,7 +174,7 @@ def _by_label(requirement: Requirement, shown: Sequence[Shown]) -> Groups:
     return Groups(found.of_row, len(found.first))
 
 
-def _judged(requirement: Requirement, table: Microdata, groups: Groups) -> Judgement:
+def _judged(requirement: GroupRequirement, table: Microdata, groups: Groups) -> Judgement:
     """Judge groups; what a method made must hold."""
     schema = TableSchema(table)
     judgement = judge(requirement, schema, schema.counted, groups.of_row, groups.number)

@@ -13,8 +13,8 @@ from sfumato.kernel import judge
 from sfumato.kernel.partition import partition
 from sfumato.method.base import Groups, PartitionMethod, Progress
 from sfumato.release.generalization import space_of
-from sfumato.release.judgement import TableSchema
-from sfumato.requirement.base import Key, Requirement, Test
+from sfumato.release.judgement import TableSchema, on_groups
+from sfumato.requirement.base import GroupRequirement, Key, Requirement, Test
 from sfumato.table.microdata import Microdata
 
 
@@ -58,7 +58,7 @@ class Mondrian(PartitionMethod):
 
     def warnings(self, requirements: Sequence[Requirement]) -> list[str]:
         """Nothing where sizes alone decide: then the cuts tell nothing about sensitive values."""
-        return super().warnings(requirements) if any(r.columns() for r in requirements) else []
+        return super().warnings(requirements) if any(r.columns() for r in on_groups(requirements, self.name)) else []
 
     def shows_sets(self) -> bool:
         return self.labels == "siblings"
@@ -71,10 +71,11 @@ class Mondrian(PartitionMethod):
         rng: np.random.Generator | None,
         progress: Progress,
     ) -> Groups:
-        for r in requirements:
+        wanted = on_groups(requirements, self.name)
+        for r in wanted:
             if not r.monotone:
                 raise PolicyError(f"mondrian serves monotone requirements only, and {r.model} is not")
-        tests, least, counted = _plan(table, requirements)
+        tests, least, counted = _plan(table, wanted)
         quasi = [Counted(c.codes, c.size) for c in table.quasi]
         vectors = count([*quasi, *counted]) if self.strict else None
         chosen = vectors.first if vectors is not None else shuffled(table.rows, rng)
@@ -104,7 +105,7 @@ def numbered(order: NDArray[np.int64], starts: NDArray[np.int64]) -> NDArray[np.
     return group
 
 
-def _plan(table: Microdata, requirements: Sequence[Requirement]) -> tuple[judge.Tests, int, list[Counted]]:
+def _plan(table: Microdata, requirements: Sequence[GroupRequirement]) -> tuple[judge.Tests, int, list[Counted]]:
     """The tests that a cut must pass, the least size of a side, and the columns that the tests count."""
     schema = TableSchema(table)
     least = 1
@@ -122,7 +123,7 @@ def _plan(table: Microdata, requirements: Sequence[Requirement]) -> tuple[judge.
     return judge.pack(rows, vectors), least, list(counted.values())
 
 
-def _tests(schema: TableSchema, requirements: Sequence[Requirement]) -> list[Test]:
+def _tests(schema: TableSchema, requirements: Sequence[GroupRequirement]) -> list[Test]:
     tests: list[Test] = []
     for requirement in requirements:
         whole = {key: totals(schema.counted(key[0])) for key in requirement.columns()}

@@ -1,6 +1,6 @@
 """Judge groups of rows by requirements: who counts is the engine, who decides is the requirement."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from sfumato.engine.local import Counted, combine, tally, totals
 from sfumato.errors import Infeasible, PolicyError
-from sfumato.requirement.base import Key, Requirement, Schema, Tally
+from sfumato.requirement.base import GroupRequirement, Key, Requirement, Schema, Tally
 from sfumato.table.encode import Domain
 from sfumato.table.microdata import Microdata
 
@@ -54,7 +54,7 @@ class TableSchema(Schema):
 
 
 def judge(
-    requirement: Requirement, schema: Schema, columns: Columns, group_of_row: NDArray[np.int64], groups: int
+    requirement: GroupRequirement, schema: Schema, columns: Columns, group_of_row: NDArray[np.int64], groups: int
 ) -> Judgement:
     """Judge all groups, a block at a time."""
     counted = {key: columns(key[0]) for key in requirement.columns()}
@@ -70,7 +70,7 @@ def judge(
     return Judgement(requirement, achieved or {}, groups, failing)
 
 
-def whole_tally(requirement: Requirement, table: Microdata) -> Tally:
+def whole_tally(requirement: GroupRequirement, table: Microdata) -> Tally:
     """The table as one group."""
     schema = TableSchema(table)
     counted: Mapping[Key, Counted] = {key: schema.counted(key[0]) for key in requirement.columns()}
@@ -79,13 +79,23 @@ def whole_tally(requirement: Requirement, table: Microdata) -> Tally:
     return Tally(block.sizes, block.counts, block.distinct, {key: totals(c) for key, c in counted.items()})
 
 
-def bind(requirements: list[Requirement], table: Microdata) -> list[Requirement]:
+def on_groups(requirements: Sequence[Requirement], method: str) -> list[GroupRequirement]:
+    """The same requirements, if all of them are judged on groups."""
+    for r in requirements:
+        if not isinstance(r, GroupRequirement):
+            raise PolicyError(f"{method} makes groups, and {r.model} is no requirement on groups; it cannot serve it")
+    return [r for r in requirements if isinstance(r, GroupRequirement)]
+
+
+def bind(requirements: Sequence[Requirement], table: Microdata) -> list[Requirement]:
     """Fill in what the requirements leave open, and refuse those that even the whole table fails."""
     if not requirements:
         raise PolicyError("nothing is required; name at least one requirement, e.g. k-anonymity with k = 5")
     schema = TableSchema(table)
     bound = [r.bind(schema) for r in requirements]
     for requirement in bound:
+        if not isinstance(requirement, GroupRequirement):
+            continue
         whole = whole_tally(requirement, table)
         if not requirement.holds(schema, whole)[0]:
             raise Infeasible(f"{requirement.model}: {requirement.remedy(schema, whole)}")

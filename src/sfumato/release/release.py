@@ -14,7 +14,7 @@ from sfumato.kernel.group import group_rows
 from sfumato.release.bucketization import COUNT, GROUP
 from sfumato.release.judgement import Judgement, judge
 from sfumato.release.store import read_folder, write_folder
-from sfumato.requirement.base import Requirement, Schema, names
+from sfumato.requirement.base import GroupRequirement, Promise, Requirement, Schema, names
 from sfumato.requirement.catalogue import from_table
 from sfumato.table.encode import Attribute, Domain, Kind, Role, encode, value_codes
 from sfumato.table.line import MISSING, Line
@@ -140,6 +140,11 @@ class Release:
     def _judged(self, entry: dict[str, Any]) -> Finding:
         """Judge one requirement from the labels and the published values."""
         requirement = from_table({"model": entry["model"], **entry["required"]})
+        if isinstance(requirement, Promise):
+            verdict = requirement.verify(self.manifest, self.tables)
+            return self._told(requirement, entry, verdict.status, verdict.achieved, verdict.detail)
+        if not isinstance(requirement, GroupRequirement):
+            raise ReleaseError(f"nothing here can judge the claim {entry['model']!r}")
         view = _PublicSchema(self)
         if hidden := view.hidden(requirement):
             return self._in_part(requirement, hidden)
@@ -147,15 +152,19 @@ class Release:
         detail = ", ".join(f"{n} = {v:.6g}" for n, v in judgement.achieved.items())
         if not judgement.holds:
             detail = f"{judgement.failing} of {judgement.groups} groups fail; {detail}"
-            return Finding(requirement.words(), "broken", detail)
-        same = all(
-            abs(v - judgement.achieved.get(n, np.inf)) <= 1e-9 * max(1.0, abs(v)) for n, v in entry["achieved"].items()
-        )
-        if not same:
-            return Finding(requirement.words(), "broken", f"claimed {entry['achieved']}, found {detail}")
-        return Finding(requirement.words(), "holds", detail)
+        status = "holds" if judgement.holds else "broken"
+        return self._told(requirement, entry, status, judgement.achieved, detail)
 
-    def _in_part(self, requirement: Requirement, hidden: str) -> Finding:
+    def _told(
+        self, requirement: Requirement, entry: dict[str, Any], status: str, achieved: dict[str, float], detail: str
+    ) -> Finding:
+        """What was found, beside what the manifest claims to have achieved."""
+        same = all(abs(v - achieved.get(n, np.inf)) <= 1e-9 * max(1.0, abs(v)) for n, v in entry["achieved"].items())
+        if status == "holds" and not same:
+            return Finding(requirement.words(), "broken", f"claimed {entry['achieved']}, found {detail}")
+        return Finding(requirement.words(), status, detail)
+
+    def _in_part(self, requirement: GroupRequirement, hidden: str) -> Finding:
         """What can be said where the requirement counts a column that is not published."""
         groups = self.groups(names(requirement.groups_by()))
         least, k = int(np.bincount(groups).min()), requirement.parameters().get("k", 1)
@@ -177,7 +186,7 @@ class Release:
             return np.zeros(data.height, np.int64)
         return group_rows(columns, [int(c.max()) + 1 for c in columns]).of_row
 
-    def judge(self, requirement: Requirement) -> Judgement:
+    def judge(self, requirement: GroupRequirement) -> Judgement:
         """Judge any requirement on the groups of the release."""
         view = _PublicSchema(self)
         bound = requirement.bind(view)
@@ -245,7 +254,7 @@ class _PublicSchema(Schema):
             raise ReleaseError(f"column {name!r} is not what the manifest states: {e}") from None
         return Counted(coded.codes, coded.size)
 
-    def hidden(self, requirement: Requirement) -> str | None:
+    def hidden(self, requirement: GroupRequirement) -> str | None:
         """A column that the requirement counts and that is not published as it was, if there is one."""
         for (name,) in requirement.columns():
             if name not in self.attributes:

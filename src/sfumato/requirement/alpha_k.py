@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from sfumato.kernel import judge
 from sfumato.requirement.base import (
+    GroupRequirement,
     Key,
-    Requirement,
     Schema,
     Tally,
     Test,
@@ -26,7 +26,7 @@ from sfumato.requirement.base import (
 
 
 @dataclass(frozen=True, kw_only=True)
-class AlphaK(Requirement):
+class AlphaK(GroupRequirement):
     """Each group has at least k rows, and in it no sensitive value has a share above ``alpha``.
 
     >>> AlphaK(alpha=0.5, k=3).words()

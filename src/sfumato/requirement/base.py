@@ -7,9 +7,10 @@ from dataclasses import dataclass, fields, replace
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, localcontext
 from fractions import Fraction
 from itertools import accumulate
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import PolicyError
@@ -126,12 +127,31 @@ class Requirement(ABC):
 
     model: ClassVar[str]
     summary: ClassVar[str]
-    monotone: ClassVar[bool] = True
-    """Whether merging groups that satisfy it gives a group that does."""
 
     def bind(self, schema: Schema) -> Self:
         """The same requirement with the attributes that it leaves open filled in from the table."""
         return self
+
+    @abstractmethod
+    def words(self) -> str:
+        """What is required, as a sentence a person can read."""
+
+    def parameters(self) -> dict[str, Any]:
+        """The parameters as the policy file and the manifest write them."""
+        values = {f.name: getattr(self, f.name) for f in fields(self)}
+        return {name: _plain(v) for name, v in values.items() if v is not None and not (isinstance(v, tuple) and not v)}
+
+    def with_parameters(self, **changes: Any) -> Self:
+        """A copy with some parameters changed."""
+        return replace(self, **changes)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupRequirement(Requirement):
+    """A model that is judged on the groups of a release, by counts."""
+
+    monotone: ClassVar[bool] = True
+    """Whether merging groups that satisfy it gives a group that does."""
 
     def groups_by(self) -> Key | None:
         """The quasi-identifiers that form its groups; None: all of them."""
@@ -158,10 +178,6 @@ class Requirement(ABC):
         return {name: min(a[name], b[name]) for name in a}
 
     @abstractmethod
-    def words(self) -> str:
-        """What is required, as a sentence a person can read."""
-
-    @abstractmethod
     def remedy(self, schema: Schema, whole: Tally) -> str:
         """Why the table as one group does not satisfy it, with limit and remedy."""
 
@@ -172,14 +188,23 @@ class Requirement(ABC):
             good &= test.holds(tally)
         return good
 
-    def parameters(self) -> dict[str, Any]:
-        """The parameters as the policy file and the manifest write them."""
-        values = {f.name: getattr(self, f.name) for f in fields(self)}
-        return {name: _plain(v) for name, v in values.items() if v is not None and not (isinstance(v, tuple) and not v)}
 
-    def with_parameters(self, **changes: Any) -> Self:
-        """A copy with some parameters changed."""
-        return replace(self, **changes)
+@dataclass(frozen=True)
+class Verdict:
+    """How a promise stands, seen from the public part: holds, broken, or unseen (it cannot be told)."""
+
+    status: Literal["holds", "broken", "unseen"]
+    achieved: dict[str, float]
+    detail: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Promise(Requirement):
+    """A model that is about how a release was drawn: judged on what its manifest and tables state, not on counts."""
+
+    @abstractmethod
+    def verify(self, manifest: Mapping[str, Any], tables: Mapping[str, pl.DataFrame]) -> Verdict:
+        """Whether the public part of a release keeps the promise."""
 
 
 def _plain(value: Any) -> Any:

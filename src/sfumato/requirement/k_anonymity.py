@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from sfumato.errors import PolicyError
 from sfumato.kernel import judge
-from sfumato.requirement.base import Key, Requirement, Schema, Tally, Test, names, whole_number
+from sfumato.requirement.base import GroupRequirement, Key, Schema, Tally, Test, names, whole_number
 
 
 @dataclass(frozen=True, kw_only=True)
-class KAnonymity(Requirement):
+class KAnonymity(GroupRequirement):
     """Each group has at least k rows or, with an ``entity`` column, rows of at least k people.
 
     >>> KAnonymity(k=5).words()

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from sfumato.errors import PolicyError, nearest
 from sfumato.kernel import judge
 from sfumato.requirement.base import (
+    GroupRequirement,
     Key,
-    Requirement,
     Schema,
     Tally,
     Test,
@@ -31,7 +31,7 @@ _VARIANTS = ("distinct", "entropy", "recursive", "frequency")
 
 
 @dataclass(frozen=True, kw_only=True)
-class LDiversity(Requirement):
+class LDiversity(GroupRequirement):
     """Each group's sensitive values are diverse; with several sensitive attributes, each one is.
 
     distinct: at least l values. entropy: the entropy is at least ln l, exactly; l may be a fraction.

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from sfumato.errors import PolicyError, nearest
 from sfumato.kernel import judge
 from sfumato.requirement.base import (
+    GroupRequirement,
     Key,
-    Requirement,
     Schema,
     Tally,
     Test,
@@ -28,7 +28,7 @@ _OPS = {"equal": judge.EQUAL, "ordered": judge.ORDERED, "hierarchical": judge.TR
 
 
 @dataclass(frozen=True, kw_only=True)
-class TCloseness(Requirement):
+class TCloseness(GroupRequirement):
     """The earth mover's distance of each group's distribution to that of the table is at most t.
 
     equal: any two values are 1 apart. ordered: values are apart by their ranks in the domain,

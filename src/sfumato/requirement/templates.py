@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from sfumato.errors import PolicyError, nearest
 from sfumato.kernel import judge
 from sfumato.requirement.base import (
+    GroupRequirement,
     Key,
-    Requirement,
     Schema,
     Tally,
     Test,
@@ -39,7 +39,7 @@ def _disjoint(model: str, x: Key, y: Key) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Anonymity(Requirement):
+class Anonymity(GroupRequirement):
     """Each combination of values on X occurs with at least k distinct values on Y; without Y, in k rows.
 
     >>> Anonymity(x=["Job", "Sex"], k=4).words()
@@ -94,7 +94,7 @@ class Anonymity(Requirement):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Confidentiality(Requirement):
+class Confidentiality(GroupRequirement):
     """From no combination of values on X a value on Y follows with a confidence above k.
 
     ``y`` is an attribute, several, or ``{attribute: [values]}`` where only some values are
