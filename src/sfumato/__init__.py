@@ -20,12 +20,14 @@ if TYPE_CHECKING:
     from sfumato.method.ahead import HilbSafe, MondrianPlus, MondrianPlusPlus
     from sfumato.method.anatomy import Anatomy
     from sfumato.method.hilb import Hilb, HilbPlus, HilbPlusPlus
+    from sfumato.method.mask import Mask, MaskPlus, MaskPlusPlus
     from sfumato.method.mondrian import Mondrian
     from sfumato.publisher.publish import partition, publish, publish_policy
     from sfumato.release.release import Release, load
     from sfumato.requirement.alpha_k import AlphaK
     from sfumato.requirement.k_anonymity import KAnonymity
     from sfumato.requirement.l_diversity import LDiversity
+    from sfumato.requirement.m_confidentiality import MConfidentiality
     from sfumato.requirement.t_closeness import TCloseness
     from sfumato.requirement.templates import Anonymity, Confidentiality
     from sfumato.table.hierarchy import from_arx_csv, to_arx_csv
@@ -52,6 +54,10 @@ _HOME = {
     "HilbPlusPlus": "method.hilb",
     "HilbSafe": "method.ahead",
     "Anatomy": "method.anatomy",
+    "Mask": "method.mask",
+    "MaskPlus": "method.mask",
+    "MaskPlusPlus": "method.mask",
+    "MConfidentiality": "requirement.m_confidentiality",
     "partition": "publisher.publish",
     "publish": "publisher.publish",
     "publish_policy": "publisher.publish",
@@ -79,6 +85,10 @@ __all__ = [
     "Infeasible",
     "KAnonymity",
     "LDiversity",
+    "MConfidentiality",
+    "Mask",
+    "MaskPlus",
+    "MaskPlusPlus",
     "Microdata",
     "Mondrian",
     "MondrianPlus",

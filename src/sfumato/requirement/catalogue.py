@@ -9,11 +9,12 @@ from sfumato.requirement.alpha_k import AlphaK
 from sfumato.requirement.base import Requirement
 from sfumato.requirement.k_anonymity import KAnonymity
 from sfumato.requirement.l_diversity import LDiversity
+from sfumato.requirement.m_confidentiality import MConfidentiality
 from sfumato.requirement.t_closeness import TCloseness
 from sfumato.requirement.templates import Anonymity, Confidentiality
 
 MODELS: dict[str, type[Requirement]] = {
-    cls.model: cls for cls in (KAnonymity, LDiversity, TCloseness, AlphaK, Anonymity, Confidentiality)
+    cls.model: cls for cls in (KAnonymity, LDiversity, TCloseness, AlphaK, Anonymity, Confidentiality, MConfidentiality)
 }
 
 
