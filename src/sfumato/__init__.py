@@ -16,6 +16,10 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from sfumato.adversary.algorithm_aware import worlds
+    from sfumato.adversary.knowledge import Count, Fact
+    from sfumato.adversary.passed_over import passed_over
+    from sfumato.adversary.sampled_worlds import sampled_worlds
     from sfumato.errors import DataError, Infeasible, OutputError, PolicyError, ReleaseError, SfumatoError
     from sfumato.method.ahead import HilbSafe, MondrianPlus, MondrianPlusPlus
     from sfumato.method.anatomy import Anatomy
@@ -58,6 +62,11 @@ _HOME = {
     "MaskPlus": "method.mask",
     "MaskPlusPlus": "method.mask",
     "MConfidentiality": "requirement.m_confidentiality",
+    "Count": "adversary.knowledge",
+    "Fact": "adversary.knowledge",
+    "passed_over": "adversary.passed_over",
+    "sampled_worlds": "adversary.sampled_worlds",
+    "worlds": "adversary.algorithm_aware",
     "partition": "publisher.publish",
     "publish": "publisher.publish",
     "publish_policy": "publisher.publish",
@@ -77,7 +86,9 @@ __all__ = [
     "Anatomy",
     "Anonymity",
     "Confidentiality",
+    "Count",
     "DataError",
+    "Fact",
     "Hilb",
     "HilbPlus",
     "HilbPlusPlus",
@@ -103,10 +114,13 @@ __all__ = [
     "from_arx_csv",
     "load",
     "partition",
+    "passed_over",
     "publish",
     "publish_policy",
     "read",
+    "sampled_worlds",
     "to_arx_csv",
+    "worlds",
 ]
 
 

@@ -28,7 +28,8 @@ from sfumato.release.judgement import bind
 from sfumato.requirement.base import Requirement
 from sfumato.table.microdata import Microdata
 
-Callable_ = Callable[[Microdata], Groups | Drawn]
+Function = Callable[[Microdata], Groups | Drawn]
+AnyMethod = Method | str | Function
 Belief = dict[World, Fraction]
 
 
@@ -68,7 +69,7 @@ class Case:
     """A method, as an adversary can call it, on tables of the same people."""
 
     table: Microdata
-    method: PartitionMethod | Callable_
+    method: PartitionMethod | Function
     requirements: tuple[Requirement, ...]
     sensitive: str
     scheme: Scheme
@@ -119,7 +120,7 @@ class Case:
 
 def make_case(
     table: Microdata,
-    method: Method | str | Callable_,
+    method: AnyMethod,
     require: Requirement | Sequence[Requirement],
     scheme: Scheme | None,
 ) -> Case:
@@ -137,7 +138,7 @@ def make_case(
 def worlds(
     table: Microdata,
     *,
-    method: Method | str | Callable_,
+    method: AnyMethod,
     require: Requirement | Sequence[Requirement] = (),
     knowledge: Sequence[Fact] = (),
     people: Literal["known", "unknown"] = "known",

@@ -117,6 +117,14 @@ class PartitionMethod(Method):
         """Everything that can be published from a small table, with its probability: what an aware adversary weighs."""
         yield self.draw(table, requirements), Fraction(1)
 
+    def before_draws(self, table: Microdata, requirements: Sequence[Requirement]) -> Groups | None:
+        """The groups before any draw, if the draws depend on them and on the published values alone; else None.
+
+        From tables that share these groups and the published values the same is then published with the same
+        probability.
+        """
+        return self.groups(table, requirements, rng=None, progress=silent)
+
     def shows_sets(self) -> bool:
         """Whether a label may be a set of sibling nodes."""
         return True

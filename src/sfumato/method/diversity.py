@@ -80,6 +80,10 @@ class DiversityMethod(PartitionMethod):
         l = wanted.whole(self.name)
         return pick_up(self.base(table, replace(wanted, k=1), progress), counted(table, wanted), l, rng)
 
+    def before_draws(self, table: Microdata, requirements: Sequence[Requirement]) -> Groups | None:
+        wanted = diversity(self.name, requirements)
+        return self.base(table, replace(wanted, k=1) if self.picks else wanted, silent)
+
     def outcomes(self, table: Microdata, requirements: Sequence[Requirement]) -> Iterator[tuple[Drawn, Fraction]]:
         if not self.picks:
             yield from super().outcomes(table, requirements)

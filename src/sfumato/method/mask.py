@@ -93,6 +93,9 @@ class Mask(PartitionMethod):
         codes = self.perturbation(table, wanted, groups).draw(rng)
         return Drawn(with_values(table, wanted, codes), groups)
 
+    def before_draws(self, table: Microdata, requirements: Sequence[Requirement]) -> Groups | None:
+        return None
+
     def outcomes(self, table: Microdata, requirements: Sequence[Requirement]) -> Iterator[tuple[Drawn, Fraction]]:
         wanted = self.wanted(table, requirements)
         groups = self.in_front(table, wanted, None, silent)

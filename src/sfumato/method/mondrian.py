@@ -69,6 +69,9 @@ class Mondrian(PartitionMethod):
             raise PolicyError("relaxed mondrian divides equal rows by chance, in too many ways to list; sample them")
         return super().outcomes(table, requirements)
 
+    def before_draws(self, table: Microdata, requirements: Sequence[Requirement]) -> Groups | None:
+        return super().before_draws(table, requirements) if self.strict else None
+
     def groups(
         self,
         table: Microdata,

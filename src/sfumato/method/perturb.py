@@ -188,15 +188,15 @@ class Levelling(Perturbation):
 def safely_read(counts: Codes, cap: Codes) -> Codes:
     """How many counts of each row, which ascend, may be read: all, or up to the first that might exceed the cap.
 
-    >>> safely_read(np.array([[0, 0, 0, 0, 2, 2], [0, 1, 1, 1, 1, 1]]), np.array([1, 1])).tolist()
+    >>> safely_read(np.array([[0, 0, 0, 0, 2, 2], [1, 1, 1, 1, 1, 1]]), np.array([1, 2])).tolist()
     [2, 6]
     """
     number = counts.shape[1]
     sizes = counts.sum(axis=1)
     at = np.arange(1, max(number - 1, 1))
     worst = sizes[:, None] - np.cumsum(counts, axis=1)[:, at - 1] - counts[:, at - 1]
-    unsafe = worst > cap[:, None] * (number - 1 - at)
-    return np.where(unsafe.any(axis=1), unsafe.argmax(axis=1) + 1, number)
+    safe = np.cumprod(worst <= cap[:, None] * (number - 1 - at), axis=1).sum(axis=1)
+    return np.where(safe == len(at), number, safe + 1)
 
 
 def ranks(keys: Codes) -> Codes:
