@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from sfumato.analyst.count_query import relative_errors
+    from sfumato.analyst.workload import Workload
     from sfumato.errors import DataError, Infeasible, OutputError, PolicyError, ReleaseError, SfumatoError
     from sfumato.method.ahead import HilbSafe, MondrianPlus, MondrianPlusPlus
     from sfumato.method.anatomy import Anatomy
@@ -55,6 +57,8 @@ _HOME = {
     "partition": "publisher.publish",
     "publish": "publisher.publish",
     "publish_policy": "publisher.publish",
+    "Workload": "analyst.workload",
+    "relative_errors": "analyst.count_query",
     "Release": "release.release",
     "load": "release.release",
     "SfumatoError": "errors",
@@ -90,12 +94,14 @@ __all__ = [
     "SfumatoError",
     "TCloseness",
     "Taxonomy",
+    "Workload",
     "from_arx_csv",
     "load",
     "partition",
     "publish",
     "publish_policy",
     "read",
+    "relative_errors",
     "to_arx_csv",
 ]
 
