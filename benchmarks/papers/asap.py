@@ -25,7 +25,9 @@ SEED = 2009
 def adult(quasi: int = 8, frame: pl.DataFrame | None = None) -> sf.Microdata:
     """Adult with education as the sensitive attribute."""
     trees = {n: t for n, t in datasets.adult_taxonomies().items() if n in ADULT[:quasi] and n != "age"}
-    return sf.read(datasets.adult() if frame is None else frame, quasi=ADULT[:quasi], sensitive="education", taxonomies=trees)
+    return sf.read(
+        datasets.adult() if frame is None else frame, quasi=ADULT[:quasi], sensitive="education", taxonomies=trees
+    )
 
 
 def census(quasi: int = 7) -> sf.Microdata:
@@ -73,7 +75,9 @@ def figure_6() -> str:
             found = compromised(table, int(str(k)), m)
             by_k.add(f"m = {m}", found.people)
             precision.append(found)
-    by_share = Sweep("Figure 6b: more sensitive tuples", "share", "tuples compromised", ["10%", "12%", "14%", "16%", "18%", "20%"])
+    by_share = Sweep(
+        "Figure 6b: more sensitive tuples", "share", "tuples compromised", ["10%", "12%", "14%", "16%", "18%", "20%"]
+    )
     for share in (0.10, 0.12, 0.14, 0.16, 0.18, 0.20):
         more = adult(frame=more_sensitive(share))
         for m in (2, 3, 4, 5):
@@ -82,7 +86,9 @@ def figure_6() -> str:
             precision.append(found)
     groups, right = sum(f.groups for f in precision), sum(f.violating for f in precision)
     told = f"Of {groups} groups accused over all settings {right} truly violated m-confidentiality before MASK changed them.\n"
-    return "\n".join([by_k.as_markdown(".0f"), by_share.as_markdown(".0f"), told, plot("asap-6", {"6a": by_k, "6b": by_share})])
+    return "\n".join(
+        [by_k.as_markdown(".0f"), by_share.as_markdown(".0f"), told, plot("asap-6", {"6a": by_k, "6b": by_share})]
+    )
 
 
 MASKS: dict[str, Callable[..., sf.Mask]] = {"mask": sf.Mask, "mask++": sf.MaskPlusPlus}
@@ -159,7 +165,9 @@ def figure_10(scheme: str, letters: str) -> str:
         letters[0]: Sweep(f"Figure 10{letters[0]} ({scheme})", "l", "relative error", [2, 4, 6, 8, 10]),
         letters[1]: Sweep(f"Figure 10{letters[1]} ({scheme})", "number of QIs", "relative error", [3, 4, 5, 6, 7]),
         letters[2]: Sweep(f"Figure 10{letters[2]} ({scheme})", "query dimension", "relative error", [2, 3, 4, 5]),
-        letters[3]: Sweep(f"Figure 10{letters[3]} ({scheme})", "selectivity", "relative error", [0.03, 0.05, 0.07, 0.1]),
+        letters[3]: Sweep(
+            f"Figure 10{letters[3]} ({scheme})", "selectivity", "relative error", [0.03, 0.05, 0.07, 0.1]
+        ),
     }
     whole, parts = census(), {q: census(q) for q in (3, 4, 5, 6, 7)}
     for name, make in methods.items():

@@ -18,8 +18,11 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from sfumato.adversary.algorithm_aware import worlds
     from sfumato.adversary.knowledge import Count, Fact
+    from sfumato.adversary.negative_rule import NegativeRule, Suspects, break_rule
     from sfumato.adversary.passed_over import passed_over
     from sfumato.adversary.sampled_worlds import sampled_worlds
+    from sfumato.analyst.count_query import relative_errors
+    from sfumato.analyst.workload import Workload
     from sfumato.errors import DataError, Infeasible, OutputError, PolicyError, ReleaseError, SfumatoError
     from sfumato.method.ahead import HilbSafe, MondrianPlus, MondrianPlusPlus
     from sfumato.method.anatomy import Anatomy
@@ -63,6 +66,9 @@ _HOME = {
     "MaskPlusPlus": "method.mask",
     "MConfidentiality": "requirement.m_confidentiality",
     "Count": "adversary.knowledge",
+    "NegativeRule": "adversary.negative_rule",
+    "Suspects": "adversary.negative_rule",
+    "break_rule": "adversary.negative_rule",
     "Fact": "adversary.knowledge",
     "passed_over": "adversary.passed_over",
     "sampled_worlds": "adversary.sampled_worlds",
@@ -70,6 +76,8 @@ _HOME = {
     "partition": "publisher.publish",
     "publish": "publisher.publish",
     "publish_policy": "publisher.publish",
+    "Workload": "analyst.workload",
+    "relative_errors": "analyst.count_query",
     "Release": "release.release",
     "load": "release.release",
     "SfumatoError": "errors",
@@ -104,13 +112,17 @@ __all__ = [
     "Mondrian",
     "MondrianPlus",
     "MondrianPlusPlus",
+    "NegativeRule",
     "OutputError",
     "PolicyError",
     "Release",
     "ReleaseError",
     "SfumatoError",
+    "Suspects",
     "TCloseness",
     "Taxonomy",
+    "Workload",
+    "break_rule",
     "from_arx_csv",
     "load",
     "partition",
@@ -118,6 +130,7 @@ __all__ = [
     "publish",
     "publish_policy",
     "read",
+    "relative_errors",
     "sampled_worlds",
     "to_arx_csv",
     "worlds",
