@@ -20,6 +20,7 @@ ADULT = ["age", "workclass", "marital-status", "occupation", "race", "sex", "nat
 LOW = ["Preschool", "1st-4th", "5th-6th", "7th-8th"]
 PHD = sf.NegativeRule(where={"age": (0, 25)}, value="Doctorate", share=0.1)
 SEED = 2009
+SHARES = [0.03, 0.05, 0.07, 0.1]
 
 
 def adult(quasi: int = 8, frame: pl.DataFrame | None = None) -> sf.Microdata:
@@ -101,7 +102,7 @@ def figure_7(scheme: str, letters: str) -> str:
         letters[1]: Sweep(f"Figure 7{letters[1]} ({scheme})", "m", "relative error", [2, 3, 4, 5, 6]),
         letters[2]: Sweep(f"Figure 7{letters[2]} ({scheme})", "number of QIs", "relative error", [3, 4, 5, 6, 7, 8]),
         letters[3]: Sweep(f"Figure 7{letters[3]} ({scheme})", "query dimension", "relative error", [2, 3, 4, 5]),
-        letters[4]: Sweep(f"Figure 7{letters[4]} ({scheme})", "selectivity", "relative error", [0.03, 0.05, 0.07, 0.1]),
+        letters[4]: Sweep(f"Figure 7{letters[4]} ({scheme})", "selectivity", "relative error", SHARES),
     }
     whole = adult()
     for name, make in MASKS.items():
@@ -244,10 +245,10 @@ def table_7_and_8() -> str:
 HEAD = """# ASAP, section 8, made again
 
 `SFUMATO_DATA=... python -m benchmarks.papers.asap`. Adult has its 45,222 complete rows with education as the sensitive
-attribute and four low levels sensitive (1,566 rows). The paper's Census is not public in that form; Census-Income stands
-in: the 148,318 rows with an occupation (with all 299,285 rows half have none, and no table with one value in half of
-its rows is 4-diverse), 46 occupations instead of 50. Errors are the average relative error of 10,000 queries of dimension
-3 and selectivity 5% unless varied; queries that count no row are left out. Draws are seeded.
+attribute and four low levels sensitive (1,566 rows). The paper's Census is not public in that form; Census-Income
+stands in: the 148,318 rows with an occupation (with all 299,285 rows half have none, and no table with one value in
+half of its rows is 4-diverse), 46 occupations instead of 50. Errors are the average relative error of 10,000 queries of
+dimension 3 and selectivity 5% unless varied; queries that count no row are left out. Draws are seeded.
 """
 
 

@@ -104,7 +104,7 @@ def _generalized(release: Release, rule: NegativeRule, truth: Microdata, sensiti
         pl.all_horizontal(pl.col(n).is_in(meant[n]) for n in rule.where)
         & (pl.col("unlikely") > rule.share * pl.col("rows"))
     )
-    return [_under(row, covered, truth) for row in accused.select(covered).iter_rows()]
+    return [_under(row, covered, truth) for row in accused.select(list(covered)).iter_rows()]
 
 
 def _covered(column: Column, nodes: Mapping[str, list[object] | None]) -> dict[str, NDArray[np.int64]]:
