@@ -13,7 +13,7 @@ from pathlib import Path
 RESULTS = Path(__file__).parent / "results"
 
 PARTS = ("foundation", "aware", "count_query")
-"""Modules with ``lines()``, the ratios, and perhaps ``more()``, further tables; parts with peers take ``with_peers``."""
+"""Modules with ``lines()``, the ratios, and perhaps ``more()``, further tables; foundation takes ``with_peers``."""
 
 
 def main() -> None:

@@ -86,7 +86,7 @@ def figure_6() -> str:
             by_share.add(f"m = {m}", found.people)
             precision.append(found)
     groups, right = sum(f.groups for f in precision), sum(f.violating for f in precision)
-    told = f"Of {groups} groups accused over all settings {right} truly violated m-confidentiality before MASK changed them.\n"
+    told = f"Of {groups} groups accused over all settings {right} truly violated m-confidentiality before MASK.\n"
     return "\n".join(
         [by_k.as_markdown(".0f"), by_share.as_markdown(".0f"), told, plot("asap-6", {"6a": by_k, "6b": by_share})]
     )
