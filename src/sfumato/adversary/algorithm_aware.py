@@ -140,7 +140,7 @@ def worlds(
     *,
     method: AnyMethod,
     require: Requirement | Sequence[Requirement] = (),
-    knowledge: Sequence[Fact] = (),
+    knowledge: Sequence[Fact] | None = None,
     people: Literal["known", "unknown"] = "known",
     scheme: Scheme | None = None,
     published: Drawn | None = None,
@@ -156,7 +156,7 @@ def worlds(
     """
     case = make_case(table, method, require, scheme)
     wanted = case.seen(published or case.draw(table, rng))
-    known = Known(knowledge, table)
+    known = Known(knowledge or (), table)
     if people == "unknown":
         return _strangers(case, wanted, known, limit)
     if people != "known":

@@ -57,7 +57,7 @@ def sampled_worlds(
     *,
     method: AnyMethod,
     require: Requirement | Sequence[Requirement] = (),
-    knowledge: Sequence[Fact] = (),
+    knowledge: Sequence[Fact] | None = None,
     draws: int = 2000,
     confidence: float = 0.99,
     published: Drawn | None = None,
@@ -75,7 +75,7 @@ def sampled_worlds(
         raise PolicyError("where values are changed, beliefs under knowledge are only had exactly; take `worlds`")
     rng = np.random.default_rng() if rng is None else rng
     drawn = published or case.draw(table, rng)
-    known = Known(knowledge, table)
+    known = Known(knowledge or (), table)
     size = table[case.sensitive].size
     counts = np.zeros((2, table.rows, size), np.int64)
     tally = {"agreeing": 0, "accepted": 0, "undecided": 0}

@@ -72,7 +72,8 @@ class Method(ABC):
 
     def settings(self) -> dict[str, Any]:
         """The name and the public parameters, as the manifest states them."""
-        return {"name": self.name} | {f.name: getattr(self, f.name) for f in fields(self)}
+        chosen = {f.name: getattr(self, f.name) for f in fields(self)}
+        return {"name": self.name} | {name: value for name, value in chosen.items() if value is not None}
 
 
 Scheme = Literal["generalization", "bucketization"]
