@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from sfumato.method.ahead import HilbSafe, MondrianPlus, MondrianPlusPlus
     from sfumato.method.anatomy import Anatomy
     from sfumato.method.hilb import Hilb, HilbPlus, HilbPlusPlus
+    from sfumato.method.incognito import Incognito, Optimum, incognito
     from sfumato.method.mondrian import Mondrian
     from sfumato.publisher.publish import partition, publish, publish_policy
     from sfumato.release.release import Release, load
@@ -52,6 +53,9 @@ _HOME = {
     "HilbPlusPlus": "method.hilb",
     "HilbSafe": "method.ahead",
     "Anatomy": "method.anatomy",
+    "Incognito": "method.incognito",
+    "Optimum": "method.incognito",
+    "incognito": "method.incognito",
     "partition": "publisher.publish",
     "publish": "publisher.publish",
     "publish_policy": "publisher.publish",
@@ -76,6 +80,7 @@ __all__ = [
     "HilbPlus",
     "HilbPlusPlus",
     "HilbSafe",
+    "Incognito",
     "Infeasible",
     "KAnonymity",
     "LDiversity",
@@ -83,6 +88,7 @@ __all__ = [
     "Mondrian",
     "MondrianPlus",
     "MondrianPlusPlus",
+    "Optimum",
     "OutputError",
     "PolicyError",
     "Release",
@@ -91,6 +97,7 @@ __all__ = [
     "TCloseness",
     "Taxonomy",
     "from_arx_csv",
+    "incognito",
     "load",
     "partition",
     "publish",
