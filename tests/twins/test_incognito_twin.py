@@ -26,7 +26,7 @@ LIMITS = [0.0, 0.1, 0.25, 1 / 3, 0.5, 0.9, 1.0]
 
 @dataclass
 class Attribute:
-    """What the twin knows of a quasi-identifier: the label of each value on each level, and the values below a label."""
+    """A quasi-identifier as the twin knows it: the label of each value on each level, and the values below a label."""
 
     labels: list[dict[object, str]]
     below: list[dict[str, int]]
@@ -176,6 +176,37 @@ def published(
 )
 @examples(250)
 def test_the_optimum_is_that_of_the_enumeration(
+    sample: Sample, required: list[Requirement], limit: float, name: str
+) -> None:
+    agree(sample, required, limit, name)
+
+
+@st.composite
+def crowded(draw: st.DrawFn) -> Sample:
+    """A table whose rows have few values, some of them rare, so that some groups are good and some are not."""
+    sample = draw(samples(most=30, least=6, kinds=("tree", "ordinal")))
+    rng = draw(st.randoms(use_true_random=True))
+    pools = {q: rng.sample(sorted({row[q] for row in sample.facts.rows}), 1) for q in sample.quasi}
+    for q, axis in sample.axes.items():
+        values = leaves(axis.tree) if isinstance(axis, TreeAxis) else [v for v in axis.at if v is not None]
+        pools[q] = [
+            *pools[q] * rng.choice([1, 3]),
+            *rng.sample(sorted(values), min(len(values), rng.choice([1, 2, 3]))),
+        ]
+    ills = sample.facts.domain[: rng.choice([2, 3, 4])]
+    weights = [rng.choice([1, 2, 4]) for _ in ills]
+    rows = [
+        row | {q: rng.choice(pool) for q, pool in pools.items()} | {"ill": rng.choices(ills, weights)[0]}
+        for row in sample.facts.rows
+    ]
+    return Sample(replace(sample.facts, rows=rows), sample.axes, sample.options, sample.flat)
+
+
+@given(
+    crowded(), st.lists(requirements(), min_size=1, max_size=2), st.sampled_from(LIMITS[1:]), st.sampled_from(LOSSES)
+)
+@examples(300)
+def test_the_same_where_groups_are_crowded(
     sample: Sample, required: list[Requirement], limit: float, name: str
 ) -> None:
     agree(sample, required, limit, name)

@@ -174,8 +174,8 @@ class Search:
         self.open[levels] = False
         grouped = self.vectors.group(levels, places=self.judge.places)
         judged = self.judge(grouped)
-        lost = int(grouped.sizes[judged.bad].sum())
-        surely = int(grouped.sizes[judged.sure].sum())
+        lost = int(grouped.sizes @ judged.bad)
+        surely = int(grouped.sizes @ judged.sure)
         finer = tuple(slice(0, level + 1) for level in levels)
         coarser = tuple(slice(level, None) for level in levels)
         fails = not self._allows(lost)

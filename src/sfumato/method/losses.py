@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import PolicyError, nearest
+from sfumato.method.levels import Ladder
 from sfumato.method.vectors import Grouped, Levels, Vectors
 
 Mask = NDArray[np.bool_]
@@ -71,12 +72,7 @@ class ArxLoss(Loss):
         super().__init__(vectors)
         self.sized = [j for j, ladder in enumerate(self.ladders) if ladder.size > 1]
         self.unit = prod(self.rows * (self.ladders[j].size - 1) for j in self.sized)
-        self.sums = [self._sums(j) for j in range(len(self.ladders))]
-
-    def _sums(self, j: int) -> list[int]:
-        """For each level of an attribute the sum over all rows of the values below its node."""
-        ladder, totals = self.ladders[j], self.vectors.totals(j)
-        return [int(leaves[number] @ totals) for number, leaves in zip(ladder.number, ladder.leaves, strict=True)]
+        self.sums = [_sums(ladder, rows) for ladder, rows in zip(self.ladders, vectors.totals(), strict=True)]
 
     def _extra(self, j: int, level: int, grouped: Grouped, lost: NDArray[np.int64]) -> int:
         """By how much suppressing groups raises the sum."""
@@ -119,7 +115,7 @@ class Precision(Loss):
         self.common = lcm(*(h for h in self.heights if h))
 
     def key(self, levels: Levels, grouped: Grouped, bad: Mask) -> int:
-        lost = int(grouped.sizes[bad].sum())
+        lost = int(grouped.sizes @ bad)
         steps = [(l * (self.rows - lost) + h * lost, h) for l, h in zip(levels, self.heights, strict=True) if h]
         return sum(step * (self.common // h) for step, h in steps)
 
@@ -127,7 +123,7 @@ class Precision(Loss):
         return float(Fraction(key, self.common * self.rows * len(self.heights)))
 
     def below(self, levels: Levels, grouped: Grouped | None, sure: Mask) -> NDArray[np.float64]:
-        lost = float(grouped.sizes[sure].sum()) / self.rows if grouped is not None else 0.0
+        lost = float(grouped.sizes @ sure) / self.rows if grouped is not None else 0.0
         parts = []
         for level, height in zip(levels, self.heights, strict=True):
             steps = np.arange(level + 1) / max(height, 1)
@@ -140,10 +136,9 @@ class _ByCells(Loss):
 
     def __init__(self, vectors: Vectors) -> None:
         super().__init__(vectors)
-        codes = [np.flatnonzero(vectors.totals(j)) for j in range(len(self.ladders))]
         self.occurring = [
-            [len(np.unique(number[c])) for number in ladder.number]
-            for ladder, c in zip(self.ladders, codes, strict=True)
+            [len(np.unique(number[rows > 0])) for number in ladder.number]
+            for ladder, rows in zip(self.ladders, vectors.totals(), strict=True)
         ]
 
     def cells(self, levels: Levels) -> NDArray[np.float64]:
@@ -162,13 +157,13 @@ class Discernibility(_ByCells):
 
     def key(self, levels: Levels, grouped: Grouped, bad: Mask) -> int:
         kept = grouped.sizes[~bad]
-        return int(kept @ kept) + int(grouped.sizes[bad].sum()) * self.rows
+        return int(kept @ kept) + int(grouped.sizes @ bad) * self.rows
 
     def score(self, key: int) -> float:
         return float(key)
 
     def below(self, levels: Levels, grouped: Grouped | None, sure: Mask) -> NDArray[np.float64]:
-        lost = float(grouped.sizes[sure].sum()) if grouped is not None else 0.0
+        lost = float(grouped.sizes @ sure) if grouped is not None else 0.0
         return np.asarray(lost * self.rows + (self.rows - lost) ** 2 / self.cells(levels))
 
     def above(self, grouped: Grouped) -> float:
@@ -201,6 +196,11 @@ def loss_named(name: object) -> type[Loss]:
     if name not in LOSSES:
         raise PolicyError(f"incognito: there is no loss {name!r}{nearest(str(name), LOSSES)}")
     return LOSSES[str(name)]
+
+
+def _sums(ladder: Ladder, rows: NDArray[np.int64]) -> list[int]:
+    """For each level of an attribute the sum over all rows of the values below its node."""
+    return [int(leaves[number] @ rows) for number, leaves in zip(ladder.number, ladder.leaves, strict=True)]
 
 
 def _outer(join: np.ufunc, parts: list[NDArray[np.float64]]) -> NDArray[np.float64]:

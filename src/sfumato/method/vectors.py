@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,7 @@ from sfumato.engine.local import Block, Counted, Key
 from sfumato.kernel.group import group_rows
 from sfumato.kernel.mix import cells, count_cells
 from sfumato.method.levels import Ladder
+from sfumato.table.encode import smallest
 from sfumato.table.microdata import Microdata
 
 _CHUNK = 1 << 12
@@ -30,7 +32,7 @@ class Grouped:
     """
 
     sizes: NDArray[np.int64]
-    place: NDArray[np.int64] | None
+    place: NDArray[Any] | None
     shown: Callable[[int, NDArray[np.int64]], NDArray[np.int64]]
 
 
@@ -39,22 +41,41 @@ class Vectors:
 
     Neighbouring attributes are joined into chunks of few values, so that one look-up generalizes several
     attributes at once; a vector's groups are cells of a grid, counted there or, if the grid is too large, hashed.
+    Vectors stand in the order of their first chunk, so that those of neighbouring cells are near each other.
     """
 
     def __init__(self, table: Microdata, ladders: Sequence[Ladder]) -> None:
         self.ladders = ladders
         self.rows = table.rows
         self.chunks = _chunks([ladder.size for ladder in ladders], _CHUNK)
-        columns = [_joined([table.quasi[j].codes for j in c], [ladders[j].size for j in c]) for c in self.chunks]
-        found = group_rows(columns, [prod(ladders[j].size for j in c) for c in self.chunks])
-        self.of_row, self.weights = found.of_row, found.size
-        self.codes = np.stack([column[found.first] for column in columns]).astype(np.int32)
-        self.leaf = [column.codes[found.first] for column in table.quasi]
+        columns = [_joined([table.quasi[j].codes for j in c], self._sizes(c)) for c in self.chunks]
+        found = group_rows(columns, [prod(self._sizes(c)) for c in self.chunks])
+        order = np.argsort(smallest(columns[0][found.first], prod(self._sizes(self.chunks[0]))), kind="stable")
+        place = np.empty_like(order)
+        place[order] = np.arange(len(order))
+        self.of_row = place[found.of_row]
+        self.weights = found.size[order].astype(np.int32)
+        self.codes = np.stack([column[found.first[order]] for column in columns], axis=1)
 
-    def totals(self, j: int) -> NDArray[np.int64]:
-        """How many rows have each code of attribute j."""
-        counts = np.bincount(self.leaf[j], weights=self.weights, minlength=self.ladders[j].size)
-        return counts.astype(np.int64)
+    def _sizes(self, chunk: Sequence[int]) -> list[int]:
+        return [self.ladders[j].size for j in chunk]
+
+    def totals(self) -> list[NDArray[np.int64]]:
+        """How many rows have each code, for each attribute."""
+        found = []
+        for at, chunk in enumerate(self.chunks):
+            sizes = self._sizes(chunk)
+            counts = np.bincount(self.codes[:, at], weights=self.weights, minlength=prod(sizes)).reshape(sizes)
+            axes = range(len(chunk))
+            found += [counts.sum(axis=tuple(a for a in axes if a != axis)).astype(np.int64) for axis in axes]
+        return found
+
+    def _leaf(self, j: int, vectors: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The codes of some vectors on attribute j."""
+        at, chunk = next((i, c) for i, c in enumerate(self.chunks) if j in c)
+        sizes = self._sizes(chunk)
+        place = chunk.index(j)
+        return np.asarray(self.codes[vectors, at] // _strides(sizes)[place] % sizes[place], dtype=np.int64)
 
     def group(self, levels: Levels, *, places: bool) -> Grouped:
         """The groups of vectors that show the same on these levels."""
@@ -63,16 +84,16 @@ class Vectors:
         if number > max(_FEW_CELLS, _CELLS_A_VECTOR * len(self.weights)):
             return self._hashed(levels, sizes)
         starts, table = self._table(levels, range(len(levels)), sizes)
-        counts = np.zeros(number, dtype=np.int64)
+        counts = np.zeros(number, dtype=np.int32)
         count_cells(self.codes, starts, table, self.weights, counts)
-        used = np.flatnonzero(counts)
+        used = np.flatnonzero(counts > 0)
         place = None
         if places:
-            rank = np.zeros(number, dtype=np.int64)
+            rank = np.zeros(number, dtype=np.int32)
             rank[used] = np.arange(len(used))
             place = rank[cells(self.codes, starts, table)]
         strides = _strides(sizes)
-        return Grouped(counts[used], place, lambda j, groups: used[groups] // strides[j] % sizes[j])
+        return Grouped(counts[used].astype(np.int64), place, lambda j, groups: used[groups] // strides[j] % sizes[j])
 
     def _hashed(self, levels: Levels, sizes: Sequence[int]) -> Grouped:
         """The same by hashing, where most cells of the grid would be empty."""
@@ -82,20 +103,21 @@ class Vectors:
         weight = np.bincount(found.of_row, weights=self.weights).astype(np.int64)
 
         def shown(j: int, groups: NDArray[np.int64]) -> NDArray[np.int64]:
-            return self.ladders[j].number[levels[j]][self.leaf[j][found.first[groups]]]
+            return np.asarray(self.ladders[j].number[levels[j]][self._leaf(j, found.first[groups])])
 
         return Grouped(weight, found.of_row, shown)
 
     def _table(
         self, levels: Levels, chosen: Sequence[int], sizes: Sequence[int]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """What each code of each chunk adds to a cell, if the chosen attributes span the grid."""
         stride = dict(zip(chosen, _strides(sizes), strict=True))
         parts = []
         for chunk in self.chunks:
-            part = np.zeros(1, dtype=np.int64)
+            part = np.zeros(1, dtype=np.int32)
             for j in chunk:
-                part = np.add.outer(part, self.ladders[j].number[levels[j]] * stride.get(j, 0)).ravel()
+                steps = (self.ladders[j].number[levels[j]] * stride.get(j, 0)).astype(np.int32)
+                part = np.add.outer(part, steps).ravel()
             parts.append(part)
         starts = np.cumsum([0] + [len(p) for p in parts[:-1]])
         return starts, np.concatenate(parts)
@@ -117,7 +139,7 @@ class Pairs:
         values = column.codes[found.first].astype(np.int64)
         return cls(vectors.of_row[found.first], values, found.size, column.size)
 
-    def counts(self, place: NDArray[np.int64], first: int, last: int) -> NDArray[np.int64]:
+    def counts(self, place: NDArray[Any], first: int, last: int) -> NDArray[np.int64]:
         """How often each value occurs in the groups from ``first`` to before ``last``."""
         group = place[self.vector]
         inside = slice(None) if last - first > group.max() else (group >= first) & (group < last)
@@ -125,7 +147,7 @@ class Pairs:
         counts = np.bincount(cell, weights=self.weight[inside], minlength=(last - first) * self.size)
         return counts.astype(np.int64).reshape(last - first, self.size)
 
-    def distinct(self, place: NDArray[np.int64], groups: int) -> NDArray[np.int64]:
+    def distinct(self, place: NDArray[Any], groups: int) -> NDArray[np.int64]:
         """How many different values each group has."""
         group = place[self.vector]
         found = group_rows([group, self.value], [groups, self.size])
@@ -172,10 +194,10 @@ def _strides(sizes: Sequence[int]) -> list[int]:
     return [prod(sizes[j + 1 :]) for j in range(len(sizes))]
 
 
-def _joined(columns: Sequence[NDArray[np.int64]], sizes: Sequence[int]) -> NDArray[np.int64]:
+def _joined(columns: Sequence[NDArray[Any]], sizes: Sequence[int]) -> NDArray[np.int32]:
     """Several columns as one, in mixed radix."""
-    joined = columns[0].astype(np.int64)
+    joined = columns[0].astype(np.int32)
     for column, size in zip(columns[1:], sizes[1:], strict=True):
-        joined *= size
-        joined += column
+        joined *= np.int32(size)
+        joined += column.astype(np.int32)
     return joined
