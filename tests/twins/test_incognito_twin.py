@@ -9,6 +9,7 @@ from fractions import Fraction
 from unittest.mock import patch
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import assume, event, given
 from hypothesis import strategies as st
@@ -240,11 +241,31 @@ def test_sensitive_values_that_are_not_declared(sample: Sample, required: Requir
     agree(flat, [required], limit, name, derived=True)
 
 
+@given(
+    st.lists(st.tuples(st.integers(0, 3), st.sampled_from("abcd")), min_size=6, max_size=14),
+    st.sampled_from([0.1, 0.2, 0.25, 0.3, 1 / 3, 0.4, 0.5]),
+    st.sampled_from(["equal", "ordered"]),
+    st.sampled_from([0.25, 0.5, 0.75]),
+    st.booleans(),
+)
+@examples(400)
+def test_t_closeness_where_rows_are_suppressed(
+    people: list[tuple[int, str]], t: float, distance: str, limit: float, derived: bool
+) -> None:
+    """What is kept must be close to its own distribution too; an undeclared domain lists only what is kept."""
+    rows: list[Row] = [{"q": f"z{q}", "ill": ill, "row": i} for i, (q, ill) in enumerate(people)]
+    domain = sorted({row["ill"] for row in rows}) if derived else list("abcd")
+    tree = {"*": {v: {} for v in sorted({row["q"] for row in rows})}}
+    options = {"quasi": ["q"], "sensitive": "ill", "insensitive": ["row"], "domains": {}}
+    if not derived:
+        options["taxonomies"] = {"ill": {"Any": domain}}
+    sample = Sample(Facts(rows, "ill", domain), {"q": TreeAxis(tree, sets=False)}, options, ["q"])
+    agree(sample, [sf.TCloseness(t=t, distance=distance)], limit, "arx", derived=derived)  # type: ignore[arg-type]
+
+
 def test_chunks_do_not_change_the_groups() -> None:
     """A grid, and hashing, with look-ups of several attributes at once or of one: the same groups."""
     rng = np.random.default_rng(5)
-    import polars as pl
-
     frame = pl.DataFrame({f"q{j}": rng.integers(0, 9, 500).astype(str) for j in range(5)})
     table = sf.read(frame, quasi=frame.columns)
     seen = set()

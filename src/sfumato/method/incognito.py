@@ -20,6 +20,7 @@ from sfumato.release.judgement import TableSchema, on_groups, whole_tally
 from sfumato.release.manifest import describe
 from sfumato.release.release import Release
 from sfumato.requirement.base import GroupRequirement, Requirement, as_fraction, share
+from sfumato.requirement.k_anonymity import KAnonymity
 from sfumato.table.encode import Column, Role, smallest
 from sfumato.table.line import Line
 from sfumato.table.microdata import Microdata
@@ -102,9 +103,9 @@ class Incognito(Method):
         "were chosen and rows suppressed; the least loss of all full-domain generalizations"
     )
     refuted: ClassVar[str | None] = (
-        "with requirements on sensitive values, which levels and rows were not shown tells about them. Smallest "
-        "counterexample, l = 2: two people of zip 1 and two of zip 2 shown as one group with a, a, b, b "
-        "tells that each zip has one value; two people left out of a release by suppression share a value. "
+        "with requirements on sensitive values, which levels and rows were not shown tells about them. "
+        "Counterexamples, l = 2: two people of zip 1 and two of zip 2 shown as one group with a, a, b, b, "
+        "then those of one zip share a value; or the two of zip 1 suppressed, then they share a value. "
         "Take mondrian+ instead"
     )
 
@@ -117,7 +118,7 @@ class Incognito(Method):
 
     def warnings(self, requirements: Sequence[Requirement]) -> list[str]:
         """Nothing where the requirements do not look at sensitive values: then neither levels nor gaps tell of them."""
-        looks = [r for r in on_groups(requirements, self.name) if r.columns() or r.distinct_columns()]
+        looks = [r for r in requirements if not isinstance(r, KAnonymity)]
         return super().warnings(requirements) if looks else []
 
     def solve(self, table: Microdata, requirements: Sequence[Requirement], progress: Progress = silent) -> _Solved:
@@ -221,7 +222,8 @@ def _only(table: Microdata, kept: NDArray[np.bool_]) -> Microdata:
     """The kept rows, without a trace of the others: a domain of values that occur lists those that still do."""
     rows = np.flatnonzero(kept)
     columns = {name: _column(table, column, rows) for name, column in table.columns.items()}
-    return replace(table, columns=columns, plain=table.plain[rows], hidden=table.hidden[rows], rows=len(rows))
+    plain, hidden = (frame[rows] if frame.width else frame for frame in (table.plain, table.hidden))
+    return replace(table, columns=columns, plain=plain, hidden=hidden, rows=len(rows))
 
 
 def _column(table: Microdata, column: Column, rows: NDArray[np.int64]) -> Column:

@@ -55,7 +55,8 @@ class Judge:
         self.totals = {key: totals(self.schema.counted(key[0])) for key in self.counted}
         self.tests = [test for r in requirements for test in r.tests(self.schema, self.totals)]
         self.persists = all(test.op in _PERSISTENT for test in self.tests)
-        self.places = bool(self.counted or self.distinct)
+        self.counts = bool(self.counted or self.distinct)
+        self.least = max([1] + [_least_rows(test) for test in self.tests])
 
     def __call__(self, grouped: Grouped) -> Judged:
         bad, sure = [], []
@@ -100,6 +101,11 @@ def _too_few(test: Test, here: Tally) -> Mask:
     """Which groups have fewer distinct values than the test needs in any case."""
     present = (here.counts[test.column] > 0).sum(axis=1)
     return np.asarray(present < _least_distinct(test))
+
+
+def _least_rows(test: Test) -> int:
+    """How many rows a group needs to pass."""
+    return math.ceil(test.limit) if test.op in _PERSISTENT else _least_distinct(test)
 
 
 def _least_distinct(test: Test) -> int:
@@ -172,18 +178,22 @@ class Search:
     def _look(self, levels: Levels) -> None:
         """Judge one node."""
         self.open[levels] = False
-        grouped = self.vectors.group(levels, places=self.judge.places)
-        judged = self.judge(grouped)
-        lost = int(grouped.sizes @ judged.bad)
-        surely = int(grouped.sizes @ judged.sure)
         finer = tuple(slice(0, level + 1) for level in levels)
         coarser = tuple(slice(level, None) for level in levels)
-        fails = not self._allows(lost)
+        grouped = self.vectors.group(levels, places=False)
+        np.maximum(self.bound[coarser], self.loss.above(grouped), out=self.bound[coarser])
+        if not self._allows(int(grouped.sizes @ (grouped.sizes < self.judge.least))):
+            self.open[finer] = False
+            return
+        if self.judge.counts:
+            grouped = self.vectors.group(levels, places=True)
+        judged = self.judge(grouped)
+        fails = not self._allows(int(grouped.sizes @ judged.bad))
+        surely = int(grouped.sizes @ judged.sure)
         if not self._allows(surely) or (fails and self.allowed == 0 and self.monotone):
             self.open[finer] = False
         elif surely:
             np.maximum(self.bound[finer], self.loss.below(levels, grouped, judged.sure), out=self.bound[finer])
-        np.maximum(self.bound[coarser], self.loss.above(grouped), out=self.bound[coarser])
         if not fails and judged.close:
             self._offer(levels, self.loss.key(levels, grouped, judged.bad))
 
