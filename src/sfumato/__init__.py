@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from sfumato.method.anatomy import Anatomy
     from sfumato.method.hilb import Hilb, HilbPlus, HilbPlusPlus
     from sfumato.method.mask import Mask, MaskPlus, MaskPlusPlus
+    from sfumato.method.incognito import Incognito, Optimum, incognito
     from sfumato.method.mondrian import Mondrian
     from sfumato.publisher.publish import partition, publish, publish_policy
     from sfumato.release.release import Release, load
@@ -73,6 +74,9 @@ _HOME = {
     "passed_over": "adversary.passed_over",
     "sampled_worlds": "adversary.sampled_worlds",
     "worlds": "adversary.algorithm_aware",
+    "Incognito": "method.incognito",
+    "Optimum": "method.incognito",
+    "incognito": "method.incognito",
     "partition": "publisher.publish",
     "publish": "publisher.publish",
     "publish_policy": "publisher.publish",
@@ -101,6 +105,7 @@ __all__ = [
     "HilbPlus",
     "HilbPlusPlus",
     "HilbSafe",
+    "Incognito",
     "Infeasible",
     "KAnonymity",
     "LDiversity",
@@ -113,6 +118,7 @@ __all__ = [
     "MondrianPlus",
     "MondrianPlusPlus",
     "NegativeRule",
+    "Optimum",
     "OutputError",
     "PolicyError",
     "Release",
@@ -124,6 +130,7 @@ __all__ = [
     "Workload",
     "break_rule",
     "from_arx_csv",
+    "incognito",
     "load",
     "partition",
     "passed_over",

@@ -10,6 +10,7 @@ from sfumato.method.anatomy import Anatomy
 from sfumato.method.base import Method
 from sfumato.method.hilb import Hilb, HilbPlus, HilbPlusPlus
 from sfumato.method.mask import Mask, MaskPlus, MaskPlusPlus
+from sfumato.method.incognito import Incognito
 from sfumato.method.mondrian import Mondrian
 
 METHODS: dict[str, type[Method]] = {
@@ -28,6 +29,8 @@ METHODS: dict[str, type[Method]] = {
         MaskPlusPlus,
     )
 }
+
+METHODS[Incognito.name] = Incognito
 
 
 def from_table(entry: Mapping[str, Any]) -> Method:
