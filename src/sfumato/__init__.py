@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from sfumato.method.ahead import HilbSafe, MondrianPlus, MondrianPlusPlus
     from sfumato.method.anatomy import Anatomy
     from sfumato.method.hilb import Hilb, HilbPlus, HilbPlusPlus
-    from sfumato.method.mask import Mask, MaskPlus, MaskPlusPlus
     from sfumato.method.incognito import Incognito, Optimum, incognito
+    from sfumato.method.mask import Mask, MaskPlus, MaskPlusPlus
     from sfumato.method.mondrian import Mondrian
     from sfumato.publisher.publish import partition, publish, publish_policy
     from sfumato.release.release import Release, load

@@ -9,8 +9,8 @@ from sfumato.method.ahead import HilbSafe, MondrianPlus, MondrianPlusPlus
 from sfumato.method.anatomy import Anatomy
 from sfumato.method.base import Method
 from sfumato.method.hilb import Hilb, HilbPlus, HilbPlusPlus
-from sfumato.method.mask import Mask, MaskPlus, MaskPlusPlus
 from sfumato.method.incognito import Incognito
+from sfumato.method.mask import Mask, MaskPlus, MaskPlusPlus
 from sfumato.method.mondrian import Mondrian
 
 METHODS: dict[str, type[Method]] = {
