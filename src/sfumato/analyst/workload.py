@@ -106,7 +106,7 @@ class Workload:
         quasi, sensitive = table.quasi, self._sensitive(table)
         if self.dimension > len(quasi):
             raise PolicyError(
-                f"a query of dimension {self.dimension} asks about {self.dimension} quasi-identifiers, and the table has "
+                f"a query of dimension {self.dimension} asks about so many quasi-identifiers, and the table has "
                 f"{len(quasi)}; lower the dimension"
             )
         rng = np.random.default_rng(self.seed)
@@ -121,7 +121,9 @@ class Workload:
     def _sensitive(self, table: Microdata) -> Column:
         there = {c.name: c for c in table.sensitive}
         if not there:
-            raise PolicyError("a query asks about a sensitive attribute, and the table has none; give a column that role")
+            raise PolicyError(
+                "a query asks about a sensitive attribute, and the table has none; give a column that role"
+            )
         if self.sensitive is None and len(there) > 1:
             raise PolicyError(f"the table has the sensitive attributes {named(there)}; name one: sensitive = ...")
         name = self.sensitive or next(iter(there))
