@@ -125,7 +125,7 @@ def test_labels_of_every_rule_are_read(taxonomies: dict[str, object], k: int) ->
     release = sf.publish(table, require=sf.KAnonymity(k=k))
     queries = sf.Workload(dimension=3, selectivity=1, queries=3).draw(table)
     assert np.allclose(estimates(release, queries), 300)
-    halves = sf.Workload(dimension=1, selectivity=0.25, queries=400).draw(table)
+    halves = sf.Workload(dimension=1, selectivity=0.25, queries=60).draw(table)
     for q, estimate in enumerate(estimates(release, halves)):
         wanted = halves.wanted(q)
         name = next(iter(wanted))
