@@ -25,7 +25,7 @@ def text(value: Any) -> str:
     """A value as queries name it."""
     if value is None:
         return "(missing)"
-    return str(value).removesuffix(".0")
+    return str(value).removesuffix(".0") if isinstance(value, float) else str(value)
 
 
 def domain_of(sample: Sample, name: str) -> list[Any]:
