@@ -19,6 +19,7 @@ from sfumato.kernel.sums import LANES, SMALL, Blocks, Weights, count, pair, spre
 from sfumato.release.bucketization import COUNT, GROUP
 from sfumato.release.labels import Shown, exact, read_labels, read_values
 from sfumato.release.release import Release
+from sfumato.table.encode import Role
 from sfumato.table.line import Line
 from sfumato.table.microdata import Microdata
 from sfumato.table.taxonomy import named
@@ -99,9 +100,7 @@ def estimates(release: Release, queries: Queries) -> NDArray[np.float64]:
     of values of the domain that it stands for. Bucketization: the sum over groups of c · (the share of the group's
     rows that meet the predicates on quasi-identifiers).
     """
-    told = release.manifest["attributes"]
-    if absent := [name for name in queries.domains if name not in told]:
-        raise DataError(f"the release has no attribute {named(absent)}; give the table that it was made of")
+    _refuse_other(release, queries)
     if release.bucketized:
         return _bucketized(release, queries)
     if release.scheme == "generalization":
@@ -109,6 +108,20 @@ def estimates(release: Release, queries: Queries) -> NDArray[np.float64]:
     raise PolicyError(
         f"counts are estimated here from generalized and bucketized releases, and this one is by {release.scheme}"
     )
+
+
+def _refuse_other(release: Release, queries: Queries) -> None:
+    """A release whose attributes are others than those asked about is of another table."""
+    told = release.manifest["attributes"]
+    if sorted(release.quasi()) != sorted(queries.quasi):
+        raise DataError(
+            f"the quasi-identifiers of the release are {named(release.quasi())}, those of the table "
+            f"{named(queries.quasi)}; give the table that the release was made of"
+        )
+    if told.get(queries.sensitive, {}).get("role") != Role.SENSITIVE:
+        raise DataError(
+            f"{queries.sensitive!r} is no sensitive attribute of the release; give the table it was made of"
+        )
 
 
 def _items(queries: Queries, columns: Sequence[Shown], places: Sequence[Integers] = (), room: int = 0) -> Items:
@@ -145,24 +158,31 @@ def _generalized(release: Release, queries: Queries) -> NDArray[np.float64]:
     columns = [read_labels(data[n], told[n]["nodes"], queries.domains[n]) for n in queries.quasi]
     values = read_values(data[queries.sensitive], queries.domains[queries.sensitive])
     groups = group_rows([c.of_row for c in columns], [len(c.lo) for c in columns])
-    weights = _weights(groups.of_row, len(groups.first), values)
-    shown = [c._replace(of_row=c.of_row[groups.first]) for c in columns]
+    order, weights = _weights(groups.of_row, len(groups.first), values)
+    shown = [c._replace(of_row=c.of_row[groups.first[order]]) for c in columns]
     return spread(_items(queries, shown), _ends(shown), weights, queries.predicates, queries.sensitive_sets())
 
 
-def _weights(group_of_row: Integers, groups: int, values: Shown) -> Weights:
-    """How often each value occurs in each group, by the binary digits of the counts: the values that have the digit."""
+def _weights(group_of_row: Integers, groups: int, values: Shown) -> tuple[Integers, Weights]:
+    """How often each value occurs in each group, by the binary digits of the counts: which values have the digit.
+
+    Groups come in the order of how many entries they have, which is easier on the processor; also their order.
+    """
     size = len(values.lo)
     pairs = group_rows([group_of_row, values.of_row], [groups, size])
     group, value, number = group_of_row[pairs.first], values.of_row[pairs.first], pairs.size
     digits, words = int(number.max()).bit_length(), -(-size // 64)
     has = np.nonzero(number[:, None] >> np.arange(digits) & 1)
-    keys = (group[has[0]] * words + value[has[0]] // 64) * digits + has[1]
-    order = np.argsort(keys, kind="stable")
-    distinct, starts = np.unique(keys[order], return_index=True)
-    masks = np.bitwise_or.reduceat(np.uint64(1) << (value[has[0]][order] % 64).astype(np.uint64), starts)
-    per_group = np.bincount(distinct // (words * digits), minlength=groups)
-    return Weights(np.append(0, np.cumsum(per_group)), distinct // digits % words, 1 << distinct % digits, masks)
+    keys = group_rows([group[has[0]], value[has[0]] // 64, has[1]], [groups, words, digits])
+    group, word, digit = group[has[0]][keys.first], value[has[0]][keys.first] // 64, has[1][keys.first]
+    masks = np.zeros(len(keys.first), np.uint64)
+    np.bitwise_or.at(masks, keys.of_row, np.uint64(1) << (value[has[0]] % 64).astype(np.uint64))
+    entries = np.bincount(group, minlength=groups)
+    order = np.argsort(entries, kind="stable")
+    rank = np.empty(groups, np.int64)
+    rank[order] = np.arange(groups)
+    by = sort_order(rank[group], groups)
+    return order, Weights(np.append(0, np.cumsum(entries[order])), word[by], 1 << digit[by], masks[by])
 
 
 def _bucketized(release: Release, queries: Queries) -> NDArray[np.float64]:

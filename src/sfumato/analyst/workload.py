@@ -106,7 +106,7 @@ class Workload:
         quasi, sensitive = table.quasi, self._sensitive(table)
         if self.dimension > len(quasi):
             raise PolicyError(
-                f"a query of dimension {self.dimension} asks about {self.dimension} quasi-identifiers, and the table has "
+                f"a query of dimension {self.dimension} asks about so many quasi-identifiers, and the table has "
                 f"{len(quasi)}; lower the dimension"
             )
         rng = np.random.default_rng(self.seed)

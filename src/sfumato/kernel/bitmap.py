@@ -82,7 +82,7 @@ class Room(NamedTuple):
     """Room for the bitmaps of a stretch of words, which of them have a bit set, and for their unions."""
 
     maps: Words
-    present: NDArray[np.bool_]
+    present: Words
     rows: NDArray[np.int64]
     union: Words
 
@@ -93,8 +93,8 @@ def make_room(items: Any, words: int) -> Any:
     rows = items.base[-1]
     return Room(
         np.empty((rows, words), np.uint64),
-        np.empty(rows, np.bool_),
-        np.empty(rows, np.int64),
+        np.empty(rows, np.uint64),
+        np.empty(rows + 1, np.int64),
         np.empty(words, np.uint64),
     )
 
@@ -104,7 +104,7 @@ def draw_bitmaps(items: Any, begin: int, end: int, room: Any) -> None:
     """The bitmaps of the words ``[begin, end)``: on a line {lo < v} and {hi <= v} for each v, else {has v}."""
     maps = room.maps
     for row in range(items.base[-1]):
-        room.present[row] = False
+        room.present[row] = np.uint64(0)
         for w in range(end - begin):
             maps[row, w] = np.uint64(0)
     for c in range(len(items.kind)):
@@ -122,7 +122,7 @@ def draw_bitmaps(items: Any, begin: int, end: int, room: Any) -> None:
             else:
                 for at in range(items.lo[label], items.hi[label]):
                     maps[base + items.leaves[at], w] |= bit
-                    room.present[base + items.leaves[at]] = True
+                    room.present[base + items.leaves[at]] = np.uint64(1)
         if kind == LINE:
             for v in range(1, size + 1):
                 for w in range(end - begin):
@@ -136,10 +136,10 @@ def _meets(items: Any, label: int, kind: int, asked: Any, q: int, j: int) -> boo
     lo, hi = items.lo[label], items.hi[label]
     if kind == WIDE_LINE:
         return lo < asked.hi[q, j] and hi > asked.lo[q, j]
+    found = False
     for at in range(lo, hi):
-        if has(asked.words, asked.lo[q, j], items.leaves[at]):
-            return True
-    return False
+        found |= has(asked.words, asked.lo[q, j], items.leaves[at])
+    return found
 
 
 @inner
@@ -182,9 +182,8 @@ def _list(present: Any, base: int, size: int, words: Any, start: int, rows: Any)
     """Which bitmaps a set of values asks for, of those that have a bit set."""
     number = 0
     for v in range(size):
-        if present[base + v] and has(words, start, v):
-            rows[number] = base + v
-            number += 1
+        rows[number] = base + v
+        number += np.int64((words[start + (v >> 6)] >> np.uint64(v & 63)) & present[base + v])
     return number
 
 

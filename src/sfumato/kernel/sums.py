@@ -11,8 +11,7 @@ from sfumato.kernel.bitmap import LINE, WIDE_LINE, Items, Predicates, Words, dra
 from sfumato.kernel.jit import inner, kernel
 
 _THREADS = 2
-_FEW_WORDS = 64
-_MANY_WORDS = 1024
+_CACHE = 50_000
 SMALL = 64
 """Groups of fewer places lie side by side, 64 in a word; larger ones one after the other."""
 LANES = 16
@@ -187,8 +186,14 @@ def _spread(
             out[q] += _sum(labels, shares, start, word, times, mask, column, chosen, q, met, first, last)
 
 
-def _cuts(words: int, step: int) -> NDArray[np.int64]:
-    return np.append(np.arange(0, words, step), words)
+def _step(items: Items) -> int:
+    """How many words of all bitmaps fit in the cache of a core."""
+    return int(np.clip(_CACHE // max(int(items.base[-1]), 1), 32, 1024))
+
+
+def _cuts(items: Items) -> NDArray[np.int64]:
+    words = items.labels.shape[1] // 64
+    return np.append(np.arange(0, words, _step(items)), words)
 
 
 def _halved(queries: int, work: Callable[[int, int], None]) -> None:
@@ -201,7 +206,7 @@ def _halved(queries: int, work: Callable[[int, int], None]) -> None:
 def count(items: Items, asked: Predicates) -> NDArray[np.int64]:
     """How many items meet all predicates of each query."""
     out = np.zeros(len(asked.column), np.int64)
-    cuts = _cuts(items.labels.shape[1] // 64, _FEW_WORDS)
+    cuts = _cuts(items)
     _halved(len(out), lambda a, b: _count(items, asked, cuts, a, b, out))
     return out
 
@@ -209,7 +214,7 @@ def count(items: Items, asked: Predicates) -> NDArray[np.int64]:
 def pair(items: Items, asked: Predicates, blocks: Blocks) -> NDArray[np.float64]:
     """For each query, the sum over groups of (meet all predicates but the last) · (meet the last) / size."""
     out = np.zeros(len(asked.column))
-    cuts = np.append(np.unique(blocks.at[:-1] // _FEW_WORDS, return_index=True)[1], len(blocks.size))
+    cuts = np.append(np.unique(blocks.at[:-1] // _step(items), return_index=True)[1], len(blocks.size))
     _halved(len(out), lambda a, b: _pair(items, asked, blocks.at, blocks.size, cuts, a, b, out))
     return out
 
@@ -222,6 +227,6 @@ def spread(
     Column ``c`` has the labels ``bounds[c] .. bounds[c+1]-1``; ``chosen[q]`` is the set that the last predicate wants.
     """
     out = np.zeros(len(asked.column))
-    cuts = _cuts(items.labels.shape[1] // 64, _MANY_WORDS)
+    cuts = _cuts(items)
     _halved(len(out), lambda a, b: _spread(items, bounds, weights, asked, chosen, cuts, a, b, out))
     return out

@@ -61,7 +61,8 @@ class Meanings:
         if any(name not in self.leaf and name not in self.node for name in meaning):
             return np.zeros(0, np.int64)
         parts = [np.array([self.leaf[n]]) if n in self.leaf else self._below(n) for n in meaning]
-        return np.unique(np.concatenate([np.zeros(0, np.int64), *parts]))
+        codes: Integers = np.unique(np.concatenate([np.zeros(0, np.int64), *parts]))
+        return codes
 
     def _below(self, name: str) -> Integers:
         assert isinstance(self.domain, Taxonomy)
