@@ -15,7 +15,7 @@ from sfumato.errors import DataError, PolicyError, ReleaseError
 from sfumato.kernel.arrange import sort_order
 from sfumato.kernel.bitmap import Items, make_items
 from sfumato.kernel.group import group_rows
-from sfumato.kernel.sums import LANES, SMALL, Blocks, Weights, count, pair, spread
+from sfumato.kernel.sums import LANES, SMALL, Blocks, Counted, Weights, count, pair, spread, spread_cells
 from sfumato.release.bucketization import COUNT, GROUP
 from sfumato.release.labels import Shown, exact, read_labels, read_values
 from sfumato.release.release import Release
@@ -25,6 +25,9 @@ from sfumato.table.microdata import Microdata
 from sfumato.table.taxonomy import named
 
 Integers = NDArray[np.int64]
+
+_MOST_CELLS = 10_000_000
+"""Up to so many counts of groups and values are kept at once; beyond, groups are gone through one by one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,9 +161,16 @@ def _generalized(release: Release, queries: Queries) -> NDArray[np.float64]:
     columns = [read_labels(data[n], told[n]["nodes"], queries.domains[n]) for n in queries.quasi]
     values = read_values(data[queries.sensitive], queries.domains[queries.sensitive])
     groups = group_rows([c.of_row for c in columns], [len(c.lo) for c in columns])
-    order, weights = _weights(groups.of_row, len(groups.first), values)
+    number, size = len(groups.first), len(values.lo)
+    asked, chosen = queries.predicates, queries.sensitive_sets()
+    if number * size <= _MOST_CELLS:
+        pairs = group_rows([groups.of_row, values.of_row], [number, size])
+        counted = Counted(groups.of_row[pairs.first], values.of_row[pairs.first], pairs.size, size)
+        shown = [c._replace(of_row=c.of_row[groups.first]) for c in columns]
+        return spread_cells(_items(queries, shown), number, _ends(shown), counted, asked, chosen)
+    order, weights = _weights(groups.of_row, number, values)
     shown = [c._replace(of_row=c.of_row[groups.first[order]]) for c in columns]
-    return spread(_items(queries, shown), _ends(shown), weights, queries.predicates, queries.sensitive_sets())
+    return spread(_items(queries, shown), _ends(shown), weights, asked, chosen)
 
 
 def _weights(group_of_row: Integers, groups: int, values: Shown) -> tuple[Integers, Weights]:

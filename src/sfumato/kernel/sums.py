@@ -7,7 +7,20 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.kernel.bitmap import LINE, WIDE_LINE, Items, Predicates, Words, draw_bitmaps, has, make_room, ones, select
+from sfumato.kernel.bitmap import (
+    LINE,
+    LIST,
+    WIDE_LINE,
+    Items,
+    Predicates,
+    Words,
+    draw_bitmaps,
+    has,
+    make_room,
+    ones,
+    select,
+)
+from sfumato.kernel.group import group_rows
 from sfumato.kernel.jit import inner, kernel
 
 _THREADS = 2
@@ -126,15 +139,32 @@ def _pair(items: Any, asked: Any, at: Any, size: Any, cuts: Any, begin: int, end
 
 
 @inner
-def _share(line: bool, lo: int, hi: int, leaves: Any, a: int, b: int, words: Any) -> float:
-    """Which share of a label's values a predicate holds."""
-    inside = 0
-    if line:
-        inside = max(min(hi, b) - max(lo, a), 0)
-    else:
-        for at in range(lo, hi):
-            inside += has(words, a, leaves[at])
-    return inside / (hi - lo)
+def _share_of_lines(lo: Any, hi: Any, first: int, last: int, a: int, b: int, shares: Any) -> None:
+    """Which share of each label's range a predicate's range holds."""
+    for label in range(first, last):
+        shares[label] = max(min(hi[label], b) - max(lo[label], a), 0) / (hi[label] - lo[label])
+
+
+@inner
+def _share_of_sets(
+    lo: Any, hi: Any, first: int, last: int, sets: Any, at: int, width: int, words: Any, start: int, shares: Any
+) -> None:
+    """Which share of each label's values a predicate's set holds; ``width`` words a set."""
+    for label in range(first, last):
+        inside = 0
+        for w in range(width):
+            inside += ones(sets[at + (label - first) * width + w] & words[start + w])
+        shares[label] = inside / (hi[label] - lo[label])
+
+
+@inner
+def _share_of_lists(lo: Any, hi: Any, first: int, last: int, leaves: Any, words: Any, start: int, shares: Any) -> None:
+    """The same where the values are too many for sets."""
+    for label in range(first, last):
+        inside = 0
+        for at in range(lo[label], hi[label]):
+            inside += has(words, start, leaves[at])
+        shares[label] = inside / (hi[label] - lo[label])
 
 
 @inner
@@ -162,10 +192,11 @@ def _sum(
 
 @kernel
 def _spread(
-    items: Any, bounds: Any, weights: Any, asked: Any, chosen: Any, cuts: Any, begin: int, end: int, out: Any
-) -> None:
+    items: Any, bounds: Any, sets: Any, set_at: Any, weights: Any, asked: Any, chosen: Any, cuts: Any,
+    begin: int, end: int, out: Any,
+) -> None:  # fmt: skip
     """For each query, the sum over items of weight · the shares of its labels that the predicates hold."""
-    labels, lo, hi, leaves, kind, _, _ = items
+    labels, lo, hi, leaves, kind, size, _ = items
     start, word, times, mask = weights
     column, a, b, words = asked
     final = column.shape[1] - 1
@@ -180,10 +211,55 @@ def _spread(
                 continue
             for j in range(final):
                 c = column[q, j]
-                line = kind[c] == LINE or kind[c] == WIDE_LINE
-                for label in range(bounds[c], bounds[c + 1]):
-                    shares[label] = _share(line, lo[label], hi[label], leaves, a[q, j], b[q, j], words)
+                if kind[c] == LINE or kind[c] == WIDE_LINE:
+                    _share_of_lines(lo, hi, bounds[c], bounds[c + 1], a[q, j], b[q, j], shares)
+                elif kind[c] == LIST:
+                    width = (size[c] + 63) >> 6
+                    _share_of_sets(lo, hi, bounds[c], bounds[c + 1], sets, set_at[c], width, words, a[q, j], shares)
+                else:
+                    _share_of_lists(lo, hi, bounds[c], bounds[c + 1], leaves, words, a[q, j], shares)
             out[q] += _sum(labels, shares, start, word, times, mask, column, chosen, q, met, first, last)
+
+
+@kernel
+def _spread_cells(
+    labels: Any, items: Any, bounds: Any, sets: Any, set_at: Any, counts: Any, asked: Any, chosen: Any, queries: Any,
+    out: Any,
+) -> None:  # fmt: skip
+    """The same over cells that show the same labels on the columns asked; ``counts[v, t]``: how often t has value v."""
+    _, lo, hi, leaves, kind, size, _ = items
+    column, a, b, words = asked
+    values, cells = counts.shape[0] - 1, counts.shape[1]
+    asks = column.shape[1] - 1
+    shares, weight = np.empty(bounds[-1]), np.empty(cells)
+    for q in queries:
+        for j in range(asks):
+            c = column[q, j]
+            if kind[c] == LINE or kind[c] == WIDE_LINE:
+                _share_of_lines(lo, hi, bounds[c], bounds[c + 1], a[q, j], b[q, j], shares)
+            elif kind[c] == LIST:
+                width = (size[c] + 63) >> 6
+                _share_of_sets(lo, hi, bounds[c], bounds[c + 1], sets, set_at[c], width, words, a[q, j], shares)
+            else:
+                _share_of_lists(lo, hi, bounds[c], bounds[c + 1], leaves, words, a[q, j], shares)
+        wanted = 0
+        for v in range(values):
+            wanted += has(chosen[q], 0, v)
+        most = 2 * wanted > values
+        for t in range(cells):
+            weight[t] = counts[values, t] if most else 0.0
+        sign = -1.0 if most else 1.0
+        for v in range(values):
+            if has(chosen[q], 0, v) != most:
+                for t in range(cells):
+                    weight[t] += sign * counts[v, t]
+        for j in range(asks):
+            for t in range(cells):
+                weight[t] *= shares[labels[j, t]]
+        total = 0.0
+        for t in range(cells):
+            total += weight[t]
+        out[q] = total
 
 
 def _step(items: Items) -> int:
@@ -228,5 +304,63 @@ def spread(
     """
     out = np.zeros(len(asked.column))
     cuts = _cuts(items)
-    _halved(len(out), lambda a, b: _spread(items, bounds, weights, asked, chosen, cuts, a, b, out))
+    sets, at = _label_sets(items, bounds)
+    _halved(len(out), lambda a, b: _spread(items, bounds, sets, at, weights, asked, chosen, cuts, a, b, out))
     return out
+
+
+class Counted(NamedTuple):
+    """How often an item has a value: ``number`` times ``value`` in ``item``, an entry each; ``values`` there can be."""
+
+    item: NDArray[np.int64]
+    value: NDArray[np.int64]
+    number: NDArray[np.int64]
+    values: int
+
+
+def spread_cells(
+    items: Items, number: int, bounds: NDArray[np.int64], counted: Counted, asked: Predicates, chosen: Words
+) -> NDArray[np.float64]:
+    """What `spread` gives, by first adding up the first ``number`` items that look alike to a query.
+
+    Queries about the same columns share the cells. It takes room for a count a cell and value.
+    """
+    out = np.zeros(len(asked.column))
+    sets, at = _label_sets(items, bounds)
+    labels = items.labels[:, :number]
+    asks = asked.column[:, :-1]
+    subsets = group_rows([asks[:, j] for j in range(asks.shape[1])], [len(bounds)] * asks.shape[1])
+
+    def work(subset: int) -> None:
+        columns = asks[subsets.first[subset]]
+        looks = group_rows([labels[c] - bounds[c] for c in columns], [int(bounds[c + 1] - bounds[c]) for c in columns])
+        cells = len(looks.first)
+        places = counted.value * cells + looks.of_row[counted.item]
+        counts = np.bincount(places, weights=counted.number, minlength=counted.values * cells)
+        table = counts.reshape(counted.values, cells)
+        table = np.concatenate([table, table.sum(axis=0, keepdims=True)])
+        queries = np.flatnonzero(subsets.of_row == subset)
+        _spread_cells(labels[columns][:, looks.first], items, bounds, sets, at, table, asked, chosen, queries, out)
+
+    with ThreadPoolExecutor(_THREADS) as pool:
+        list(pool.map(work, range(len(subsets.first))))
+    return out
+
+
+def _label_sets(items: Items, bounds: NDArray[np.int64]) -> tuple[Words, NDArray[np.int64]]:
+    """The values of each label of a list column as a bit set, and where the sets of each column start."""
+    parts, at, length = [np.zeros(1, np.uint64)], [], 1
+    for c, kind in enumerate(items.kind):
+        at.append(length)
+        if kind != LIST:
+            continue
+        width, labels = -(-int(items.size[c]) // 64), np.arange(bounds[c], bounds[c + 1])
+        sizes = items.hi[labels] - items.lo[labels]
+        owner = np.repeat(labels - bounds[c], sizes)
+        first = np.repeat(items.lo[labels] - np.cumsum(sizes) + sizes, sizes)
+        value = items.leaves[first + np.arange(len(owner))].astype(np.int64)
+        sets = np.zeros(len(labels) * width, np.uint64)
+        np.bitwise_or.at(sets, owner * width + (value >> 6), np.uint64(1) << (value & 63).astype(np.uint64))
+        parts.append(sets)
+        length += len(sets)
+    return np.concatenate(parts), np.array(at)
