@@ -16,14 +16,18 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from sfumato.analyst.analyst import Analyst
     from sfumato.errors import DataError, Infeasible, OutputError, PolicyError, ReleaseError, SfumatoError
     from sfumato.method.ahead import HilbSafe, MondrianPlus, MondrianPlusPlus
     from sfumato.method.anatomy import Anatomy
     from sfumato.method.hilb import Hilb, HilbPlus, HilbPlusPlus
     from sfumato.method.mondrian import Mondrian
+    from sfumato.method.response import optimal_response
+    from sfumato.method.rr import RandomizedResponse
     from sfumato.publisher.publish import partition, publish, publish_policy
     from sfumato.release.release import Release, load
     from sfumato.requirement.alpha_k import AlphaK
+    from sfumato.requirement.disclosure import Disclosure
     from sfumato.requirement.k_anonymity import KAnonymity
     from sfumato.requirement.l_diversity import LDiversity
     from sfumato.requirement.t_closeness import TCloseness
@@ -52,6 +56,10 @@ _HOME = {
     "HilbPlusPlus": "method.hilb",
     "HilbSafe": "method.ahead",
     "Anatomy": "method.anatomy",
+    "RandomizedResponse": "method.rr",
+    "optimal_response": "method.response",
+    "Disclosure": "requirement.disclosure",
+    "Analyst": "analyst.analyst",
     "partition": "publisher.publish",
     "publish": "publisher.publish",
     "publish_policy": "publisher.publish",
@@ -68,10 +76,12 @@ _HOME = {
 
 __all__ = [
     "AlphaK",
+    "Analyst",
     "Anatomy",
     "Anonymity",
     "Confidentiality",
     "DataError",
+    "Disclosure",
     "Hilb",
     "HilbPlus",
     "HilbPlusPlus",
@@ -85,6 +95,7 @@ __all__ = [
     "MondrianPlusPlus",
     "OutputError",
     "PolicyError",
+    "RandomizedResponse",
     "Release",
     "ReleaseError",
     "SfumatoError",
@@ -92,6 +103,7 @@ __all__ = [
     "Taxonomy",
     "from_arx_csv",
     "load",
+    "optimal_response",
     "partition",
     "publish",
     "publish_policy",

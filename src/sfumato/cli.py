@@ -15,6 +15,7 @@ from sfumato.errors import OutputError, SfumatoError
 
 _STAGES = {
     "read": "Reading the data",
+    "response": "Finding the best probabilities",
     "code": "Coding the columns",
     "cuts": "Cutting into groups",
     "labels": "Labelling the groups",

@@ -82,7 +82,7 @@ def _levels(c: Any, pi: Any, sizes: Any, cell: Any, offset: Any, value: Any, sha
     spread(back, sizes, own2, every2)
     wanted = len(grad) > 0
     for j in range(len(cell)):
-        traced, slope = _value_back(shares[j], value[j], c[m])
+        traced, slope = (1.0, 0.0) if c[m] == 1.0 else _value_back(shares[j], value[j], c[m])
         out[j] = offset[j] + np.log(pi[cell[j]] * back[cell[j]]) + np.log(traced)
         if wanted:
             grad[j, m] = c[m] * slope / traced
@@ -138,15 +138,15 @@ def _worst(u: Any, pi: Any, sizes: Any, limits: Any, out: Any, none: Any) -> flo
 
 
 @inner
-def _to_border(u: Any, way: Any, pi: Any, sizes: Any, limits: Any, out: Any, none: Any, steps: int) -> bool:
+def _to_border(u: Any, way: Any, pi: Any, sizes: Any, limits: Any, out: Any, none: Any, first: float, steps: int) -> bool:
     """Move u along ``-way`` until no function exceeds 0, as little as need be; False where no way leads there."""
     here = u.copy()
     if _worst(here, pi, sizes, limits, out, none) <= 0.0:
         return True
-    low, high = 0.0, 0.25
+    low, high = 0.0, first
     while _worst(u - high * way, pi, sizes, limits, out, none) > 0.0:
         low = high
-        high *= 2.0
+        high *= 4.0
         if high > 16.0:
             return False
     for _ in range(steps):
@@ -406,14 +406,19 @@ def descend(u: Floats, free: NDArray[np.bool_], weight: Floats, pi: Floats, size
 
 
 @kernel
-def _borders(starts: Any, ways: Any, pi: Any, sizes: Any, limits: Any, steps: int, good: Any) -> None:
+def _borders(starts: Any, ways: Any, pi: Any, sizes: Any, limits: Any, first: float, steps: int, good: Any) -> None:
     out, none = np.empty(len(limits[0])), np.empty((0, starts.shape[1]))
     for i in range(len(starts)):
-        good[i] = _to_border(starts[i], ways[i], pi, sizes, limits, out, none, steps)
+        good[i] = _to_border(starts[i], ways[i], pi, sizes, limits, out, none, first, steps)
 
 
-def to_border(starts: Floats, ways: Floats, pi: Floats, sizes: Ints, limits: Limits, steps: int) -> tuple[Floats, NDArray[np.bool_]]:
-    """Each start moved back along its way until no function exceeds 0, and whether that can be done."""
+def to_border(
+    starts: Floats, ways: Floats, pi: Floats, sizes: Ints, limits: Limits, first: float, steps: int
+) -> tuple[Floats, NDArray[np.bool_]]:
+    """Each start moved back along its way until no function exceeds 0, and whether that can be done.
+
+    ``first`` is the length of the first trial, four times as long each time; then ``steps`` bisections.
+    """
     moved, good = starts.copy(), np.empty(len(starts), np.bool_)
-    _borders(moved, ways, pi, sizes, limits, steps, good)
+    _borders(moved, ways, pi, sizes, limits, first, steps, good)
     return moved, good

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sfumato.engine.local import Counted, count
 from sfumato.errors import DataError, Infeasible, PolicyError, nearest
-from sfumato.kernel.response import TOP, Limits, descend, to_border
+from sfumato.kernel.response import TOP, Limits, descend, levels, to_border
 from sfumato.release.judgement import TableSchema
 from sfumato.requirement.base import is_number
 from sfumato.requirement.disclosure import Disclosure, Floats, People, paper_risk
@@ -26,6 +26,9 @@ MOST_CELLS = 30_000_000
 _MANY_CELLS = 200_000
 _SNAP = 1e-7
 _SHOWN = 3
+_RISKIEST = 24
+_ROUNDS = 12
+_SLACK = 1e-8
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,19 +193,43 @@ def solve(problem: Problem) -> OptimalResponse:
     sizes, free, limits = np.array(problem.people.sizes, np.int64), problem.free, _limits(problem)
     weight = np.array(problem.sizes) - 1.0
     starts, ways = _starts(free, len(problem.people.pi))
-    border, good = to_border(starts, ways, problem.people.pi, sizes, limits, 60 if len(starts) == 1 else 6)
-    found = [descend(u, free, weight, problem.people.pi, sizes, limits)[0] for u in border[good]]
-    ends = [e for u in found if (e := _settled(u, free, problem, sizes, limits)) is not None]
-    if not ends:
-        raise Infeasible(f"no keep probabilities above 1/d reach the limit in mode {problem.mode!r}; raise tau a little")
+    border, good = to_border(starts, ways, problem.people.pi, sizes, limits, 0.25, 60 if len(starts) == 1 else 5)
+    ends = _descended(problem, border[good], free, weight, limits)
     costs = np.array([float(np.log1p(weight * np.exp(-2 * u)).sum()) for u in ends])
-    best = int(costs.argmin())
-    shares = np.exp(ends[best])
-    distortions = [
+    for best in np.argsort(costs, kind="stable"):
+        shares = _settled(ends[best], free, problem, sizes, limits)
+        if shares is not None:
+            agreeing = int((costs <= costs[best] + 1e-5).sum())
+            return problem.result(_distortions(problem, shares), len(starts), agreeing)
+    raise Infeasible(f"no keep probabilities above 1/d reach the limit in mode {problem.mode!r}; raise tau a little")
+
+
+def _distortions(problem: Problem, shares: Floats) -> list[Distortion]:
+    return [
         Distortion.keeping(c + (1 - c) / d, d, what=n)
         for c, d, n in zip(shares, problem.sizes, problem.names, strict=True)
     ]
-    return problem.result(distortions, len(starts), int((costs <= costs[best] + 1e-6).sum()))
+
+
+def _descended(
+    problem: Problem, points: Floats, free: NDArray[np.bool_], weight: Floats, limits: Limits
+) -> list[Floats]:
+    """The local minima that the points lead to: on the pairs that are risky there, and more as they turn out to be."""
+    pi, sizes = problem.people.pi, np.array(problem.people.sizes, np.int64)
+    ends = list(points)
+    active = np.zeros(len(limits.cell), np.bool_)
+    for _ in range(_ROUNDS):
+        risky = active.copy()
+        for u in ends:
+            level, _none = levels(np.exp(u), pi, sizes, limits)
+            top = np.argpartition(-level, min(_RISKIEST, len(level)) - 1)[:_RISKIEST]
+            risky[top if not active.any() else top[level[top] > _SLACK]] = True
+        if (risky == active).all():
+            break
+        active = risky
+        some = Limits(*(part[active] for part in limits))
+        ends = [descend(u, free, weight, pi, sizes, some)[0] for u in ends]
+    return ends
 
 
 def _limits(problem: Problem) -> Limits:
@@ -251,9 +278,9 @@ def _settled(u: Floats, free: NDArray[np.bool_], problem: Problem, sizes: NDArra
         way = (free & ~snapped).astype(np.float64)
         if not way.any():
             continue
-        moved, good = to_border(start[None], way[None], problem.people.pi, sizes, limits, 44)
+        moved, good = to_border(start[None], way[None], problem.people.pi, sizes, limits, 1e-10, 3)
         if good[0]:
-            return np.asarray(moved[0])
+            return np.exp(moved[0])
     return None
 
 
