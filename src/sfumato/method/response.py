@@ -305,14 +305,13 @@ def _refuse_hopeless(problem: Problem) -> None:
             f"{sensitive.name} = {sensitive.domain.leaves[value]} (least risk {least[at, value]:.4g})"
         )
     groups = len(np.unique(rows))
-    remedy = "raise tau"
-    if problem.mode == "sensitive":
-        remedy = 'randomize the quasi-identifiers too (mode = "both"), or raise tau'
-    elif problem.mode == "qi":
-        remedy = 'randomize the sensitive attribute too (mode = "both"), or raise tau'
+    most = float(least[occurring].max())
+    remedy = [f"raise tau above {most:.6g}"] if most < 1 else []
+    if problem.mode != "both":
+        remedy.insert(0, f'randomize the {"quasi-identifiers" if problem.mode == "sensitive" else "sensitive attribute"} too (mode = "both")')
     limit = float((problem.bounds[over]).min())
     raise Infeasible(
         f"disclosure: mode {problem.mode!r} cannot bring the risk to {limit:.6g}, even if all is randomized wholly: "
         f"{groups} {'group stands' if groups == 1 else 'groups stand'} in the way, e.g. {'; '.join(told)}; "
-        f"{remedy} above {float(least[occurring].max()):.6g}"
+        f"{', or '.join(remedy) or 'everyone has one value, and no tau below 1 can be met'}"
     )

@@ -19,6 +19,7 @@ from sfumato.release.judgement import bind
 from sfumato.release.release import Release
 from sfumato.release.store import fill, refuse_existing, whole_folder
 from sfumato.report import render_report
+from sfumato.report.response import response
 from sfumato.requirement.base import Requirement
 from sfumato.table.database import masked
 from sfumato.table.encode import Role
@@ -129,6 +130,7 @@ def _write_private(
             "before": asdict(linkage_risk(quasi_groups(table))),
             "after": asdict(linkage_risk(release.groups())),
         },
+        "response": response(release, table),
         "rows": {"read": table.rows + table.dropped, "dropped": table.dropped, "published": table.rows},
         "hidden": table.hidden.columns,
         "sensitive": [c.name for c in table.with_role(Role.SENSITIVE)],
