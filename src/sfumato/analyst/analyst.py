@@ -14,7 +14,7 @@ from sfumato.analyst.condition import All, Comparison, Condition, Truth, compari
 from sfumato.analyst.query import parse, parse_condition
 from sfumato.analyst.response import Estimator, Reconstruction, Sampling, check_sampling, too_large, uncertainty
 from sfumato.analyst.view import Seen, View
-from sfumato.engine.local import Counted, count
+from sfumato.engine.local import count
 from sfumato.errors import PolicyError
 from sfumato.release.release import Release
 from sfumato.table.distortion import Distortion, Floats, distorted
@@ -143,7 +143,9 @@ class Analyst:
 
     def _cube(self, columns: Sequence[str], where: Condition) -> pl.DataFrame:
         if len(columns) > _MOST_CUBE:
-            raise PolicyError(f"a cube of {len(columns)} columns has {2 ** len(columns):,} parts; take at most {_MOST_CUBE}")
+            raise PolicyError(
+                f"a cube of {len(columns)} columns has {2 ** len(columns):,} parts; take at most {_MOST_CUBE}"
+            )
         for n in columns:
             self.view[n]
         too_large(columns, [len(self.view[n].values.texts) + 1 for n in columns], _MOST_ANSWERS)

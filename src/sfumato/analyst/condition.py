@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.errors import PolicyError
+from sfumato.errors import PolicyError, nearest
 
 Truth = NDArray[np.bool_]
 
@@ -89,7 +89,8 @@ class Values:
     def truth(self, c: Comparison) -> Truth:
         """For which values a comparison is true."""
         if c.op in ("=", "!="):
-            return np.logical_or.reduce([self._equal(c.attribute, x) for x in c.literals]) ^ (c.op == "!=")
+            equal = np.logical_or.reduce([self._equal(c.attribute, x) for x in c.literals])
+            return np.asarray(equal ^ (c.op == "!="), np.bool_)
         (literal,) = c.literals
         if self.numbers is not None and (number := as_number(literal)) is not None:
             return np.asarray(_COMPARE[c.op](self.numbers, number))
@@ -106,12 +107,10 @@ class Values:
         if self.numbers is not None and number is not None:
             return np.asarray(self.numbers == number)
         wanted = literal if isinstance(literal, str) else f"{literal:g}"
-        return np.arange(len(self.texts)) == self._place(attribute, wanted)
+        return np.asarray(np.arange(len(self.texts)) == self._place(attribute, wanted), np.bool_)
 
     def _place(self, attribute: str, text: str) -> int:
         if text not in self.texts:
-            from sfumato.errors import nearest
-
             raise PolicyError(f"{attribute!r} has no value {text!r}{nearest(text, self.texts)}")
         return self.texts.index(text)
 

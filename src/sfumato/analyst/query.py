@@ -207,7 +207,8 @@ class _Reader:
         if token.kind == "text":
             return token.text[1:-1].replace("''", "'")
         raise PolicyError(
-            f"a value is expected where the query says {token.text or 'nothing more'!r}; words stand in single quotes: 'Sales'"
+            f"a value is expected where the query says {token.text or 'nothing more'!r}; "
+            "words stand in single quotes: 'Sales'"
         )
 
 

@@ -90,7 +90,7 @@ class Reconstruction:
             back = np.kron(back, way.inverse)
         pi = self.unbiased().ravel()
         minus = np.diag(pi) if sampling == "fixed" else np.outer(pi, pi)
-        return np.asarray((back * self.seen.ravel() @ back.T - minus) / self.rows)
+        return np.asarray((back * self.seen.ravel() @ back.T - minus) / self.rows, np.float64)
 
     def _through(self, table: Floats, *, undo: bool = False, turned: bool = False) -> Floats:
         if turned and any(w.share is None for w in self.ways):
@@ -109,7 +109,7 @@ def onto_simplex(x: Floats) -> Floats:
     down = np.sort(x.ravel())[::-1]
     excess = (np.cumsum(down) - 1.0) / np.arange(1, len(down) + 1)
     last = int(np.flatnonzero(down > excess)[-1])
-    return np.maximum(x - excess[last], 0.0)
+    return np.asarray(np.maximum(x - excess[last], 0.0))
 
 
 def euclidean(p: Floats, q: Floats) -> float:
@@ -124,7 +124,7 @@ def smoothed(p: Floats, rows: int) -> Floats:
 
 
 def kullback_leibler(p: Floats, q: Floats, *, rows: int) -> float:
-    """Σ p ln(p/q) after `smoothed` of both, since it is undefined where a cell is empty; ``rows`` is the table's size."""
+    """Σ p ln(p/q) after `smoothed` of both: it is undefined where a cell is empty; ``rows`` is the table's size."""
     a, b = smoothed(p, rows), smoothed(q, rows)
     return float((a * np.log(a / b)).sum())
 
@@ -136,7 +136,7 @@ def chi_squared(p: Floats, q: Floats, *, rows: int) -> float:
 
 
 def uncertainty(joint: Floats) -> float:
-    """The uncertainty coefficient of a table of two attributes: mutual information by the entropy of the second (Eq. 12).
+    """The uncertainty coefficient of two attributes (Eq. 12): mutual information by the entropy of the second.
 
     >>> uncertainty(np.array([[0.5, 0.0], [0.0, 0.5]])), uncertainty(np.full((2, 2), 0.25))
     (1.0, 0.0)

@@ -97,7 +97,9 @@ class View:
         of_value = sensitive[GROUP].replace_strict(place, return_dtype=pl.Int64).to_numpy()
         counts = np.zeros((len(texts), len(groups)))
         np.add.at(counts, (_places(sensitive[name], texts, name), of_value), sensitive[COUNT].to_numpy())
-        return Seen(name, Counted(of_row, len(groups)), _values(texts, self.attributes[name]), counts / counts.sum(axis=0))
+        return Seen(
+            name, Counted(of_row, len(groups)), _values(texts, self.attributes[name]), counts / counts.sum(axis=0)
+        )
 
 
 def _places(column: pl.Series, texts: Sequence[str], name: str) -> NDArray[np.int64]:
@@ -126,7 +128,9 @@ def _values(texts: tuple[str, ...], about: Mapping[str, Any]) -> Values:
 def _labelled(name: str, column: pl.Series, about: Mapping[str, Any]) -> Seen:
     """A generalized attribute: each label's rows are spread evenly over what it covers."""
     labels = column.cast(pl.String).unique().sort().to_list()
-    codes = column.cast(pl.String).replace_strict({l: i for i, l in enumerate(labels)}, return_dtype=pl.Int64).to_numpy()
+    codes = (
+        column.cast(pl.String).replace_strict({l: i for i, l in enumerate(labels)}, return_dtype=pl.Int64).to_numpy()
+    )
     nodes: Mapping[str, Any] = about["nodes"]
     if strange := [l for l in labels if l not in nodes]:
         raise ReleaseError(f"column {name!r} shows {strange[0]!r}, which the manifest does not explain")
@@ -146,7 +150,9 @@ def _bounds(meaning: Any) -> tuple[float, float] | None:
 
 
 def _on_leaves(labels: list[str], nodes: Mapping[str, Any], about: Mapping[str, Any]) -> tuple[Values, Floats]:
-    texts = tuple(dict.fromkeys([*(str(v) for v in about["domain"]), *(str(v) for l in labels for v in nodes[l] or ())]))
+    texts = tuple(
+        dict.fromkeys([*(str(v) for v in about["domain"]), *(str(v) for l in labels for v in nodes[l] or ())])
+    )
     place = {t: i for i, t in enumerate(texts)}
     weights = np.zeros((len(texts), len(labels)))
     for j, label in enumerate(labels):

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from sfumato.kernel.distort import blend, spread
 from sfumato.kernel.jit import inner, kernel
+from sfumato.kernel.quadratic import learn, quadratic_step
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -138,7 +139,9 @@ def _worst(u: Any, pi: Any, sizes: Any, limits: Any, out: Any, none: Any) -> flo
 
 
 @inner
-def _to_border(u: Any, way: Any, pi: Any, sizes: Any, limits: Any, out: Any, none: Any, first: float, steps: int) -> bool:
+def _to_border(
+    u: Any, way: Any, pi: Any, sizes: Any, limits: Any, out: Any, none: Any, first: float, steps: int
+) -> bool:
     """Move u along ``-way`` until no function exceeds 0, as little as need be; False where no way leads there."""
     here = u.copy()
     if _worst(here, pi, sizes, limits, out, none) <= 0.0:
@@ -184,131 +187,9 @@ def _pick(out: Any, chosen: Any) -> int:
     return found
 
 
-@inner
-def _solved(m: Any, x: Any, n: int) -> None:
-    """Solve the leading n x n system in place by elimination with row exchange; a ridge keeps it solvable."""
-    for k in range(n):
-        m[k, k] += 1e-13 * m[k, k]
-    for k in range(n):
-        best = k
-        for i in range(k + 1, n):
-            if abs(m[i, k]) > abs(m[best, k]):
-                best = i
-        if best != k:
-            for l in range(n):
-                m[k, l], m[best, l] = m[best, l], m[k, l]
-            x[k], x[best] = x[best], x[k]
-        if m[k, k] == 0.0:
-            m[k, k] = 1e-300
-        for i in range(k + 1, n):
-            f = m[i, k] / m[k, k]
-            for l in range(k, n):
-                m[i, l] -= f * m[k, l]
-            x[i] -= f * x[k]
-    for k in range(n - 1, -1, -1):
-        for l in range(k + 1, n):
-            x[k] -= m[k, l] * x[l]
-        x[k] /= m[k, k]
-
-
-@inner
-def _shift(h: Any, g: Any, a: Any, dual: Any, d: Any) -> None:
-    """d = -H (g + a' dual)."""
-    rows, n = a.shape
-    pull = g.copy()
-    for i in range(rows):
-        if dual[i] != 0.0:
-            for k in range(n):
-                pull[k] += dual[i] * a[i, k]
-    for k in range(n):
-        d[k] = 0.0
-        for l in range(n):
-            d[k] -= h[k, l] * pull[l]
-
-
-@inner
-def _step(a: Any, b: Any, h: Any, g: Any, d: Any, dual: Any) -> None:
-    """min d'Bd/2 + g'd with a d <= b: Lawson and Hanson's active sets on the dual; h is the inverse of B."""
-    rows, n = a.shape
-    most = n + 2
-    held = np.empty(most, np.int64)
-    matrix, x = np.empty((most, most)), np.empty(most)
-    count = 0
-    dual[:] = 0.0
-    _shift(h, g, a, dual, d)
-    for _ in range(8 * rows):
-        worst, at = 1e-12, -1
-        for i in range(rows):
-            over = -b[i]
-            for k in range(n):
-                over += a[i, k] * d[k]
-            fresh = True
-            for j in range(count):
-                fresh = fresh and held[j] != i
-            if over > worst and fresh:
-                worst, at = over, i
-        if at < 0 or count == most:
-            return
-        held[count] = at
-        count += 1
-        while count > 0:
-            for i in range(count):
-                x[i] = -b[held[i]]
-                for k in range(n):
-                    for l in range(n):
-                        x[i] -= a[held[i], k] * h[k, l] * g[l]
-                for j in range(count):
-                    matrix[i, j] = 0.0
-                    for k in range(n):
-                        for l in range(n):
-                            matrix[i, j] += a[held[i], k] * h[k, l] * a[held[j], l]
-            _solved(matrix, x, count)
-            part, leaving = 1.0, -1
-            for i in range(count):
-                if x[i] <= 0.0:
-                    now = dual[held[i]]
-                    ratio = now / (now - x[i]) if now > x[i] else 0.0
-                    if leaving < 0 or ratio < part:
-                        part, leaving = ratio, i
-            for i in range(count):
-                dual[held[i]] += (part if leaving >= 0 else 1.0) * (x[i] - dual[held[i]])
-            if leaving < 0:
-                break
-            dual[held[leaving]] = 0.0
-            count -= 1
-            held[leaving] = held[count]
-        _shift(h, g, a, dual, d)
-
-
-@inner
-def _learn(h: Any, s: Any, y: Any, bs: Any) -> None:
-    """Damped BFGS on the inverse; ``bs`` is B s."""
-    n = len(s)
-    sbs, sy = 0.0, 0.0
-    for k in range(n):
-        sbs += s[k] * bs[k]
-        sy += s[k] * y[k]
-    if sbs <= 1e-18:
-        return
-    if sy < 0.2 * sbs:
-        mix = 0.8 * sbs / (sbs - sy)
-        for k in range(n):
-            y[k] = mix * y[k] + (1.0 - mix) * bs[k]
-        sy = 0.2 * sbs
-    hy = np.zeros(n)
-    yhy = 0.0
-    for k in range(n):
-        for l in range(n):
-            hy[k] += h[k, l] * y[l]
-        yhy += hy[k] * y[k]
-    for k in range(n):
-        for l in range(n):
-            h[k, l] += (1.0 + yhy / sy) * s[k] * s[l] / sy - (hy[k] * s[l] + s[k] * hy[l]) / sy
-
-
 @kernel
-def _descend(u: Any, free: Any, weight: Any, pi: Any, sizes: Any, limits: Any) -> tuple[float, int]:
-    """Improve u in place until no step is left; the cost, and how many steps it took."""
+def _descend(u: Any, free: Any, weight: Any, pi: Any, sizes: Any, limits: Any, close: float) -> tuple[float, int]:
+    """Improve u in place until the step left is shorter than ``close``; the cost, and how many steps it took."""
     n = len(u)
     count = len(limits[0])
     out, none = np.empty(count), np.empty((0, n))
@@ -325,7 +206,8 @@ def _descend(u: Any, free: Any, weight: Any, pi: Any, sizes: Any, limits: Any) -
         h[k, k] = (1.0 + e) ** 2 / max(4.0 * e, 1e-3) if free[k] else 0.0
     penalty = 0.0
     taken = 0
-    for taken in range(_STEPS):
+    while taken < _STEPS:
+        taken += 1
         for k in range(n):
             e = weight[k] * np.exp(-2.0 * u[k])
             g[k] = -2.0 * e / (1.0 + e) if free[k] else 0.0
@@ -338,14 +220,14 @@ def _descend(u: Any, free: Any, weight: Any, pi: Any, sizes: Any, limits: Any) -
         for k in range(n):
             a[near + k, k] = 1.0 if free[k] else 0.0
             b[near + k] = TOP - u[k]
-        _step(a, b, h, g, d, dual)
+        quadratic_step(a, b, h, g, d, dual)
         length, multipliers = 0.0, 0.0
         for k in range(n):
             length = max(length, abs(d[k]))
         for i in range(near):
             multipliers += dual[i]
         worst = max(0.0, _highest(out))
-        if length < 1e-9 and worst < 1e-9:
+        if length < close and worst < close:
             break
         penalty = max(penalty, 1.5 * multipliers)
         slope = -penalty * worst
@@ -368,7 +250,7 @@ def _descend(u: Any, free: Any, weight: Any, pi: Any, sizes: Any, limits: Any) -
                     b[i] = -out[chosen[i]]
                     for k in range(n):
                         b[i] += a[i, k] * d[k]
-                _step(a, b, h, g, bent, other)
+                quadratic_step(a, b, h, g, bent, other)
                 here = np.maximum(u + bent, _LEAST)
                 over = max(0.0, _worst(here, pi, sizes, limits, out, none))
                 if _cost(here, weight) + penalty * over <= merit + 1e-4 * min(slope, 0.0) + 1e-13:
@@ -394,14 +276,16 @@ def _descend(u: Any, free: Any, weight: Any, pi: Any, sizes: Any, limits: Any) -
                 y[k] = -2.0 * e / (1.0 + e) - was[k]
                 for i in range(found):
                     y[k] += multiplied[i] * grad[old[i], k]
-        _learn(h, s, y, bs)
+        learn(h, s, y, bs)
     return _cost(u, weight), taken
 
 
-def descend(u: Floats, free: NDArray[np.bool_], weight: Floats, pi: Floats, sizes: Ints, limits: Limits) -> tuple[Floats, float, int]:
-    """The local minimum that the steps from u lead to: log c, cost, number of steps."""
+def descend(
+    u: Floats, free: NDArray[np.bool_], weight: Floats, pi: Floats, sizes: Ints, limits: Limits, close: float
+) -> tuple[Floats, float, int]:
+    """The local minimum that the steps from u lead to, up to ``close``: log c, cost, number of steps."""
     out = u.copy()
-    cost, taken = _descend(out, free, weight, pi, sizes, limits)
+    cost, taken = _descend(out, free, weight, pi, sizes, limits, close)
     return out, cost, taken
 
 

@@ -13,8 +13,8 @@ from sfumato.errors import DataError, Infeasible, PolicyError, nearest
 from sfumato.kernel.response import TOP, Limits, descend, levels, to_border
 from sfumato.release.judgement import TableSchema
 from sfumato.requirement.base import is_number
-from sfumato.requirement.disclosure import Disclosure, Floats, People, paper_risk
-from sfumato.table.distortion import Distortion
+from sfumato.requirement.disclosure import Disclosure, People, paper_risk
+from sfumato.table.distortion import Distortion, Floats
 from sfumato.table.microdata import Microdata
 
 Mode = Literal["qi", "sensitive", "both"]
@@ -28,7 +28,9 @@ _SNAP = 1e-7
 _SHOWN = 3
 _RISKIEST = 24
 _ROUNDS = 12
-_SLACK = 1e-8
+_ROUGH = 1e-3
+_SAME = 0.01
+_FINE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,9 +38,9 @@ class OptimalResponse:
     """What Problem 1 gives: the distortion of each attribute, what it costs, and the risk in both readings.
 
     ``keep`` are the probabilities p, 1 for what is not randomized; ``objective`` is Result 2's product of the squared
-    norms of the inverse matrices; ``risk`` is the greatest Equation 6 over the people who occur; ``attack_success`` is how
-    often the best attacker, who takes the most frequent sensitive value among people of the same quasi-identifiers,
-    is right in the group where he is right most often, and ``attack_success_mean`` the same over all people.
+    norms of the inverse matrices; ``risk`` is the greatest Equation 6 over the people who occur; ``attack_success`` is
+    how often the best attacker, who takes the most frequent sensitive value among people of the same
+    quasi-identifiers, is right in the group where he is right most often, ``attack_success_mean`` over all people.
     ``starts`` and ``agreeing``: from how many points the search began, and how many ended at this optimum.
     """
 
@@ -138,8 +140,8 @@ def people_of(table: Microdata) -> tuple[People, NDArray[np.int64]]:
     """The table as the risk sees it, and the combination of each row among those that occur."""
     if not table.quasi or len(table.sensitive) != 1:
         raise PolicyError(
-            f"randomized response needs quasi-identifiers and one sensitive attribute; this table has {len(table.quasi)} "
-            f"and {len(table.sensitive)}: give the columns these roles"
+            "randomized response needs quasi-identifiers and one sensitive attribute; this table has "
+            f"{len(table.quasi)} and {len(table.sensitive)}: give the columns these roles"
         )
     sizes = tuple(c.size for c in table.quasi)
     if math.prod(sizes) > MOST_CELLS:
@@ -168,7 +170,9 @@ def _bounds(table: Microdata, wanted: Disclosure, people: People, cell_of_row: N
         return bounds
     frame = next((f for f in (table.hidden, table.plain) if wanted.person in f.columns), None)
     if frame is None:
-        raise PolicyError(f"{wanted.person!r} holds limits of people; give it the role 'identifier', so that it stays private")
+        raise PolicyError(
+            f"{wanted.person!r} holds limits of people; give it the role 'identifier', so that it stays private"
+        )
     limits = [float(v) if is_number(v) else _as_number(v) for v in frame[wanted.person].to_list()]
     if any(not 0 < v <= 1 for v in limits):
         bad = next(v for v in limits if not 0 < v <= 1)
@@ -193,13 +197,15 @@ def solve(problem: Problem) -> OptimalResponse:
     sizes, free, limits = np.array(problem.people.sizes, np.int64), problem.free, _limits(problem)
     weight = np.array(problem.sizes) - 1.0
     starts, ways = _starts(free, len(problem.people.pi))
-    border, good = to_border(starts, ways, problem.people.pi, sizes, limits, 0.25, 60 if len(starts) == 1 else 5)
-    ends = _descended(problem, border[good], free, weight, limits)
+    border, good = to_border(starts, ways, problem.people.pi, sizes, limits, 0.25, 60 if len(starts) == 1 else 2)
+    ends = _descended(problem, border[good], free, weight, limits, _ROUGH)
     costs = np.array([float(np.log1p(weight * np.exp(-2 * u)).sum()) for u in ends])
     for best in np.argsort(costs, kind="stable"):
-        shares = _settled(ends[best], free, problem, sizes, limits)
+        (end,) = _descended(problem, ends[best][None], free, weight, limits, _FINE)
+        shares = _settled(end, free, problem, sizes, limits)
         if shares is not None:
-            agreeing = int((costs <= costs[best] + 1e-5).sum())
+            here = float(np.log1p(weight / shares**2).sum())
+            agreeing = int((np.abs(costs - here) <= _SAME).sum())
             return problem.result(_distortions(problem, shares), len(starts), agreeing)
     raise Infeasible(f"no keep probabilities above 1/d reach the limit in mode {problem.mode!r}; raise tau a little")
 
@@ -212,7 +218,7 @@ def _distortions(problem: Problem, shares: Floats) -> list[Distortion]:
 
 
 def _descended(
-    problem: Problem, points: Floats, free: NDArray[np.bool_], weight: Floats, limits: Limits
+    problem: Problem, points: Floats, free: NDArray[np.bool_], weight: Floats, limits: Limits, close: float
 ) -> list[Floats]:
     """The local minima that the points lead to: on the pairs that are risky there, and more as they turn out to be."""
     pi, sizes = problem.people.pi, np.array(problem.people.sizes, np.int64)
@@ -223,12 +229,12 @@ def _descended(
         for u in ends:
             level, _none = levels(np.exp(u), pi, sizes, limits)
             top = np.argpartition(-level, min(_RISKIEST, len(level)) - 1)[:_RISKIEST]
-            risky[top if not active.any() else top[level[top] > _SLACK]] = True
+            risky[top if not active.any() else top[level[top] > 10 * close]] = True
         if (risky == active).all():
             break
         active = risky
-        some = Limits(*(part[active] for part in limits))
-        ends = [descend(u, free, weight, pi, sizes, some)[0] for u in ends]
+        some = Limits(limits.cell[active], limits.offset[active], limits.value[active], limits.shares[active])
+        ends = [descend(u, free, weight, pi, sizes, some, close)[0] for u in ends]
     return ends
 
 
@@ -270,7 +276,9 @@ def _radical(index: int, n: int) -> Floats:
     return np.array(point)
 
 
-def _settled(u: Floats, free: NDArray[np.bool_], problem: Problem, sizes: NDArray[np.int64], limits: Limits) -> Floats | None:
+def _settled(
+    u: Floats, free: NDArray[np.bool_], problem: Problem, sizes: NDArray[np.int64], limits: Limits
+) -> Floats | None:
     """A solution on the safe side of the limit, with what is kept but for rounding kept wholly."""
     near = free & (u > -_SNAP)
     for snapped in (near, np.zeros_like(near)):
@@ -280,7 +288,7 @@ def _settled(u: Floats, free: NDArray[np.bool_], problem: Problem, sizes: NDArra
             continue
         moved, good = to_border(start[None], way[None], problem.people.pi, sizes, limits, 1e-10, 3)
         if good[0]:
-            return np.exp(moved[0])
+            return np.asarray(np.exp(moved[0]))
     return None
 
 
@@ -308,7 +316,8 @@ def _refuse_hopeless(problem: Problem) -> None:
     most = float(least[occurring].max())
     remedy = [f"raise tau above {most:.6g}"] if most < 1 else []
     if problem.mode != "both":
-        remedy.insert(0, f'randomize the {"quasi-identifiers" if problem.mode == "sensitive" else "sensitive attribute"} too (mode = "both")')
+        other = "quasi-identifiers" if problem.mode == "sensitive" else "sensitive attribute"
+        remedy.insert(0, f'randomize the {other} too (mode = "both")')
     limit = float((problem.bounds[over]).min())
     raise Infeasible(
         f"disclosure: mode {problem.mode!r} cannot bring the risk to {limit:.6g}, even if all is randomized wholly: "

@@ -45,9 +45,9 @@ class RandomizedResponse(Method):
         "Equation 6 at most tau for everyone in the table, and local differential privacy of the randomized attributes"
     )
     refuted: ClassVar[str | None] = (
-        "Equation 6 is not the success rate of the attacker it describes. Smallest counterexample: two people of the same "
-        "quasi-identifiers with a and b; with the sensitive attribute randomized wholly Equation 6 gives 1/4, and who "
-        "guesses is right half of the time. Where all people of the same quasi-identifiers share a value, who "
+        "Equation 6 is not the success rate of the attacker it describes. Smallest counterexample: two people of the "
+        "same quasi-identifiers with a and b; with the sensitive attribute randomized wholly Equation 6 gives 1/4, and "
+        "who guesses is right half of the time. Where all people of the same quasi-identifiers share a value, who "
         "reconstructs the distribution learns it. Read the success rate of the best attacker beside the risk"
     )
     mode: Mode = "both"
@@ -108,8 +108,8 @@ class RandomizedResponse(Method):
         if over.any():
             raise Infeasible(
                 f"disclosure: with the matrices given, {int(over.any(axis=1).sum())} of {len(over)} combinations of "
-                f"quasi-identifiers have a risk above their limit, at most {chosen.risk:.6g}; randomize more, raise tau, "
-                "or leave the matrices out to get the optimal ones"
+                f"quasi-identifiers have a risk above their limit, at most {chosen.risk:.6g}; randomize more, raise "
+                "tau, or leave the matrices out to get the optimal ones"
             )
         return chosen
 
@@ -134,8 +134,8 @@ class RandomizedResponse(Method):
             return []
         if self.domains == "declared":
             raise PolicyError(
-                f"rr: nobody declared the domain of {named(found)}; give it a domain or a taxonomy in the policy, or set "
-                'domains = "observed" to take the values that occur'
+                f"rr: nobody declared the domain of {named(found)}; give it a domain or a taxonomy in the policy, or "
+                'set domains = "observed" to take the values that occur'
             )
         return [
             f"The domain of {named(found)} was not declared: it is the values that occur in the table, so that the "

@@ -135,14 +135,18 @@ class Disclosure(Promise):
         except SfumatoError as e:
             return Verdict("broken", {}, str(e))
         told = ", ".join(f"{n} {ways[n].epsilon:.3g}" for n in manifest["matrices"])
-        detail = f"local differential privacy ε of the matrices: {told or 'none'}; the true risk needs the private table"
+        detail = (
+            f"local differential privacy ε of the matrices: {told or 'none'}; the true risk needs the private table"
+        )
         estimate = _estimated(manifest, tables, ways)
         if estimate is not None:
             detail += f"; estimated from the release it is about {estimate:.3g}"
         return Verdict("unseen", {}, detail)
 
 
-def _estimated(manifest: Mapping[str, Any], tables: Mapping[str, pl.DataFrame], ways: Mapping[str, Distortion]) -> float | None:
+def _estimated(
+    manifest: Mapping[str, Any], tables: Mapping[str, pl.DataFrame], ways: Mapping[str, Distortion]
+) -> float | None:
     """The greatest risk of combinations that make up a row or more, by the reconstructed distribution."""
     roles = {n: a["role"] for n, a in manifest["attributes"].items()}
     chosen = [n for n, r in roles.items() if r == "quasi"] + [n for n, r in roles.items() if r == "sensitive"]

@@ -44,8 +44,8 @@ class Distortion:
             raise PolicyError(f"{what}: the keep probability is {keep!r}; it lies above 1/{size} up to 1")
         if size > 1 and keep * size <= 1:
             raise PolicyError(
-                f"{what}: the keep probability {keep:.6g} is not above 1/{size}, so that the release would tell nothing "
-                f"about it; raise it above {1 / size:.6g}, or leave the column out"
+                f"{what}: the keep probability {keep:.6g} is not above 1/{size}, so that the release would tell "
+                f"nothing about it; raise it above {1 / size:.6g}, or leave the column out"
             )
         share = 0 if size == 1 else int(np.ceil((1.0 - float(keep)) * WORDS / (size - 1) - _ROUNDING))
         if size > 1 and share * size >= WORDS:
@@ -87,7 +87,8 @@ class Distortion:
     def matrix(self) -> Floats:
         """The matrix itself; its columns sum to 1."""
         if self.ends is not None:
-            return np.ascontiguousarray(np.diff(self.ends, axis=1, prepend=0).T / WORDS)
+            steps: NDArray[np.int64] = np.diff(self.ends, axis=1, prepend=0)
+            return np.asarray(np.ascontiguousarray(steps.T) / WORDS)
         q = (self.share or 0) / WORDS
         return np.full((self.size, self.size), q) + (self.keep - q) * np.eye(self.size)
 
@@ -95,7 +96,7 @@ class Distortion:
     def inverse(self) -> Floats:
         """Its inverse (Lemma 4 where there is one keep probability)."""
         if self.share is None:
-            return np.linalg.inv(self.matrix)
+            return np.asarray(np.linalg.inv(self.matrix), np.float64)
         q = self.share / WORDS
         return (np.eye(self.size) - q) / self.retained
 
@@ -170,7 +171,9 @@ def _ends(matrix: Floats) -> NDArray[np.int64]:
     return np.cumsum(units, axis=1)
 
 
-def distorted(x: Floats, sizes: Sequence[int], ways: Sequence[Distortion], *, power: int = 1, undo: bool = False) -> Floats:
+def distorted(
+    x: Floats, sizes: Sequence[int], ways: Sequence[Distortion], *, power: int = 1, undo: bool = False
+) -> Floats:
     """The product of all matrices with a table, one pass an attribute, never a D x D matrix (Lemma 2).
 
     ``x`` is flat in row-major order; ``power`` 2 takes each entry of the matrices squared, and their transposes with
