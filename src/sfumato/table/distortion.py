@@ -90,7 +90,7 @@ class Distortion:
             steps: NDArray[np.int64] = np.diff(self.ends, axis=1, prepend=0)
             return np.asarray(np.ascontiguousarray(steps.T) / WORDS)
         q = (self.share or 0) / WORDS
-        return np.full((self.size, self.size), q) + (self.keep - q) * np.eye(self.size)
+        return np.asarray(np.full((self.size, self.size), q) + (self.keep - q) * np.eye(self.size))
 
     @cached_property
     def inverse(self) -> Floats:
