@@ -169,9 +169,14 @@ def test_what_is_stated_is_what_is_drawn(size: int, part: float) -> None:
     assert 0 <= keep - way.keep <= size / WORDS  # never less random than asked for
     again = Distortion.from_entry(way.entry(), size, what="")
     assert again.share == way.share
-    words = np.array([0, way.share * (size - 1) - 1, way.share * (size - 1), WORDS - 1]).clip(0).astype(np.uint32)
-    shown = way.draw(np.full(4, 1), words)
-    if way.share:
-        assert shown.tolist() == [0, size - 1 if size > 2 else 0, 1, 1]
-    else:
-        assert shown.tolist() == [1, 1, 1, 1]
+    changed = way.share * (size - 1)
+    words = [0, max(changed - 1, 0), min(changed, WORDS - 1), WORDS - 1]
+    for word, wanted in zip(words, [0, size - 1 if size > 2 else 0, 1, 1], strict=True):
+        shown = way.draw(np.full(3, 1), lambda n, w=word: np.tile(_bytes(w, changed), n)[:n])
+        assert shown.tolist() == [wanted if way.share else 1] * 3
+
+
+def _bytes(word: int, changed: int) -> np.ndarray:
+    """What is read of a word: its first byte, and all four where it does not settle the choice."""
+    four = np.array(list(word.to_bytes(4, "big")), np.uint8)
+    return four if four[0] <= changed >> 24 else four[:1]

@@ -4,6 +4,7 @@ A table of D cells is a flat array in row-major order; ``sizes`` are the lengths
 axis costs is linear in D, so a product over m axes costs m passes where the matrix itself would have D x D entries.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -64,23 +65,38 @@ def product(
 
 
 @kernel
-def _replace(codes: Any, words: Any, share: int, size: int, out: Any) -> None:
-    """Below ``share`` for each other value, the word chooses one of them; else the code stays."""
+def _replace(codes: Any, noise: Any, share: int, size: int, out: Any, first: int) -> tuple[int, int]:
+    """Below ``share`` for each other value, a 32-bit word chooses one of them; else the code stays.
+
+    The word is read byte by byte, and its last three only where the first leaves the choice open. Ends where the
+    noise does; returns how many codes are done and how much noise was read.
+    """
     changed = share * (size - 1)
-    for i in range(len(codes)):
-        word = np.int64(words[i])
+    top = changed >> 24
+    at = 0
+    for i in range(first, len(codes)):
+        if at + 4 > len(noise):
+            return i, at
         code = np.int64(codes[i])
-        if word < changed:
-            value = word // share
-            code = value + (value >= code)
+        word = np.int64(noise[at])
+        at += 1
+        if word <= top:
+            word = (word << 24) | (np.int64(noise[at]) << 16) | (np.int64(noise[at + 1]) << 8) | np.int64(noise[at + 2])
+            at += 3
+            if word < changed:
+                value = word // share
+                code = value + (value >= code)
         out[i] = code
+    return len(codes), at
 
 
 @kernel
-def _replace_by(codes: Any, words: Any, ends: Any, out: Any) -> None:
-    """The word falls into one of the stretches that the row of ``ends`` for the code divides 2^32 into."""
+def _replace_by(codes: Any, noise: Any, ends: Any, out: Any) -> None:
+    """A 32-bit word falls into one of the stretches that the row of ``ends`` for the code divides 2^32 into."""
     for i in range(len(codes)):
-        word = np.int64(words[i])
+        word = np.int64(0)
+        for b in range(4):
+            word = (word << 8) | np.int64(noise[4 * i + b])
         row = ends[codes[i]]
         low, high = 0, len(row) - 1
         while low < high:
@@ -92,23 +108,33 @@ def _replace_by(codes: Any, words: Any, ends: Any, out: Any) -> None:
         out[i] = low
 
 
-def replaced(codes: NDArray[Any], words: NDArray[np.uint32], share: int, size: int) -> NDArray[Any]:
-    """Each code stays, or becomes each of the others with probability ``share`` / 2^32, by random 32-bit words.
+Noise = Callable[[int], NDArray[np.uint8]]
+"""Gives that many fresh random bytes."""
 
-    >>> replaced(np.array([2, 2, 2]), np.array([0, 7, 2**32 - 1], np.uint32), 5, 3).tolist()
-    [0, 1, 2]
+
+def replaced(codes: NDArray[Any], noise: Noise, share: int, size: int) -> NDArray[Any]:
+    """Each code stays, or becomes each of the others with probability ``share`` / 2^32, exactly.
+
+    >>> zeros = lambda n: np.zeros(n, np.uint8)
+    >>> replaced(np.array([2, 0], np.uint8), zeros, 5, 3).tolist()
+    [0, 1]
     """
     out = np.empty_like(codes)
-    _replace(codes, words, share, size, out)
+    open_bytes = 1 + 3 * min(1.0, (share * (size - 1) / 2**24 + 1) / 2**8)
+    done = 0
+    while done < len(codes):
+        left = len(codes) - done
+        done, _ = _replace(codes, noise(int(left * open_bytes) + 1024), share, size, out, done)
     return out
 
 
-def replaced_by(codes: NDArray[Any], words: NDArray[np.uint32], ends: NDArray[np.int64]) -> NDArray[Any]:
+def replaced_by(codes: NDArray[Any], noise: Noise, ends: NDArray[np.int64]) -> NDArray[Any]:
     """Each code ``v`` becomes the first ``u`` whose ``ends[v, u]`` is above its random 32-bit word.
 
-    >>> replaced_by(np.array([0, 1]), np.array([5, 5], np.uint32), np.array([[2, 2**32], [9, 2**32]])).tolist()
+    >>> ones = lambda n: np.ones(n, np.uint8)
+    >>> replaced_by(np.array([0, 1]), ones, np.array([[2, 2**32], [2**25, 2**32]])).tolist()
     [1, 0]
     """
     out = np.empty_like(codes)
-    _replace_by(codes, words, ends, out)
+    _replace_by(codes, noise(4 * len(codes)), ends, out)
     return out

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import PolicyError
-from sfumato.kernel.distort import product, replaced, replaced_by
+from sfumato.kernel.distort import Noise, product, replaced, replaced_by
 
 Floats = NDArray[np.float64]
 
@@ -124,14 +124,14 @@ class Distortion:
         """Whether any value is ever changed."""
         return self.share != 0
 
-    def draw(self, codes: NDArray[Any], words: NDArray[np.uint32]) -> NDArray[Any]:
-        """Randomize codes by random 32-bit words, one a row."""
+    def draw(self, codes: NDArray[Any], noise: Noise) -> NDArray[Any]:
+        """Randomize codes; ``noise`` gives fresh random bytes."""
         if not self.changes:
             return codes
         if self.share is not None:
-            return replaced(codes, words, self.share, self.size)
+            return replaced(codes, noise, self.share, self.size)
         assert self.ends is not None
-        return replaced_by(codes, words, self.ends)
+        return replaced_by(codes, noise, self.ends)
 
 
 def _numbers(rows: object, size: int, what: str) -> Floats:
