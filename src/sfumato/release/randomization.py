@@ -30,10 +30,13 @@ def randomized(table: Microdata, ways: Mapping[str, Distortion], rng: np.random.
     columns = list(table.columns.values())
     if rng is not None:
         drawn = [as_published(_drawn(c, ways.get(c.name), _repeatable(rng))) for c in columns]
+        order = shuffled(table.rows, rng)
     else:
         with ThreadPoolExecutor(os.cpu_count()) as pool:
+            waiting = pool.submit(shuffled, table.rows, None)
             drawn = list(pool.map(lambda c: as_published(_drawn(c, ways.get(c.name), secret)), columns))
-    return pl.DataFrame([*drawn, *table.plain.get_columns()])[shuffled(table.rows, rng)]
+            order = waiting.result()
+    return pl.DataFrame([*drawn, *table.plain.get_columns()])[order]
 
 
 def _drawn(column: Column, way: Distortion | None, noise: Noise) -> Column:
