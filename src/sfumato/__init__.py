@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from sfumato.method.ahead import HilbSafe, MondrianPlus, MondrianPlusPlus
     from sfumato.method.anatomy import Anatomy
     from sfumato.method.hilb import Hilb, HilbPlus, HilbPlusPlus
+    from sfumato.method.incognito import Incognito, Optimum, incognito
     from sfumato.method.mondrian import Mondrian
     from sfumato.method.response import optimal_response
     from sfumato.method.rr import RandomizedResponse
@@ -60,6 +61,9 @@ _HOME = {
     "optimal_response": "method.response",
     "Disclosure": "requirement.disclosure",
     "Analyst": "analyst.analyst",
+    "Incognito": "method.incognito",
+    "Optimum": "method.incognito",
+    "incognito": "method.incognito",
     "partition": "publisher.publish",
     "publish": "publisher.publish",
     "publish_policy": "publisher.publish",
@@ -86,6 +90,7 @@ __all__ = [
     "HilbPlus",
     "HilbPlusPlus",
     "HilbSafe",
+    "Incognito",
     "Infeasible",
     "KAnonymity",
     "LDiversity",
@@ -93,6 +98,7 @@ __all__ = [
     "Mondrian",
     "MondrianPlus",
     "MondrianPlusPlus",
+    "Optimum",
     "OutputError",
     "PolicyError",
     "RandomizedResponse",
@@ -102,6 +108,7 @@ __all__ = [
     "TCloseness",
     "Taxonomy",
     "from_arx_csv",
+    "incognito",
     "load",
     "optimal_response",
     "partition",

@@ -135,9 +135,9 @@ class PartitionMethod(Method):
         progress("labels", 0.0)
         shown = show(table, groups.of_row, groups.number, sets=self.shows_sets())
         progress("judgement", 0.0)
-        judgements = [_judged(r, table, _by_label(r, shown)) for r in bound]
+        judgements = [judged(r, table, by_label(r, shown)) for r in bound]
         progress("order", 0.0)
-        return _Parts(shown, judgements, {"data": _frame(table, shown)[shuffled(table.rows, rng)]})
+        return _Parts(shown, judgements, {"data": frame_of(table, shown)[shuffled(table.rows, rng)]})
 
     def _bucketized(
         self,
@@ -153,7 +153,7 @@ class PartitionMethod(Method):
             if r.groups_by() is not None or r.distinct_columns():
                 raise PolicyError(f"bucketization shows exact quasi-identifiers; {r.model} is for generalization")
         progress("judgement", 0.0)
-        judgements = [_judged(r, table, groups) for r in bound]
+        judgements = [judged(r, table, groups) for r in bound]
         progress("order", 0.0)
         return _Parts([], judgements, bucketize(table, groups.of_row, groups.number, rng))
 
@@ -166,7 +166,7 @@ class _Parts(NamedTuple):
     tables: dict[str, pl.DataFrame]
 
 
-def _by_label(requirement: GroupRequirement, shown: Sequence[Shown]) -> Groups:
+def by_label(requirement: GroupRequirement, shown: Sequence[Shown]) -> Groups:
     """The groups that the labels make, which is what the outside world sees."""
     chosen = requirement.groups_by() or tuple(s.column.name for s in shown)
     columns = [s.column.to_physical().to_numpy() for s in shown if s.column.name in chosen]
@@ -174,7 +174,7 @@ def _by_label(requirement: GroupRequirement, shown: Sequence[Shown]) -> Groups:
     return Groups(found.of_row, len(found.first))
 
 
-def _judged(requirement: GroupRequirement, table: Microdata, groups: Groups) -> Judgement:
+def judged(requirement: GroupRequirement, table: Microdata, groups: Groups) -> Judgement:
     """Judge groups; what a method made must hold."""
     schema = TableSchema(table)
     judgement = judge(requirement, schema, schema.counted, groups.of_row, groups.number)
@@ -186,7 +186,7 @@ def _judged(requirement: GroupRequirement, table: Microdata, groups: Groups) -> 
     return judgement
 
 
-def _frame(table: Microdata, shown: Sequence[Shown]) -> pl.DataFrame:
+def frame_of(table: Microdata, shown: Sequence[Shown]) -> pl.DataFrame:
     """The published columns: labels, then sensitive and class values and the insensitive columns as they are."""
     values = [as_published(c) for c in table.columns.values() if c.role is not Role.QUASI]
     return pl.DataFrame([*(s.column for s in shown), *values, *table.plain.get_columns()])

@@ -9,6 +9,7 @@ from sfumato.method.ahead import HilbSafe, MondrianPlus, MondrianPlusPlus
 from sfumato.method.anatomy import Anatomy
 from sfumato.method.base import Method
 from sfumato.method.hilb import Hilb, HilbPlus, HilbPlusPlus
+from sfumato.method.incognito import Incognito
 from sfumato.method.mondrian import Mondrian
 from sfumato.method.rr import RandomizedResponse
 
@@ -16,6 +17,8 @@ METHODS: dict[str, type[Method]] = {
     cls.name: cls for cls in (Mondrian, MondrianPlus, MondrianPlusPlus, Hilb, HilbPlus, HilbPlusPlus, HilbSafe, Anatomy)
 }
 METHODS[RandomizedResponse.name] = RandomizedResponse
+
+METHODS[Incognito.name] = Incognito
 
 
 def from_table(entry: Mapping[str, Any]) -> Method:

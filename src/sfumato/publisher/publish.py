@@ -130,11 +130,11 @@ def _write_private(
             "before": asdict(linkage_risk(quasi_groups(table))),
             "after": asdict(linkage_risk(release.groups())),
         },
-        "response": response(release, table),
-        "rows": {"read": table.rows + table.dropped, "dropped": table.dropped, "published": table.rows},
+        "rows": {"read": table.rows + table.dropped, "dropped": table.dropped, "published": release.manifest["rows"]},
         "hidden": table.hidden.columns,
         "sensitive": [c.name for c in table.with_role(Role.SENSITIVE)],
         "seed": seed,
+        "response": response(release, table),
     }
     (folder / "audit.json").write_text(json.dumps(audit, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
     (folder / "policy.toml").write_text(policy_text, encoding="utf-8")

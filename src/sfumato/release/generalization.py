@@ -114,6 +114,17 @@ def _box(domain: Domain, lo: int, hi: int, node: int, mask: int) -> tuple[str, M
     return label, _tree_meaning(domain, label, codes, node, mask), len(codes) / domain.size
 
 
+def as_shown(tree: Taxonomy, node: int) -> tuple[str, Meaning, float]:
+    """The label of a node that is shown as it is, its meaning for the manifest, and the share that it hides."""
+    if node in tree.leaf_nodes:
+        return _box(tree, int(tree.lo[node]), int(tree.lo[node]), node, 0)
+    codes = tree.codes_of(node)
+    label, share = tree.labels[node], 0.0 if len(codes) == 1 else len(codes) / tree.size
+    if tree.derived and tree.intervals is None:
+        return label, None, share
+    return label, _tree_meaning(tree, label, codes, node), share
+
+
 def _tree_meaning(tree: Taxonomy, label: str, codes: list[int], node: int = 0, mask: int = 0) -> Meaning:
     """The values below a label, unless listing them would tell which values occur; of intervals, their bounds."""
     parts = [tree.labels[c] for c in tree.some_children(node, mask)] if mask else [label]
