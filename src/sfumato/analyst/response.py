@@ -146,7 +146,7 @@ def uncertainty(joint: Floats) -> float:
     some = table > 0
     information = (table[some] * np.log(table[some] / np.outer(first, second)[some])).sum()
     entropy = -(second[second > 0] * np.log(second[second > 0])).sum()
-    return float(information / entropy) if entropy > 0 else 0.0
+    return max(0.0, float(information / entropy)) if entropy > 0 else 0.0
 
 
 def too_large(names: Sequence[str], sizes: Sequence[int], most: int) -> None:

@@ -17,6 +17,7 @@ from sfumato.release.release import Release
 from sfumato.table.distortion import WORDS, Distortion, Floats, stated
 from sfumato.table.encode import Kind, value_codes
 from sfumato.table.line import MISSING
+from sfumato.table.taxonomy import SUPPRESSED
 
 _MOST_GRID = 100_000
 
@@ -153,6 +154,7 @@ def _on_leaves(labels: list[str], nodes: Mapping[str, Any], about: Mapping[str, 
     texts = tuple(
         dict.fromkeys([*(str(v) for v in about["domain"]), *(str(v) for l in labels for v in nodes[l] or ())])
     )
+    texts = texts or (SUPPRESSED,)  # all is suppressed, and the manifest does not tell what
     place = {t: i for i, t in enumerate(texts)}
     weights = np.zeros((len(texts), len(labels)))
     for j, label in enumerate(labels):
