@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from sfumato.adversary.sampled_worlds import sampled_worlds
     from sfumato.analyst.count_query import relative_errors
     from sfumato.analyst.workload import Workload
+    from sfumato.analyst.analyst import Analyst
     from sfumato.errors import DataError, Infeasible, OutputError, PolicyError, ReleaseError, SfumatoError
     from sfumato.method.ahead import HilbSafe, MondrianPlus, MondrianPlusPlus
     from sfumato.method.anatomy import Anatomy
@@ -30,9 +31,12 @@ if TYPE_CHECKING:
     from sfumato.method.incognito import Incognito, Optimum, incognito
     from sfumato.method.mask import Mask, MaskPlus, MaskPlusPlus
     from sfumato.method.mondrian import Mondrian
+    from sfumato.method.response import optimal_response
+    from sfumato.method.rr import RandomizedResponse
     from sfumato.publisher.publish import partition, publish, publish_policy
     from sfumato.release.release import Release, load
     from sfumato.requirement.alpha_k import AlphaK
+    from sfumato.requirement.disclosure import Disclosure
     from sfumato.requirement.k_anonymity import KAnonymity
     from sfumato.requirement.l_diversity import LDiversity
     from sfumato.requirement.m_confidentiality import MConfidentiality
@@ -74,6 +78,10 @@ _HOME = {
     "passed_over": "adversary.passed_over",
     "sampled_worlds": "adversary.sampled_worlds",
     "worlds": "adversary.algorithm_aware",
+    "RandomizedResponse": "method.rr",
+    "optimal_response": "method.response",
+    "Disclosure": "requirement.disclosure",
+    "Analyst": "analyst.analyst",
     "Incognito": "method.incognito",
     "Optimum": "method.incognito",
     "incognito": "method.incognito",
@@ -95,12 +103,14 @@ _HOME = {
 
 __all__ = [
     "AlphaK",
+    "Analyst",
     "Anatomy",
     "Anonymity",
     "Confidentiality",
     "Count",
     "DataError",
     "Fact",
+    "Disclosure",
     "Hilb",
     "HilbPlus",
     "HilbPlusPlus",
@@ -121,6 +131,7 @@ __all__ = [
     "Optimum",
     "OutputError",
     "PolicyError",
+    "RandomizedResponse",
     "Release",
     "ReleaseError",
     "SfumatoError",
@@ -132,6 +143,7 @@ __all__ = [
     "from_arx_csv",
     "incognito",
     "load",
+    "optimal_response",
     "partition",
     "passed_over",
     "publish",

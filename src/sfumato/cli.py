@@ -15,6 +15,7 @@ from sfumato.errors import OutputError, SfumatoError
 
 _STAGES = {
     "read": "Reading the data",
+    "response": "Finding the best probabilities",
     "code": "Coding the columns",
     "cuts": "Cutting into groups",
     "labels": "Labelling the groups",
@@ -141,6 +142,34 @@ def check(release: Path, as_json: bool) -> None:
     if broken:
         click.echo(f"error: {len(broken)} of {len(findings)} claims do not hold", err=True)
         sys.exit(4)
+
+
+@cli.command()
+@click.argument("release", type=click.Path(path_type=Path))
+@click.argument("question")
+@click.option("--iid", is_flag=True, help="Errors for a sample of people, not for this very table.")
+@_common
+def query(release: Path, question: str, iid: bool, as_json: bool) -> None:
+    """Estimate counts from RELEASE, with standard errors.
+
+    QUESTION is SELECT COUNT(*) [, columns] [WHERE condition] [GROUP BY columns | CUBE columns], for instance
+    "SELECT COUNT(*) WHERE age >= 30 AND job = 'Sales'" or "SELECT COUNT(*), sex GROUP BY sex".
+    """
+    from sfumato.analyst.analyst import Analyst, Answer
+    from sfumato.release.release import load
+
+    answer = Analyst(load(release), sampling="iid" if iid else "fixed").query(question)
+    if isinstance(answer, Answer):
+        if as_json:
+            _print_json({"estimate": answer.estimate, "standard_error": answer.standard_error})
+        else:
+            click.echo(f"{answer.estimate:.6g} ± {answer.standard_error:.3g} (one standard error)")
+    elif as_json:
+        _print_json({"groups": answer.to_dicts()})
+    else:
+        click.echo("\t".join(answer.columns))
+        for *names, count, error in answer.iter_rows():
+            click.echo("\t".join([*("(all)" if n is None else n for n in names), f"{count:.6g}", f"{error:.3g}"]))
 
 
 @cli.command()

@@ -12,6 +12,7 @@ from sfumato.method.hilb import Hilb, HilbPlus, HilbPlusPlus
 from sfumato.method.incognito import Incognito
 from sfumato.method.mask import Mask, MaskPlus, MaskPlusPlus
 from sfumato.method.mondrian import Mondrian
+from sfumato.method.rr import RandomizedResponse
 
 METHODS: dict[str, type[Method]] = {
     cls.name: cls
@@ -29,6 +30,7 @@ METHODS: dict[str, type[Method]] = {
         MaskPlusPlus,
     )
 }
+METHODS[RandomizedResponse.name] = RandomizedResponse
 
 METHODS[Incognito.name] = Incognito
 

@@ -12,6 +12,7 @@ Entry = Mapping[str, Any]
 
 _AT_LEAST = {"k": ("k-anonymity", "anonymity", "alpha-k"), "l": ("l-diversity",)}
 _AT_MOST = {"k": ("confidentiality",), "alpha": ("alpha-k",), "t": ("t-closeness",), "c": ("l-diversity",)}
+_AT_MOST["tau"] = ("disclosure",)
 
 
 @dataclass(frozen=True)
@@ -162,6 +163,21 @@ def _confidentiality(required: Entry, achieved: Entry) -> Guarantee:
     )
 
 
+def _disclosure(required: Entry, achieved: Entry) -> Guarantee:
+    return Guarantee(
+        "Bounded disclosure (randomized response)",
+        "Whoever picks a row, traces its quasi-identifiers and its sensitive value back by the public matrices, and "
+        "takes it for a certain person’s, finds that person’s value in this way with a probability of at most "
+        f"{figure(achieved.get('tau'))} (Equation 6 of Guo, Ying and Wu).",
+        (
+            "It is not how often the best attacker is right. Who reconstructs the distribution and takes the most "
+            "frequent value among people of the same quasi-identifiers is right as often as it is frequent, whatever "
+            "was randomized; this report states that rate beside the risk.",
+            "It rests on the values of this table: the optimal probabilities depend on it, and are public.",
+        ),
+    )
+
+
 _KNOWN: dict[str, Callable[[Entry, Entry], Guarantee]] = {
     "k-anonymity": _k_anonymity,
     "l-diversity": _l_diversity,
@@ -169,6 +185,7 @@ _KNOWN: dict[str, Callable[[Entry, Entry], Guarantee]] = {
     "alpha-k": _alpha_k,
     "anonymity": _anonymity,
     "confidentiality": _confidentiality,
+    "disclosure": _disclosure,
 }
 
 

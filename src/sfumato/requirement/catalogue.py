@@ -7,6 +7,7 @@ from typing import Any
 from sfumato.errors import PolicyError, nearest
 from sfumato.requirement.alpha_k import AlphaK
 from sfumato.requirement.base import Requirement
+from sfumato.requirement.disclosure import Disclosure
 from sfumato.requirement.k_anonymity import KAnonymity
 from sfumato.requirement.l_diversity import LDiversity
 from sfumato.requirement.m_confidentiality import MConfidentiality
@@ -16,6 +17,7 @@ from sfumato.requirement.templates import Anonymity, Confidentiality
 MODELS: dict[str, type[Requirement]] = {
     cls.model: cls for cls in (KAnonymity, LDiversity, TCloseness, AlphaK, Anonymity, Confidentiality, MConfidentiality)
 }
+MODELS[Disclosure.model] = Disclosure
 
 
 def from_table(entry: Mapping[str, Any]) -> Requirement:
