@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from sfumato.adversary.negative_rule import NegativeRule, Suspects, break_rule
     from sfumato.adversary.passed_over import passed_over
     from sfumato.adversary.sampled_worlds import sampled_worlds
+    from sfumato.analyst.analyst import Analyst
     from sfumato.analyst.count_query import relative_errors
     from sfumato.analyst.workload import Workload
-    from sfumato.analyst.analyst import Analyst
     from sfumato.errors import DataError, Infeasible, OutputError, PolicyError, ReleaseError, SfumatoError
     from sfumato.method.ahead import HilbSafe, MondrianPlus, MondrianPlusPlus
     from sfumato.method.anatomy import Anatomy
@@ -109,8 +109,8 @@ __all__ = [
     "Confidentiality",
     "Count",
     "DataError",
-    "Fact",
     "Disclosure",
+    "Fact",
     "Hilb",
     "HilbPlus",
     "HilbPlusPlus",

@@ -10,7 +10,7 @@ from sfumato.requirement.catalogue import MODELS, from_table
 
 Entry = Mapping[str, Any]
 
-_AT_LEAST = {"k": ("k-anonymity", "anonymity", "alpha-k"), "l": ("l-diversity",)}
+_AT_LEAST = {"k": ("k-anonymity", "anonymity", "alpha-k"), "l": ("l-diversity",), "m": ("m-confidentiality",)}
 _AT_MOST = {"k": ("confidentiality",), "alpha": ("alpha-k",), "t": ("t-closeness",), "c": ("l-diversity",)}
 _AT_MOST["tau"] = ("disclosure",)
 
@@ -178,6 +178,18 @@ def _disclosure(required: Entry, achieved: Entry) -> Guarantee:
     )
 
 
+def _m_confidentiality(required: Entry, achieved: Entry) -> Guarantee:
+    return Guarantee(
+        "m-confidentiality",
+        "By the published values nobody has a sensitive value with a confidence above "
+        f"1/{figure(required.get('m'))}; at best 1 in {figure(achieved.get('m'))} of a group has one.",
+        (
+            "Values were changed to reach this, and only where it was needed. Who knows the method can tell more: see "
+            "the warning.",
+        ),
+    )
+
+
 _KNOWN: dict[str, Callable[[Entry, Entry], Guarantee]] = {
     "k-anonymity": _k_anonymity,
     "l-diversity": _l_diversity,
@@ -186,6 +198,7 @@ _KNOWN: dict[str, Callable[[Entry, Entry], Guarantee]] = {
     "anonymity": _anonymity,
     "confidentiality": _confidentiality,
     "disclosure": _disclosure,
+    "m-confidentiality": _m_confidentiality,
 }
 
 
