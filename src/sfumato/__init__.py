@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from sfumato.method.anatomy import Anatomy
     from sfumato.method.hilb import Hilb, HilbPlus, HilbPlusPlus
     from sfumato.method.mondrian import Mondrian
+    from sfumato.method.topdown import TopDown, TopDownDisclosure
     from sfumato.publisher.publish import partition, publish, publish_policy
     from sfumato.release.release import Release, load
     from sfumato.requirement.alpha_k import AlphaK
@@ -52,6 +53,8 @@ _HOME = {
     "HilbPlusPlus": "method.hilb",
     "HilbSafe": "method.ahead",
     "Anatomy": "method.anatomy",
+    "TopDown": "method.topdown",
+    "TopDownDisclosure": "method.topdown",
     "partition": "publisher.publish",
     "publish": "publisher.publish",
     "publish_policy": "publisher.publish",
@@ -90,6 +93,8 @@ __all__ = [
     "SfumatoError",
     "TCloseness",
     "Taxonomy",
+    "TopDown",
+    "TopDownDisclosure",
     "from_arx_csv",
     "load",
     "partition",
