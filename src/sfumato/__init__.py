@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from sfumato.adversary.inference import inferences
     from sfumato.errors import DataError, Infeasible, OutputError, PolicyError, ReleaseError, SfumatoError
     from sfumato.method.ahead import HilbSafe, MondrianPlus, MondrianPlusPlus
     from sfumato.method.anatomy import Anatomy
@@ -55,6 +56,7 @@ _HOME = {
     "Anatomy": "method.anatomy",
     "TopDown": "method.topdown",
     "TopDownDisclosure": "method.topdown",
+    "inferences": "adversary.inference",
     "partition": "publisher.publish",
     "publish": "publisher.publish",
     "publish_policy": "publisher.publish",
@@ -96,6 +98,7 @@ __all__ = [
     "TopDown",
     "TopDownDisclosure",
     "from_arx_csv",
+    "inferences",
     "load",
     "partition",
     "publish",
