@@ -42,6 +42,11 @@ class TemplateRows(NamedTuple):
     limits: NDArray[np.int64]
     now: tuple[int, int]
 
+    @property
+    def number(self) -> int:
+        """How many vectors there are."""
+        return int(self.rows.shape[1])
+
 
 def template_rows(table: Microdata, template: Template, schema: TableSchema) -> TemplateRows:
     columns = [c for c in table.quasi if c.name in names(template.x)]
@@ -74,19 +79,19 @@ def _sensitive(schema: TableSchema, name: str, values: list[tuple[str, str]]) ->
 
 
 def _gathered(columns: Sequence[Counted], chosen: NDArray[np.int64], weight: NDArray[np.int64]) -> NDArray[np.int32]:
-    """Some rows of several columns and their weights, row by row."""
-    out = np.empty((len(chosen), len(columns) + 1), np.int32)
+    """Some rows of several columns and their weights, column by column."""
+    out = np.empty((len(columns) + 1, len(chosen)), np.int32)
     for i, c in enumerate(columns):
-        out[:, i] = c.codes[chosen]
-    out[:, -1] = weight
+        out[i] = c.codes[chosen]
+    out[-1] = weight
     return out
 
 
 def no_counts(rows: Sequence[TemplateRows], labels: int) -> NDArray[np.int64]:
     """The worst that refining each label would leave, as long as nothing is counted; and no leaf that shows it."""
-    kept = np.empty((len(rows), labels, 3), np.int64)
+    kept = np.empty((len(rows), labels, 4), np.int64)
     for j, x in enumerate(rows):
-        kept[j] = (0, 1, -1) if x.mode == r.BY_SHARE else (NOTHING, 1, -1)
+        kept[j] = (0, 1, -1, -1) if x.mode == r.BY_SHARE else (NOTHING, 1, -1, -1)
     return kept
 
 

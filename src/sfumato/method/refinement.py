@@ -150,8 +150,8 @@ class Refinement:
         self._start = tuple((int(t[r.NOW]), int(t[r.NOW_OF])) for t in templates)
         labels = sum(a.labels for a in self._axes)
         values = max(len(x.limits) for x in rows)
-        leaves = np.empty((sum(len(x.rows) for x in rows), 5), np.int64)
-        leaves[templates[:, r.LEAF], :2] = [(0, len(x.rows)) for x in rows]
+        leaves = np.empty((sum(x.number for x in rows), 5), np.int64)
+        leaves[templates[:, r.LEAF], :2] = [(0, x.number) for x in rows]
         return r.State(
             run=np.array([self.score.measure, self.score.per_loss, bits, 0, 1, 0, 0], np.int64),
             attributes=self._first.copy(),
@@ -165,11 +165,10 @@ class Refinement:
             limits=np.concatenate([*(x.limits for x in rows), np.ones((1, 2), np.int64)]),
             kept=no_counts(rows, labels),
             rows=np.concatenate([x.rows.ravel() for x in rows]) if len(rows) > 1 else rows[0].rows.ravel(),
-            spare=np.empty(max(x.rows.size for x in rows), np.int32),
+            spare=np.empty(2 * max(x.number for x in rows), np.int32),
             leaves=leaves,
-            links=np.empty(sum(len(x.rows) * len(x.names) for x in rows), np.int32),
-            cells=np.zeros((int(places[:, -1, r.CELL].max()) + 1, r.BY_VALUE + values), np.int64),
-            live=np.zeros((max(len(x.names) for x in rows), 5), np.int64),
+            links=np.empty((2, sum(x.number * len(x.names) for x in rows)), np.int32),
+            cells=np.zeros((max(a.cells for a in self._axes) + 1, r.BY_VALUE + values), np.int64),
         )
 
     def _attributes(self) -> NDArray[np.int64]:
@@ -214,18 +213,17 @@ class Refinement:
         return labels
 
     def _layout(self, rows: Sequence["TemplateRows"]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The templates; the place of each attribute in each, the attribute at each place, and its first cell."""
-        templates = np.zeros((len(rows), 12), np.int64)
-        places = np.zeros((len(rows), len(self.columns) + 1, 3), np.int64)
+        """The templates; the place of each attribute in each, and the attribute at each place."""
+        templates = np.zeros((len(rows), 13), np.int64)
+        places = np.zeros((len(rows), len(self.columns), 2), np.int64)
         places[:, :, r.PLACE] = -1
         at = {c.name: i for i, c in enumerate(self.columns)}
         begin = leaf = links = limits = 0
         for j, x in enumerate(rows):
-            (n, stride), width, values = x.rows.shape, len(x.names), len(x.limits)
-            templates[j] = x.mode, x.limit, width, stride, begin, leaf, links, 1, limits, values, *x.now
+            (columns, n), width, values = x.rows.shape, len(x.names), len(x.limits)
+            templates[j] = x.mode, x.limit, width, columns, n, begin, leaf, links, 1, limits, values, *x.now
             for p, name in enumerate(x.names):
                 places[j, at[name], r.PLACE] = p
                 places[j, p, r.MEMBER] = at[name]
-                places[j, p + 1 :, r.CELL] = places[j, p, r.CELL] + self._axes[at[name]].cells
-            begin, leaf, links, limits = begin + n * stride, leaf + n, links + n * width, limits + values
+            begin, leaf, links, limits = begin + n * columns, leaf + n, links + n * width, limits + values
         return templates, places
