@@ -213,7 +213,7 @@ def count_leaf(state: State, j: int, place: int, label: int, begin: int, end: in
         parts = state.attributes[attribute, SIZE]
     elif state.attributes[attribute, KIND] == TREE:
         parts = state.labels[label, PARTS]
-    for i in range(min(parts, number)):
+    for i in range(parts if parts <= number else number):
         cell = np.int64(i) if parts <= number else np.int64(codes[BRANCH, offset + rows[at + i]])
         if cells[cell, COUNT] > 0:
             judge_part(state, j, label, cell, total)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import PolicyError, nearest
 from sfumato.kernel import refinement as r
-from sfumato.method.base import Enough, Method, Progress, labelled, silent
+from sfumato.method.base import STEP, Enough, Method, Progress, labelled, silent
 from sfumato.method.demands import bound_to, need_class, refuse_others, templates_of
 from sfumato.method.masking import Cut, box
 from sfumato.method.refinement import SCORES, RawStep, Refinement
@@ -54,13 +54,15 @@ class TopDown(Method):
         "anonymity and confidentiality templates and k-anonymity, at every step, against an adversary who does not "
         "exploit how the algorithm chose its refinements"
     )
-    anytime: ClassVar[bool] = True
 
     templates: Sequence[Requirement] = ()
     score: str = "gain-per-loss"
     categorical: Literal["generalize", "suppress"] = "generalize"
+    scheme: Literal["generalization"] = "generalization"
 
     def __post_init__(self) -> None:
+        if self.scheme != "generalization":
+            raise PolicyError(f"{self.name}: scheme = {self.scheme!r}; it is 'generalization'")
         if self.score not in SCORES:
             raise PolicyError(f"{self.name}: there is no score {self.score!r}{nearest(str(self.score), SCORES)}")
         if self.categorical not in ("generalize", "suppress"):
@@ -71,7 +73,7 @@ class TopDown(Method):
             refuse_others(t, self.name)
 
     def settings(self) -> dict[str, Any]:
-        return {name: value for name, value in super().settings().items() if name != "templates"}
+        return {name: value for name, value in super().settings().items() if name not in ("templates", "scheme")}
 
     def steps(self, table: Microdata) -> "Run":
         """The refinements of a table one by one, each computed when it is asked for."""
@@ -95,7 +97,7 @@ class TopDown(Method):
             for step in run:
                 progress(step.words(), 0.0)
         except Enough:
-            pass
+            run.stopped = True
         return run.now().release(title=title, rng=rng, progress=progress)
 
 
@@ -124,6 +126,7 @@ class Run:
         if score.needs_class:
             need_class(table, method.score)
         self.refinement = Refinement(table, self.templates, score, suppress=method.categorical == "suppress")
+        self.stopped = False
         self._raw: list[RawStep] = []
         self._disclosed: dict[int, NDArray[np.int64]] = {}
         self._coming = self.refinement.steps()
@@ -169,6 +172,8 @@ class Run:
         masked = {c.name for c in self.refinement.columns}
         if open_ := [c.name for c in self.table.quasi if c.name not in masked]:
             told.append(f"{named(open_)} stands in no template and is published as it is")
+        if self.stopped:
+            told.append(f"refinement was stopped after {len(self._raw)} steps; the table is valid, and could show more")
         return told
 
 
@@ -237,7 +242,7 @@ class Step(Masking):
         left = [f"anonymity {', '.join(map(str, self.anonymity))}"] if self.anonymity else []
         left += [f"confidence {', '.join(f'{c:.3g}' for c in self.confidence)}"] if self.confidence else []
         to = ", ".join(self.children[:3]) + (f" and {len(self.children) - 3} more" if len(self.children) > 3 else "")
-        return f"step {self.number}: {self.attribute} {self.value} → {to}; score {self.score:.6f}, {', '.join(left)}"
+        return f"{STEP}{self.number}: {self.attribute} {self.value} → {to}; score {self.score:.6f}, {', '.join(left)}"
 
 
 def _step(run: Run, raw: RawStep, number: int) -> Step:
