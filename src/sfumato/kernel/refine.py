@@ -12,6 +12,9 @@ from sfumato.kernel.worth import involved, loss, offer, offer_set, winner
 BEGIN, END, TEMPLATE, WHICH, WHAT = range(5)
 """Columns of ``leaves``: the rows of a leaf; and down the last three, the leaves that the last refinement touched."""
 
+UNSORTED = 8
+"""When the leaves are so many times as many as they were, the rows are sorted anew."""
+
 SAME, ONLY_HERE, SHRUNK, NEW = 0, 1, 2, 3
 """What became of a leaf under a refined label: nothing, one part of it, less than it was, a new leaf."""
 
@@ -23,7 +26,8 @@ def _list_leaf(state: State, j: int, leaf: int, here: int, what: int) -> None:
     A leaf keeps its place on the lists of other attributes when it shrinks; the refined one lists it anew.
     """
     templates, attributes, links, kept = state.templates, state.attributes, state.links, state.kept
-    first = templates[j, r.ROWS] + state.leaves[templates[j, r.LEAF] + leaf, BEGIN]
+    begin = state.leaves[templates[j, r.LEAF] + leaf, BEGIN]
+    first = templates[j, r.ROWS] + state.order[templates[j, r.LEAF] + begin]
     for place in range(templates[j, r.WIDTH]):
         if place != here and what < SHRUNK:
             continue
@@ -63,44 +67,47 @@ def _note(leaves: Any, run: Any, j: int, leaf: int, what: int) -> None:
 
 
 @inner
-def _parts(rows: Any, spare: Any, codes: Any, ends: Any, at: int, offset: int, code: int, number: int) -> None:
+def _parts(rows: Any, order: Any, spare: Any, codes: Any, begins: Any, at: int, offset: int, code: int) -> None:
     """Into which part each row falls, and how many into each.
 
     ``code`` is the disclosed value of a set, whose parts are the value and the rest; -1: parts by branch.
     """
-    for row in range(number):
+    for i in range(len(order)):
+        value = rows[at + order[i]]
         if code >= 0:
-            part = np.int64(0) if rows[at + row] == code else np.int64(1)
+            part = np.int64(0) if value == code else np.int64(1)
         else:
-            part = np.int64(codes[r.BRANCH, offset + rows[at + row]])
-        spare[row] = part
-        ends[part + 1] += 1
+            part = np.int64(codes[r.BRANCH, offset + value])
+        spare[i] = part
+        begins[part + 1] += 1
 
 
 @inner
-def _move(rows: Any, spare: Any, begins: Any, ends: Any, parts: int, at: int, number: int) -> None:
-    """Put a column of a leaf into the order of its parts, each in its old order."""
+def _arrange(order: Any, spare: Any, begins: Any, ends: Any, parts: int) -> None:
+    """Put the rows of a leaf into the order of its parts, each in its old order."""
+    number = len(order)
     for part in range(parts):
         ends[part] = number + begins[part]
-    for row in range(number):
-        part = spare[row]
-        spare[ends[part]] = rows[at + row]
+    for i in range(number):
+        part = spare[i]
+        spare[ends[part]] = order[i]
         ends[part] += 1
-    for row in range(number):
-        rows[at + row] = spare[number + row]
+    for i in range(number):
+        order[i] = spare[number + i]
 
 
 @inner
 def _split_leaf(state: State, j: int, leaf: int, place: int, code: int, parts: int, room: Any) -> None:
     """Split a leaf by the parts of its label; the first part keeps the leaf, the others get new ones."""
-    templates, leaves, rows, spare = state.templates, state.leaves, state.rows, state.spare
-    first, all_rows, begins, ends = templates[j, r.LEAF], templates[j, r.NUMBER], room[0], room[1]
+    templates, leaves, spare = state.templates, state.leaves, state.spare
+    first, begins = templates[j, r.LEAF], room[0]
     offset = state.attributes[state.places[j, place, r.MEMBER], r.OFFSET]
     begin, number = leaves[first + leaf, BEGIN], leaves[first + leaf, END] - leaves[first + leaf, BEGIN]
-    at = templates[j, r.ROWS] + begin
+    order = state.order[first + begin : first + begin + number]
     for part in range(parts + 1):
         begins[part] = 0
-    _parts(rows, spare, state.codes, begins, at + place * all_rows, offset, code, number)
+    at = templates[j, r.ROWS] + place * templates[j, r.NUMBER]
+    _parts(state.rows, order, spare, state.codes, begins, at, offset, code)
     whole = -1
     for part in range(parts):
         if begins[part + 1] == number:
@@ -109,8 +116,7 @@ def _split_leaf(state: State, j: int, leaf: int, place: int, code: int, parts: i
     if whole >= 0:
         _note(leaves, state.run, j, leaf, SAME if code >= 0 and whole == 1 else ONLY_HERE)
         return
-    for column in range(templates[j, r.COLUMNS]):
-        _move(rows, spare, begins, ends, parts, at + column * all_rows, number)
+    _arrange(order, spare, begins, room[1], parts)
     for part in range(parts):
         low, high = begins[part], begins[part + 1]
         if low == high:
@@ -124,6 +130,22 @@ def _split_leaf(state: State, j: int, leaf: int, place: int, code: int, parts: i
 
 
 @inner
+def _sort(state: State, j: int) -> None:
+    """Put the rows themselves into the order of the leaves, so that those of a leaf lie side by side again."""
+    templates, rows, spare = state.templates, state.rows, state.spare
+    number, first = templates[j, r.NUMBER], templates[j, r.LEAF]
+    for column in range(templates[j, r.COLUMNS]):
+        at = templates[j, r.ROWS] + column * number
+        for i in range(number):
+            spare[i] = rows[at + state.order[first + i]]
+        for i in range(number):
+            rows[at + i] = spare[i]
+    for i in range(number):
+        state.order[first + i] = i
+    templates[j, r.SORTED] = templates[j, r.LEAVES]
+
+
+@inner
 def _split(state: State, j: int, label: int, shown: int, code: int, parts: int, room: Any) -> None:
     """Split the leaves of a template that show a label, and say what the template has now."""
     templates, kept = state.templates, state.kept
@@ -134,6 +156,8 @@ def _split(state: State, j: int, label: int, shown: int, code: int, parts: int, 
         following = state.links[r.SHOWING, templates[j, r.LINKS] + leaf * templates[j, r.WIDTH] + place]
         _split_leaf(state, j, leaf, place, code, parts, room)
         leaf = following
+    if templates[j, r.LEAVES] >= UNSORTED * templates[j, r.SORTED]:
+        _sort(state, j)
     then, of = kept[j, label, r.WORST], kept[j, label, r.WORST_OF]
     now, now_of = templates[j, r.NOW], templates[j, r.NOW_OF]
     worse = then * now_of > now * of if templates[j, r.MODE] == r.BY_SHARE else then < now

@@ -2,7 +2,7 @@
 
 A *label* is what a code shows: a node of a tree, an interval of a line, a value of a set, or the mark of
 the set's hidden rest. A *candidate* is a label that can be refined; of a set, a hidden value. Each template
-has its own rows (distinct vectors over its attributes, in the order of its leaves), and for every candidate
+has its own rows (distinct vectors over its attributes) in the ``order`` of its leaves, and for every candidate
 the worst that refining it would leave, in ``kept``. It only ever gets worse, so it is never taken back: what
 was counted in a leaf that has since been split is a union of groups of today, one of which is as bad.
 """
@@ -29,9 +29,10 @@ LISTED is no property of the label: down the column stand the candidates."""
 ABSENT, LIVE, DEAD = 0, 1, 2
 
 BY_SIZE, BY_DISTINCT, BY_SHARE = 0, 1, 2
-MODE, LIMIT, WIDTH, COLUMNS, NUMBER, ROWS, LEAF, LINKS, LEAVES, LIMITS, VALUES, NOW, NOW_OF = range(13)
+MODE, LIMIT, WIDTH, COLUMNS, NUMBER, ROWS, LEAF, LINKS, LEAVES, LIMITS, VALUES, NOW, NOW_OF, SORTED = range(14)
 """Columns of ``templates``: where its rows, leaves and links begin, how many rows and leaves it has; NOW (of NOW_OF)
-is the anonymity, or the confidence, of the present state. Its rows stand column by column: WIDTH codes, then what
+is the anonymity, or the confidence, of the present state; SORTED is how many leaves there were when its rows were last
+put into the order of the leaves. Its rows stand column by column: WIDTH codes, then what
 is counted, then the multiplicity."""
 
 PLACE, MEMBER = 0, 1
@@ -68,6 +69,7 @@ class State(NamedTuple):
     limits: NDArray[Any]
     kept: NDArray[Any]
     rows: NDArray[Any]
+    order: NDArray[Any]
     spare: NDArray[Any]
     leaves: NDArray[Any]
     links: NDArray[Any]
@@ -89,10 +91,10 @@ def kill(labels: Any, attributes: Any, label: int) -> None:
 
 
 @inner
-def count_sizes(rows: Any, codes: Any, cells: Any, offset: int, at: int, weights: int, number: int) -> int:
+def count_sizes(rows: Any, codes: Any, cells: Any, order: Any, offset: int, at: int, weights: int) -> int:
     """How many rows of the original table each part of a label has, and all of them together."""
     total = np.int64(0)
-    for row in range(number):
+    for row in order:
         weight = rows[weights + row]
         total += weight
         cells[codes[BRANCH, offset + rows[at + row]], COUNT] += weight
@@ -100,13 +102,13 @@ def count_sizes(rows: Any, codes: Any, cells: Any, offset: int, at: int, weights
 
 
 @inner
-def count_values(rows: Any, codes: Any, cells: Any, offset: int, at: int, values: int, number: int) -> int:
+def count_values(rows: Any, codes: Any, cells: Any, order: Any, offset: int, at: int, values: int) -> int:
     """How many distinct values each part of a label has, how many only it has, and all of them together.
 
     Equal values lie side by side in every leaf.
     """
     total, seen, one, mixed = np.int64(0), np.int64(-1), np.int64(0), True
-    for row in range(number):
+    for row in order:
         value = np.int64(rows[values + row])
         cell = np.int64(codes[BRANCH, offset + rows[at + row]])
         if value != seen:
@@ -125,12 +127,10 @@ def count_values(rows: Any, codes: Any, cells: Any, offset: int, at: int, values
 
 
 @inner
-def count_sensitive(
-    rows: Any, codes: Any, cells: Any, offset: int, at: int, ys: int, weights: int, number: int
-) -> None:
+def count_sensitive(rows: Any, codes: Any, cells: Any, order: Any, offset: int, at: int, ys: int, weights: int) -> None:
     """How often each sensitive value occurs in each part of a label, and in all: in the last cell."""
     last = len(cells) - 1
-    for row in range(number):
+    for row in order:
         if rows[ys + row] > 0:
             value = BY_VALUE + rows[ys + row] - 1
             cells[last, value] += rows[weights + row]
@@ -195,18 +195,18 @@ def count_leaf(state: State, j: int, place: int, label: int, begin: int, end: in
     """Count the rows of a leaf by the parts of one of its labels, and keep what is worse."""
     templates, rows, codes, cells = state.templates, state.rows, state.codes, state.cells
     attribute, all_rows, mode = state.labels[label, ATTRIBUTE], templates[j, NUMBER], templates[j, MODE]
-    offset, first = state.attributes[attribute, OFFSET], templates[j, ROWS] + begin
-    at, number = first + place * all_rows, end - begin
-    weights = first + (templates[j, COLUMNS] - 1) * all_rows
+    offset, first, number = state.attributes[attribute, OFFSET], templates[j, ROWS], end - begin
+    order = state.order[templates[j, LEAF] + begin : templates[j, LEAF] + end]
+    at, weights = first + place * all_rows, first + (templates[j, COLUMNS] - 1) * all_rows
     if mode == BY_DISTINCT:
-        total = count_values(rows, codes, cells, offset, at, weights - all_rows, number)
+        total = count_values(rows, codes, cells, order, offset, at, weights - all_rows)
     else:
-        total = count_sizes(rows, codes, cells, offset, at, weights, number)
+        total = count_sizes(rows, codes, cells, order, offset, at, weights)
     if mode == BY_SHARE:
         for value in range(BY_VALUE, BY_VALUE + templates[j, VALUES]):
             cells[len(cells) - 1, value] = 0
         for y in range(templates[j, WIDTH], templates[j, COLUMNS] - 1):
-            count_sensitive(rows, codes, cells, offset, at, first + y * all_rows, weights, number)
+            count_sensitive(rows, codes, cells, order, offset, at, first + y * all_rows, weights)
     is_set = state.attributes[attribute, KIND] == SET
     parts = np.int64(2)
     if is_set:
@@ -214,7 +214,7 @@ def count_leaf(state: State, j: int, place: int, label: int, begin: int, end: in
     elif state.attributes[attribute, KIND] == TREE:
         parts = state.labels[label, PARTS]
     for i in range(parts if parts <= number else number):
-        cell = np.int64(i) if parts <= number else np.int64(codes[BRANCH, offset + rows[at + i]])
+        cell = np.int64(i) if parts <= number else np.int64(codes[BRANCH, offset + rows[at + order[i]]])
         if cells[cell, COUNT] > 0:
             judge_part(state, j, label, cell, total)
 

@@ -165,6 +165,7 @@ class Refinement:
             limits=np.concatenate([*(x.limits for x in rows), np.ones((1, 2), np.int64)]),
             kept=no_counts(rows, labels),
             rows=np.concatenate([x.rows.ravel() for x in rows]) if len(rows) > 1 else rows[0].rows.ravel(),
+            order=np.concatenate([np.arange(x.number, dtype=np.int32) for x in rows]),
             spare=np.empty(2 * max(x.number for x in rows), np.int32),
             leaves=leaves,
             links=np.empty((2, sum(x.number * len(x.names) for x in rows)), np.int32),
@@ -214,14 +215,14 @@ class Refinement:
 
     def _layout(self, rows: Sequence["TemplateRows"]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The templates; the place of each attribute in each, and the attribute at each place."""
-        templates = np.zeros((len(rows), 13), np.int64)
+        templates = np.zeros((len(rows), 14), np.int64)
         places = np.zeros((len(rows), len(self.columns), 2), np.int64)
         places[:, :, r.PLACE] = -1
         at = {c.name: i for i, c in enumerate(self.columns)}
         begin = leaf = links = limits = 0
         for j, x in enumerate(rows):
             (columns, n), width, values = x.rows.shape, len(x.names), len(x.limits)
-            templates[j] = x.mode, x.limit, width, columns, n, begin, leaf, links, 1, limits, values, *x.now
+            templates[j] = x.mode, x.limit, width, columns, n, begin, leaf, links, 1, limits, values, *x.now, 1
             for p, name in enumerate(x.names):
                 places[j, at[name], r.PLACE] = p
                 places[j, p, r.MEMBER] = at[name]
