@@ -18,21 +18,22 @@ SIZES = (200_000, 400_000, 600_000, 800_000, 1_000_000, 2_000_000)
 
 
 @cache
-def blown_up(rows: int) -> pl.DataFrame:
-    """Adult and variations of its records over all 14 attributes."""
+def blown_up(rows: int, varied: tuple[str, ...]) -> pl.DataFrame:
+    """Adult and variations of its records over some attributes."""
     frame = datasets.adult()
-    return datasets.blow_up(frame, ADULT, -(-rows // frame.height), np.random.default_rng(2025)).head(rows)
+    return datasets.blow_up(frame, varied, -(-rows // frame.height), np.random.default_rng(2025)).head(rows)
 
 
 def for_tdr(rows: int) -> sf.Microdata:
     """All 14 attributes: eight along taxonomies, six continuous."""
-    return sf.read(blown_up(rows), quasi=ADULT, class_="income", taxonomies=datasets.adult_taxonomies())
+    frame = blown_up(rows, tuple(ADULT))
+    return sf.read(frame, quasi=ADULT, class_="income", taxonomies=datasets.adult_taxonomies())
 
 
 def for_tdd(rows: int) -> tuple[sf.Microdata, list[str]]:
     """The categorical attributes without taxonomies, the top one (marital-status) sensitive; its rarer half."""
     categorical = [name for name in ADULT if name in datasets.adult_taxonomies() and name != "marital-status"]
-    frame = blown_up(rows)
+    frame = blown_up(rows, tuple(categorical))
     counts = frame["marital-status"].value_counts().sort("count", "marital-status")
     rare = counts["marital-status"].to_list()[: counts.height // 2]
     return sf.read(frame, quasi=categorical, sensitive="marital-status", class_="income"), rare

@@ -297,7 +297,7 @@ def _progress() -> Iterator[Callable[[str, float], None]]:
                 bar.stop()
                 return
             if stage.startswith(STEP):
-                bar.console.print(stage, markup=False, highlight=False)
+                bar.console.print(stage, markup=False, highlight=False, soft_wrap=True)
                 words = _STAGES["steps"]
             bar.update(task, description=words, total=1.0 if done else None, completed=done)
 

@@ -337,6 +337,44 @@ def test_held_out_rows() -> None:
         last.mask(others.with_columns(job=pl.lit("z")))
 
 
+def test_dates_orders_and_missing_values() -> None:
+    frame = pl.DataFrame(
+        {
+            "born": ["1980-01-01", "1980-05-01", "1990-01-01", "1999-12-31"] * 3,
+            "pain": ["low", "high", "low", "high"] * 3,
+            "pay": [1.5, 2.5, None, None] * 3,
+            "class": ["yes", "no", "no", "no"] * 3,
+        }
+    )
+    data = sf.read(
+        frame,
+        quasi=["born", "pain", "pay"],
+        class_="class",
+        kinds={"born": "date", "pain": "ordinal"},
+        domains={"pain": ["low", "mid", "high"]},
+        missing="category",
+    )
+    last = sf.TopDown(templates=[sf.Anonymity(x=x, k=3) for x in ("born", "pain", "pay")], score="gain").finish(data)
+    assert last.labels() == {
+        "born": ["[1980-01-01, 1980-05-01)", "[1980-05-01, 2000-01-01)"],
+        "pain": ["low", "[mid, high]"],
+        "pay": ["[1.5, 2.5)", "*"],
+    }
+    assert {f.status for f in last.release().check()} == {"holds"}
+    other = pl.DataFrame({"born": ["1980-03-01"], "pain": ["mid"], "pay": [None]}, schema_overrides={"pay": pl.Float64})
+    assert last.mask(other).row(0) == ("[1980-01-01, 1980-05-01)", "[mid, high]", "*")
+
+
+def test_people_are_counted_by_an_entity() -> None:
+    frame = pl.DataFrame(
+        {"who": list("aabbccddeeff"), "job": list("xxxxxxyyyyyy"), "class": ["y", "n"] * 6},
+    )
+    data = sf.read(frame, quasi=["job"], identifiers=["who"], class_="class")
+    for k, steps in ((3, 2), (4, 0)):
+        run = sf.TopDown(templates=[sf.KAnonymity(k=k, entity="who")]).steps(data)
+        assert (len(list(run)), run.now().anonymity) == (steps, (3,) if steps else (6,))
+
+
 def test_k_anonymity_is_one_template_over_all_quasi_identifiers() -> None:
     release = sf.publish(people(80), require=sf.KAnonymity(k=5), method="tdr")
     assert release.manifest["requirements"][0]["achieved"]["k"] >= 5

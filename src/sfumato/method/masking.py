@@ -1,18 +1,18 @@
 """A table masked by a cut of each attribute: its labels, for its own rows and for others."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.engine.local import recode
-from sfumato.errors import DataError, PolicyError
+from sfumato.errors import DataError
 from sfumato.kernel import refinement as r
 from sfumato.method.refinement import RawStep, Refinement
 from sfumato.release.generalization import Box, Shown, as_published, name_boxes, show_cut
-from sfumato.table.encode import Attribute, Column, encode
-from sfumato.table.line import MISSING, Line, number_text
+from sfumato.table.encode import Attribute, Column, Kind, encode
+from sfumato.table.line import Line
 from sfumato.table.microdata import Microdata
 from sfumato.table.taxonomy import SUPPRESSED, named
 
@@ -91,38 +91,22 @@ def box(refinement: Refinement, attribute: int, label: int) -> Box:
 def codes_of(series: pl.Series, column: Column, *, hides: bool) -> NDArray[np.int64]:
     """The codes of values in a known domain: a number goes with the next lower one that the domain has.
 
-    Values outside a tree are refused; where values are hidden (``hides``), one that is not known gets the
-    code after the last.
+    Values that a tree or an order lacks are refused; where values are hidden (``hides``), one that is not known
+    gets the code after the last.
     """
     domain = column.domain
-    if isinstance(domain, Line) and domain.form != "word":
-        return _on_line(series, column, domain)
-    texts = _texts(series)
+    kind = Kind.CATEGORICAL if column.kind is Kind.ORDINAL else column.kind
+    coded = encode(series, Attribute(name=column.name, role=column.role, kind=kind))
+    if isinstance(domain, Line) and isinstance(coded.domain, Line):
+        if coded.domain.missing and not domain.missing:
+            raise DataError(
+                f"column {column.name!r} lacks values, and in the table that was masked none is missing; fill them"
+            )
+        place = np.clip(np.searchsorted(domain.values, coded.domain.values, side="right") - 1, 0, None)
+        return np.append(place, len(domain.values))[coded.codes]
     code = {leaf: i for i, leaf in enumerate(domain.leaves)}
-    if not hides and (unknown := [v for v in texts.unique() if v not in code]):
+    if not hides and (unknown := [v for v in coded.domain.leaves if v not in code]):
         raise DataError(
             f"column {column.name!r} holds {named(unknown)}, which its taxonomy or domain lacks; add it there"
         )
-    return texts.replace_strict(code, default=domain.size, return_dtype=pl.Int64).to_numpy()
-
-
-def _on_line(series: pl.Series, column: Column, line: Line) -> NDArray[np.int64]:
-    if series.null_count() and not line.missing:
-        raise DataError(
-            f"column {column.name!r} lacks {series.null_count()} values, and the table it was masked with lacks none"
-        )
-    attribute = Attribute(name=column.name, role=column.role, kind=column.kind)
-    coded = encode(series, attribute)
-    known = coded.domain
-    if not isinstance(known, Line):
-        raise PolicyError(f"column {column.name!r} is {column.kind}, and the rows to mask hold something else")
-    place = np.clip(np.searchsorted(line.values, known.values, side="right") - 1, 0, None)
-    return np.append(place, len(line.values))[coded.codes]
-
-
-def _texts(series: pl.Series) -> pl.Series:
-    """Values as the domain of a categorical attribute writes them."""
-    if series.dtype.is_float():
-        values: Mapping[float, str] = {v: number_text(v) for v in series.drop_nulls().unique()}
-        return series.replace_strict(values, default=MISSING, return_dtype=pl.String)
-    return series.cast(pl.String).fill_null(MISSING)
+    return np.array([code.get(v, domain.size) for v in coded.domain.leaves], np.int64)[coded.codes]

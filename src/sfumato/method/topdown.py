@@ -92,6 +92,7 @@ class TopDown(Method):
         rng: np.random.Generator | None = None,
         progress: Progress = silent,
     ) -> Release:
+        progress("steps", 0.0)
         run = Run(self, table, [*requirements, *self.templates])
         try:
             for step in run:
@@ -242,7 +243,7 @@ class Step(Masking):
         left = [f"anonymity {', '.join(map(str, self.anonymity))}"] if self.anonymity else []
         left += [f"confidence {', '.join(f'{c:.3g}' for c in self.confidence)}"] if self.confidence else []
         to = ", ".join(self.children[:3]) + (f" and {len(self.children) - 3} more" if len(self.children) > 3 else "")
-        return f"{STEP}{self.number}: {self.attribute} {self.value} → {to}; score {self.score:.6f}, {', '.join(left)}"
+        return f"{STEP}{self.number}: {self.attribute} {self.value} → {to}; score {self.score:.6g}, {', '.join(left)}"
 
 
 def _step(run: Run, raw: RawStep, number: int) -> Step:
