@@ -283,7 +283,7 @@ def _progress() -> Iterator[Callable[[str, float], None]]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    if not any((Path(__file__).parent / "kernel" / "__pycache__").glob("partition._split*.nbi")):
+    if not _compiled("partition._split"):
         click.echo("The first run of all compiles the kernels, which takes up to half a minute.", err=True)
     from sfumato.method.base import STEP
 
@@ -293,6 +293,8 @@ def _progress() -> Iterator[Callable[[str, float], None]]:
 
         def show(stage: str, done: float) -> None:
             words = _STAGES.get(stage, stage)
+            if stage == "steps" and not _compiled("refine.advance"):
+                bar.console.print("The first refinement of all compiles its kernels, which takes up to half a minute.")
             if stage == _PAUSE:
                 bar.stop()
                 return
@@ -302,6 +304,11 @@ def _progress() -> Iterator[Callable[[str, float], None]]:
             bar.update(task, description=words, total=1.0 if done else None, completed=done)
 
         yield show
+
+
+def _compiled(name: str) -> bool:
+    """Whether a kernel was compiled before."""
+    return any((Path(__file__).parent / "kernel" / "__pycache__").glob(f"{name}*.nbi"))
 
 
 def main(arguments: list[str] | None = None) -> None:

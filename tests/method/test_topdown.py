@@ -77,6 +77,8 @@ def test_x_and_y_overlap() -> None:
         sf.Anonymity(x=["job"], y="job", k=2)
     with pytest.raises(PolicyError, match="'ill' stands in x and in y"):
         sf.Confidentiality(x=["ill"], y="ill", k=0.5)
+    with pytest.raises(PolicyError, match="'job' stands in x and in y"):
+        sf.TopDown(templates=[sf.Anonymity(y="job", k=2)]).steps(people())
 
 
 @pytest.mark.parametrize("k", [0, -1, 2.5, True])

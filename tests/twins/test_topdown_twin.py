@@ -96,11 +96,34 @@ def naive_attribute(name: str, what: Any, rows: list[dict[str, Any]]) -> Any:
 @examples(250)
 @given(jobs())
 def test_the_same_steps(job: tuple[list[dict[str, Any]], dict[str, Any], list[dict[str, Any]], str]) -> None:
-    rows, what, drawn, score = job
+    compare(*job)
+
+
+@pytest.mark.parametrize("score", sorted(SCORES))
+def test_the_same_steps_on_a_larger_table(score: str) -> None:
+    """Enough groups that rows are sorted anew, and templates that share attributes."""
+    rng = np.random.default_rng(len(score))
+    what: dict[str, Any] = {"q0": TREES[1], "q1": "line", "q2": "set"}
+    rows = [
+        {
+            "q0": "abcdef"[rng.integers(6)],
+            "q1": int(rng.integers(12)),
+            "q2": "uvwx"[rng.integers(4)],
+            "ill": ILLS[rng.integers(3)],
+            "class": ["yes", "no"][int(rng.integers(12) > 4)],
+        }
+        for _ in range(150)
+    ]
+    templates = [{"x": ["q0", "q1"], "k": 2}, {"x": ["q1", "q2"], "values": ["HIV"], "limit": Fraction(3, 4)}]
+    assert compare(rows, what, templates, score) > 8
+
+
+def compare(rows: list[dict[str, Any]], what: dict[str, Any], drawn: list[dict[str, Any]], score: str) -> int:
+    """Run both; how many steps there were."""
     there = {row["ill"] for row in rows}
     wanted = [r for t in drawn if (r := as_requirement(t, there)) is not None]
     if not wanted:
-        return
+        return 0
     frame = pl.DataFrame(rows).select(*what, "ill", "class")
     trees = {name: k for name, k in what.items() if isinstance(k, dict)}
     table = sf.read(frame, quasi=list(what), sensitive="ill", class_="class", taxonomies=trees)
@@ -110,7 +133,7 @@ def test_the_same_steps(job: tuple[list[dict[str, Any]], dict[str, Any], list[di
     if not feasible:
         with pytest.raises(Infeasible, match="most masked table"):
             method.steps(table)
-        return
+        return 0
     run = method.steps(table)
     order = [name for name in what if any(name in t.x for t in run.templates)]
     twin = Naive(
@@ -134,6 +157,7 @@ def test_the_same_steps(job: tuple[list[dict[str, Any]], dict[str, Any], list[di
     last = run.now()
     release = last.release(rng=np.random.default_rng(0))
     assert not [f for f in release.check() if f.status == "broken"]
+    return len(ours)
 
 
 def test_logarithms_are_rounded_right() -> None:

@@ -63,7 +63,9 @@ class Anonymity(GroupRequirement):
         for name in names(self.y):
             if name not in known:
                 raise PolicyError(f"{self.model}: there is no attribute {name!r} for y{nearest(name, known)}")
-        return self.with_parameters(x=_quasi(self.model, names(self.x), schema))
+        bound = self.with_parameters(x=_quasi(self.model, names(self.x), schema))
+        _disjoint(self.model, names(bound.x), names(bound.y))
+        return bound
 
     def groups_by(self) -> Key | None:
         return names(self.x)
