@@ -122,6 +122,8 @@ def test_other_requirements_are_refused() -> None:
     ("settings", "words"),
     [
         ({"score": "gains"}, "no score 'gains'; did you mean 'gain'"),
+        ({"score": ["gain"]}, "there is no score"),
+        ({"templates": 5}, "tdr serves the templates .*; 5 is none of them"),
         ({"categorical": "x"}, "it is 'generalize' or 'suppress'"),
         ({"scheme": "bucketization"}, "it is 'generalization'"),
     ],

@@ -63,12 +63,12 @@ class TopDown(Method):
     def __post_init__(self) -> None:
         if self.scheme != "generalization":
             raise PolicyError(f"{self.name}: scheme = {self.scheme!r}; it is 'generalization'")
-        if self.score not in SCORES:
+        if not isinstance(self.score, str) or self.score not in SCORES:
             raise PolicyError(f"{self.name}: there is no score {self.score!r}{nearest(str(self.score), SCORES)}")
         if self.categorical not in ("generalize", "suppress"):
             raise PolicyError(f"{self.name}: categorical = {self.categorical!r}; it is 'generalize' or 'suppress'")
-        one = isinstance(self.templates, Requirement)
-        object.__setattr__(self, "templates", (self.templates,) if one else tuple(self.templates))
+        several = isinstance(self.templates, Sequence) and not isinstance(self.templates, str)
+        object.__setattr__(self, "templates", tuple(self.templates) if several else (self.templates,))
         for t in self.templates:
             refuse_others(t, self.name)
 
