@@ -17,6 +17,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from sfumato.adversary.algorithm_aware import worlds
+    from sfumato.adversary.inference import inferences
     from sfumato.adversary.knowledge import Count, Fact
     from sfumato.adversary.negative_rule import NegativeRule, Suspects, break_rule
     from sfumato.adversary.passed_over import passed_over
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from sfumato.method.mondrian import Mondrian
     from sfumato.method.response import optimal_response
     from sfumato.method.rr import RandomizedResponse
+    from sfumato.method.topdown import TopDown, TopDownDisclosure
     from sfumato.publisher.publish import partition, publish, publish_policy
     from sfumato.release.release import Release, load
     from sfumato.requirement.alpha_k import AlphaK
@@ -85,6 +87,9 @@ _HOME = {
     "Incognito": "method.incognito",
     "Optimum": "method.incognito",
     "incognito": "method.incognito",
+    "TopDown": "method.topdown",
+    "TopDownDisclosure": "method.topdown",
+    "inferences": "adversary.inference",
     "partition": "publisher.publish",
     "publish": "publisher.publish",
     "publish_policy": "publisher.publish",
@@ -138,10 +143,13 @@ __all__ = [
     "Suspects",
     "TCloseness",
     "Taxonomy",
+    "TopDown",
+    "TopDownDisclosure",
     "Workload",
     "break_rule",
     "from_arx_csv",
     "incognito",
+    "inferences",
     "load",
     "optimal_response",
     "partition",

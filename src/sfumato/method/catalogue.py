@@ -13,6 +13,7 @@ from sfumato.method.incognito import Incognito
 from sfumato.method.mask import Mask, MaskPlus, MaskPlusPlus
 from sfumato.method.mondrian import Mondrian
 from sfumato.method.rr import RandomizedResponse
+from sfumato.method.topdown import TopDown, TopDownDisclosure
 
 METHODS: dict[str, type[Method]] = {
     cls.name: cls
@@ -33,6 +34,7 @@ METHODS: dict[str, type[Method]] = {
 METHODS[RandomizedResponse.name] = RandomizedResponse
 
 METHODS[Incognito.name] = Incognito
+METHODS |= {cls.name: cls for cls in (TopDown, TopDownDisclosure)}
 
 
 def from_table(entry: Mapping[str, Any]) -> Method:

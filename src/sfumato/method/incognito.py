@@ -9,9 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.engine.local import shuffled
 from sfumato.errors import Infeasible, PolicyError
-from sfumato.method.base import Method, Progress, by_label, frame_of, judged, silent
+from sfumato.method.base import Method, Progress, labelled, silent
 from sfumato.method.lattice import Judge, Search, drops_unseen
 from sfumato.method.levels import Ladder
 from sfumato.method.losses import loss_named
@@ -190,9 +189,7 @@ class Incognito(Method):
         progress("labels", 0.0)
         quasi = zip(solved.ladders, kept.quasi, strict=True)
         shown = [ladder.show(column, optimum.levels[column.name]) for ladder, column in quasi]
-        progress("judgement", 0.0)
-        judgements = [judged(r, kept, by_label(r, shown)) for r in bound]
-        progress("order", 0.0)
+        shown, judgements, tables = labelled(kept, bound, shown, rng, progress)
         manifest = describe(
             kept,
             title=title,
@@ -202,7 +199,7 @@ class Incognito(Method):
             shown=shown,
             warnings=self.warnings(bound),
         )
-        return Release(manifest, {"data": frame_of(kept, shown)[shuffled(kept.rows, rng)]})
+        return Release(manifest, tables)
 
     def _statement(self, optimum: Optimum, rows: int) -> dict[str, Any]:
         """What the manifest says of the method: settings, levels, the rows left out and the loss with them."""
