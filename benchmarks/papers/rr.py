@@ -196,10 +196,10 @@ def figure_5_and_6() -> Iterator[str]:
     yield "\n![Figure 5](rr-figure5.svg)\n"
     yield "## Figure 6: relative errors of counts (ESGRO)\n"
     yield (
-        "Mean of |act − est|/act over the groups that occur (undefined on others); the table above has the figures. "
-        "The plot shows the projected estimate for the base query, and the unbiased one for CUBE. The paper does not say "
-        "which it takes: unprojected, RR-QI loses against anatomy from l = 5 on, since a group of one row that gets "
-        "noise of several rows counts as much as a large group.\n\n![Figure 6](rr-figure6.svg)\n"
+        "Mean of |act − est|/act over the groups that occur (undefined on others); see the table above. The plot shows "
+        "the projected estimate for the base query, the unbiased one for CUBE. The paper does not say which it takes: "
+        "unprojected, RR-QI loses against anatomy from l = 5 on, since a group of one row that gets noise of several "
+        "rows counts as much as a large group.\n\n![Figure 6](rr-figure6.svg)\n"
     )
 
 

@@ -254,9 +254,11 @@ def _starts(free: NDArray[np.bool_], cells: int) -> tuple[Floats, Floats]:
     """Where the search begins: everything kept, and then back in these directions until the limit holds."""
     n = int(free.sum())
     ways = [np.ones(n)]
-    if n > 1:
+    if n > 1 and cells > _MANY_CELLS:
+        ways += [_radical(1, n)]
+    elif n > 1:
         ways += [np.where(np.arange(n) == k, 1.0, 0.2) for k in range(n)]
-        ways += [_radical(i, n) for i in range(1, 2 if cells > _MANY_CELLS else 4)]
+        ways += [_radical(i, n) for i in range(1, 4)]
     back = np.zeros((len(ways), len(free)))
     back[:, free] = ways
     return np.where(free, TOP, 0.0) * np.ones((len(ways), 1)), back

@@ -27,23 +27,23 @@ def randomized(table: Microdata, ways: Mapping[str, Distortion], rng: np.random.
     with them every draw. To be fast all the same, a draw reads the bytes of its 32-bit word only as far as they
     matter, one byte where the value is kept for certain, and columns are drawn side by side.
     """
+    order = shuffled(table.rows, rng)
     columns = list(table.columns.values())
     if rng is not None:
-        drawn = [as_published(_drawn(c, ways.get(c.name), _repeatable(rng))) for c in columns]
-        order = shuffled(table.rows, rng)
+        shown = [as_published(_drawn(c, order, ways.get(c.name), _repeatable(rng))) for c in columns]
     else:
         with ThreadPoolExecutor(os.cpu_count()) as pool:
-            waiting = pool.submit(shuffled, table.rows, None)
-            drawn = list(pool.map(lambda c: as_published(_drawn(c, ways.get(c.name), secret)), columns))
-            order = waiting.result()
-    return pl.DataFrame([*drawn, *table.plain.get_columns()])[order]
+            shown = list(pool.map(lambda c: as_published(_drawn(c, order, ways.get(c.name), secret)), columns))
+    plain = table.plain[order] if table.plain.width else table.plain
+    return pl.DataFrame([*shown, *plain.get_columns()])
 
 
-def _drawn(column: Column, way: Distortion | None, noise: Noise) -> Column:
+def _drawn(column: Column, order: NDArray[np.int64], way: Distortion | None, noise: Noise) -> Column:
+    """The column in this order of the rows, randomized."""
+    codes = column.codes[order]  # one byte a row as a rule: cheaper to put in order than what is published
     if way is None or not way.changes:
-        return column
-    blocks = range(0, len(column.codes), _BLOCK)
-    parts = [way.draw(column.codes[first : first + _BLOCK], noise) for first in blocks]
+        return replace(column, codes=codes)
+    parts = [way.draw(codes[first : first + _BLOCK], noise) for first in range(0, len(codes), _BLOCK)]
     return replace(column, codes=np.concatenate(parts))
 
 
