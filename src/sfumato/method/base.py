@@ -193,7 +193,7 @@ class PartitionMethod(Method):
             if r.groups_by() is not None or r.distinct_columns():
                 raise PolicyError(f"bucketization shows exact quasi-identifiers; {r.model} is for generalization")
         progress("judgement", 0.0)
-        judgements = [judged(r, table, groups) for r in bound]
+        judgements = [_judged(r, table, groups) for r in bound]
         progress("order", 0.0)
         return _Parts([], judgements, bucketize(table, groups.of_row, groups.number, rng))
 
