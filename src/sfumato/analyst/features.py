@@ -1,0 +1,174 @@
+"""Rows as learners see them: numbers and intervals in their order, everything else as categories, and a class."""
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sfumato.errors import DataError, PolicyError, nearest
+from sfumato.table.taxonomy import named
+
+_NUMBER = r"-?[0-9.]+(?:e[+-]?[0-9]+)?"
+_INTERVAL = re.compile(rf"^\[({_NUMBER}), ({_NUMBER})[)\]]$")
+_DATES = re.compile(r"^\[([0-9]{4}-[0-9]{2}-[0-9]{2}), ([0-9]{4,5}-[0-9]{2}-[0-9]{2})\)$")
+_MISSING = "(missing)"
+
+
+@dataclass(frozen=True, eq=False)
+class Feature:
+    """One attribute of the rows to learn from, and of those to predict.
+
+    ``codes`` are ranks of ``numbers`` (the ascending numbers of the training rows) where these are given, else
+    places among ``categories``, those of the training rows. In ``held_out`` a category that these lack is -1, a number
+    that they lack takes the place of the next greater one. ``labelled`` marks intervals; their middles are the numbers.
+    """
+
+    name: str
+    codes: NDArray[np.int32]
+    held_out: NDArray[np.int32]
+    categories: tuple[str, ...] = ()
+    numbers: NDArray[np.float64] | None = None
+    held_out_numbers: NDArray[np.float64] | None = None
+    labelled: bool = False
+
+    @property
+    def size(self) -> int:
+        """How many codes the training rows have."""
+        return len(self.categories) if self.numbers is None else len(self.numbers)
+
+
+@dataclass(frozen=True, eq=False)
+class Examples:
+    """What a learner gets: features, the class of each training row, and of each held-out row (-1: never seen)."""
+
+    features: tuple[Feature, ...]
+    classes: tuple[str, ...]
+    label: NDArray[np.int64]
+    held_out: NDArray[np.int64]
+
+    def without(self, names: Collection[str]) -> "Examples":
+        """The same rows without some attributes."""
+        return replace(self, features=tuple(f for f in self.features if f.name not in names))
+
+
+class _Numbers(NamedTuple):
+    """A column as numbers, and whether these are the middles of intervals."""
+
+    of_row: NDArray[np.float64]
+    labelled: bool
+
+
+def examples(
+    train: pl.DataFrame, held_out: pl.DataFrame, class_: str, *, categorical: Collection[str] = ()
+) -> Examples:
+    """Code training and held-out rows alike; all columns but the class become features.
+
+    A column is ordered where it holds numbers, dates or intervals of them in both tables, unless it is named
+    ``categorical``. A missing number stands below all others, a missing category is one of its own.
+
+    >>> rows = pl.DataFrame({"age": ["[20, 30)", "[30, 50)"], "job": ["Cook", "Nurse"], "ill": ["no", "yes"]})
+    >>> age, job = examples(rows, rows, "ill").features
+    >>> age.numbers.tolist(), job.numbers
+    ([25.0, 40.0], None)
+    """
+    _check(train, held_out, class_)
+    names = [n for n in train.columns if n != class_]
+    classes = sorted({str(v) for v in train[class_].unique()})
+    code = {value: i for i, value in enumerate(classes)}
+    return Examples(
+        tuple(_feature(train[n], held_out[n], n in categorical) for n in names),
+        tuple(classes),
+        _places(train[class_], code),
+        _places(held_out[class_], code),
+    )
+
+
+def _check(train: pl.DataFrame, held_out: pl.DataFrame, class_: str) -> None:
+    """Refuse tables from which nothing can be learnt, or that cannot be compared."""
+    for what, frame in (("training", train), ("held-out", held_out)):
+        if class_ not in frame.columns:
+            raise PolicyError(f"the {what} rows have no class column {class_!r}{nearest(class_, frame.columns)}")
+        if frame.height == 0:
+            raise DataError(f"there are no {what} rows; a classifier needs some")
+        if missing := frame[class_].null_count():
+            raise DataError(f"{missing} {what} rows have no class in {class_!r}; leave them out")
+    if absent := [n for n in train.columns if n not in held_out.columns]:
+        raise DataError(f"the held-out rows lack the column {named(absent)} of the training rows; add it to them")
+    if train[class_].n_unique() < 2:
+        only = train[class_][0]
+        raise DataError(f"all training rows have the class {only!r}; a classifier needs two classes or more")
+
+
+def _places(column: pl.Series, code: dict[str, int]) -> NDArray[np.int64]:
+    """The place of each value among known ones; -1 for any other."""
+    texts = column.cast(pl.String).fill_null(_MISSING)
+    distinct = texts.unique()
+    places = pl.Series([code.get(t, -1) for t in distinct], dtype=pl.Int64)
+    return texts.replace_strict(distinct, places, return_dtype=pl.Int64).to_numpy()
+
+
+def _feature(train: pl.Series, held_out: pl.Series, categorical: bool) -> Feature:
+    here, there = (None, None) if categorical else (_numbers(train), _numbers(held_out))
+    if here is None or there is None:
+        values = sorted(set(train.cast(pl.String).fill_null(_MISSING)))
+        code = {value: i for i, value in enumerate(values)}
+        places = [_places(c, code).astype(np.int32) for c in (train, held_out)]
+        return Feature(train.name, places[0], places[1], tuple(values))
+    numbers, codes = np.unique(here.of_row, return_inverse=True)
+    return Feature(
+        train.name,
+        codes.astype(np.int32),
+        np.searchsorted(numbers, there.of_row, side="left").astype(np.int32),
+        numbers=numbers,
+        held_out_numbers=there.of_row,
+        labelled=here.labelled,
+    )
+
+
+def _numbers(column: pl.Series) -> _Numbers | None:
+    """The numbers that a column holds, or the middles of the intervals that it shows; None where it does not."""
+    if column.dtype == pl.Boolean or column.dtype.is_nested():
+        return None
+    if column.dtype.is_numeric() or column.dtype.is_temporal():
+        return _Numbers(column.to_physical().cast(pl.Float64).fill_null(-np.inf).to_numpy(), False)
+    texts = column.cast(pl.String)
+    distinct = texts.unique().drop_nulls()
+    middles = [_middle(t) for t in distinct]
+    if not any(_bounds(t) for t in distinct) or any(m is None for m in middles):
+        return None
+    numbers = texts.replace_strict(distinct, pl.Series(middles, dtype=pl.Float64), default=-np.inf)
+    return _Numbers(numbers.to_numpy(), True)
+
+
+def _bounds(label: str) -> tuple[float, float] | None:
+    """The bounds of an interval, of numbers or of days.
+
+    >>> _bounds("[20, 40)"), _bounds("[1970-01-02, 1970-01-04)"), _bounds("Nurse")
+    ((20.0, 40.0), (1.0, 3.0), None)
+    """
+    if found := _INTERVAL.match(label):
+        return float(found[1]), float(found[2])
+    if found := _DATES.match(label):
+        low, high = (np.datetime64(d, "D").astype(np.int64) for d in found.groups())
+        return float(low), float(high)
+    return None
+
+
+def _middle(label: str) -> float | None:
+    """The number that stands for a label in an ordered column."""
+    if bounds := _bounds(label):
+        return (bounds[0] + bounds[1]) / 2
+    if re.fullmatch(_NUMBER, label):
+        return float(label)
+    if re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", label):
+        return float(np.datetime64(label, "D").astype(np.int64))
+    return None
+
+
+def only(frame: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
+    """Some columns of a frame, by their very names."""
+    return pl.DataFrame([frame[n] for n in names])
