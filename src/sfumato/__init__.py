@@ -16,6 +16,12 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from sfumato.analyst.classification import (
+        ClassificationErrors,
+        classification_error,
+        classification_errors,
+        rank_attributes,
+    )
     from sfumato.errors import DataError, Infeasible, OutputError, PolicyError, ReleaseError, SfumatoError
     from sfumato.method.ahead import HilbSafe, MondrianPlus, MondrianPlusPlus
     from sfumato.method.anatomy import Anatomy
@@ -57,6 +63,10 @@ _HOME = {
     "publish_policy": "publisher.publish",
     "Release": "release.release",
     "load": "release.release",
+    "ClassificationErrors": "analyst.classification",
+    "classification_error": "analyst.classification",
+    "classification_errors": "analyst.classification",
+    "rank_attributes": "analyst.classification",
     "SfumatoError": "errors",
     "PolicyError": "errors",
     "DataError": "errors",
@@ -70,6 +80,7 @@ __all__ = [
     "AlphaK",
     "Anatomy",
     "Anonymity",
+    "ClassificationErrors",
     "Confidentiality",
     "DataError",
     "Hilb",
@@ -90,11 +101,14 @@ __all__ = [
     "SfumatoError",
     "TCloseness",
     "Taxonomy",
+    "classification_error",
+    "classification_errors",
     "from_arx_csv",
     "load",
     "partition",
     "publish",
     "publish_policy",
+    "rank_attributes",
     "read",
     "to_arx_csv",
 ]

@@ -1,7 +1,7 @@
 """Rows as learners see them: numbers and intervals in their order, everything else as categories, and a class."""
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -10,6 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import DataError, PolicyError, nearest
+from sfumato.table.encode import looks_numeric
 from sfumato.table.taxonomy import named
 
 _NUMBER = r"-?[0-9.]+(?:e[+-]?[0-9]+)?"
@@ -67,8 +68,9 @@ def examples(
 ) -> Examples:
     """Code training and held-out rows alike; all columns but the class become features.
 
-    A column is ordered where it holds numbers, dates or intervals of them in both tables, unless it is named
-    ``categorical``. A missing number stands below all others, a missing category is one of its own.
+    A column is ordered where it holds numbers, dates or intervals of them in both tables, also as text (codes with
+    leading zeros excepted), unless it is named ``categorical``. A missing number stands below all others, a missing
+    category is one of its own.
 
     >>> rows = pl.DataFrame({"age": ["[20, 30)", "[30, 50)"], "job": ["Cook", "Nurse"], "ill": ["no", "yes"]})
     >>> age, job = examples(rows, rows, "ill").features
@@ -138,10 +140,10 @@ def _numbers(column: pl.Series) -> _Numbers | None:
     texts = column.cast(pl.String)
     distinct = texts.unique().drop_nulls()
     middles = [_middle(t) for t in distinct]
-    if not any(_bounds(t) for t in distinct) or any(m is None for m in middles):
+    if not middles or any(m is None for m in middles):
         return None
     numbers = texts.replace_strict(distinct, pl.Series(middles, dtype=pl.Float64), default=-np.inf)
-    return _Numbers(numbers.to_numpy(), True)
+    return _Numbers(numbers.to_numpy(), any(_bounds(t) for t in distinct))
 
 
 def _bounds(label: str) -> tuple[float, float] | None:
@@ -162,13 +164,8 @@ def _middle(label: str) -> float | None:
     """The number that stands for a label in an ordered column."""
     if bounds := _bounds(label):
         return (bounds[0] + bounds[1]) / 2
-    if re.fullmatch(_NUMBER, label):
+    if looks_numeric([label]):
         return float(label)
     if re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", label):
         return float(np.datetime64(label, "D").astype(np.int64))
     return None
-
-
-def only(frame: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
-    """Some columns of a frame, by their very names."""
-    return pl.DataFrame([frame[n] for n in names])

@@ -37,6 +37,21 @@ def times_log(most: int) -> NDArray[np.float64]:
 
 
 @inner
+def _tell(rows: Any, label: Any, weight: Any, counts: Any) -> Any:
+    """Count the classes of rows; how many rows there are, and their most frequent class, the first of equals."""
+    for c in range(len(counts)):
+        counts[c] = 0
+    for row in rows:
+        counts[label[row]] += weight[row]
+    total, most = 0, 0
+    for c in range(len(counts)):
+        total += counts[c]
+        if counts[c] > counts[most]:
+            most = c
+    return total, most
+
+
+@inner
 def _spread(counts: Any, xlogx: Any) -> float:
     """The entropy of counts times their sum."""
     total = 0
@@ -48,23 +63,26 @@ def _spread(counts: Any, xlogx: Any) -> float:
 
 
 @inner
-def _by_category(codes: Any, rows: Any, label: Any, weight: Any, table: Any, xlogx: Any) -> Any:
+def _by_category(codes: Any, rows: Any, label: Any, weight: Any, counts: Any, table: Any, xlogx: Any) -> Any:
     """What a branch for each code gains, and the entropy of the branch sizes; ``table`` is room for the counts."""
-    table[:] = 0
+    for code in range(len(table)):
+        for c in range(len(counts)):
+            table[code, c] = 0
     for row in rows:
         table[codes[row], label[row]] += weight[row]
     total, large = 0, 0
     inside, sizes = 0.0, 0.0
     for code in range(len(table)):
-        size = table[code].sum()
+        size = 0
+        for c in range(len(counts)):
+            size += table[code, c]
         total += size
         large += size >= _LEAST
         inside += _spread(table[code], xlogx)
         sizes += xlogx[size]
     if large < 2:
         return _NO_GAIN, 0.0
-    before = _spread(table.sum(axis=0), xlogx)
-    return (before - inside) / total, (xlogx[total] - sizes) / total
+    return (_spread(counts, xlogx) - inside) / total, (xlogx[total] - sizes) / total
 
 
 @inner
@@ -73,9 +91,11 @@ def _by_cut(codes: Any, rows: Any, label: Any, weight: Any, counts: Any, xlogx: 
 
     A side has at least two rows, or a tenth of the average class where that is more, but never needs more than 25.
     """
-    high = counts.copy()
-    low = np.zeros_like(counts)
-    total = counts.sum()
+    low, high = np.zeros(len(counts), np.int64), np.empty(len(counts), np.int64)
+    total = 0
+    for c in range(len(counts)):
+        high[c] = counts[c]
+        total += counts[c]
     trimmed = max(float(_LEAST), min(0.1 * total / len(counts), _MOST_TRIMMED))
     below, tries, best_size, cut, above = 0, 0, 0, -1, -1
     best = np.inf
@@ -127,15 +147,18 @@ def _sort_out(order: Any, branch: Any, ends: Any, room: Any) -> None:
         b = branch[order[i]]
         room[at[b]] = order[i]
         at[b] += 1
-    order[:] = room[: len(order)]
+    for i in range(len(order)):
+        order[i] = room[i]
 
 
 @inner
 def _more_room(nodes: Any, needed: int) -> Any:
     if needed <= len(nodes):
         return nodes
-    larger = np.full((2 * needed, nodes.shape[1]), -1, np.int64)
-    larger[: len(nodes)] = nodes
+    larger = np.empty((2 * needed, FIELDS), np.int64)
+    for i in range(len(larger)):
+        for field in range(FIELDS):
+            larger[i, field] = nodes[i, field] if i < len(nodes) else -1
     return larger
 
 
@@ -151,32 +174,31 @@ def _evaluate(
             rows = order[place[a], lo:hi]
             gain[a], info[a], cuts[a, 0], cuts[a, 1] = _by_cut(codes[a], rows, label, weight, counts, xlogx)
         else:
-            gain[a], info[a] = _by_category(codes[a], order[0, lo:hi], label, weight, room[: sizes[a]], xlogx)
+            gain[a], info[a] = _by_category(codes[a], order[0, lo:hi], label, weight, counts, room[: sizes[a]], xlogx)
 
 
 @kernel
 def _grow(
-    codes: Any, sizes: Any, place: Any, usual: Any, label: Any, weight: Any, classes: int, xlogx: Any, order: Any
-) -> Any:
-    """Split every node that gains; ``place[a]`` is where ``order`` has the rows sorted by column ``a``, 0: categories."""
+    codes: Any, sizes: Any, place: Any, usual: Any, label: Any, weight: Any, classes: int, widest: int, xlogx: Any,
+    order: Any,
+) -> Any:  # fmt: skip
+    """Split every node that gains; ``order[place[a]]`` has the rows sorted by column ``a``, unless that is 0."""
     columns, n = codes.shape
-    nodes = np.full((64, FIELDS), -1, np.int64)
+    nodes = _more_room(np.empty((0, FIELDS), np.int64), 32)
     nodes[0, LO], nodes[0, HI] = 0, n
     used, at = 1, 0
     gain, info = np.empty(columns), np.empty(columns)
     cuts = np.empty((columns, 2), np.int64)
-    table = np.zeros((max(2, sizes.max()), classes), np.int64)
-    branch, room = np.empty(n, np.int64), np.empty(n, np.int64)
+    table = np.empty((widest, classes), np.int64)
+    branch, room, counts = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(classes, np.int64)
     while at < used:
         node = at
         at += 1
         lo, hi = nodes[node, LO], nodes[node, HI]
-        counts = np.zeros(classes, np.int64)
-        for row in order[0, lo:hi]:
-            counts[label[row]] += weight[row]
-        if hi > lo:
-            nodes[node, LEAF] = counts.argmax()
-        if counts.max() == counts.sum() or counts.sum() < 2 * _LEAST:
+        total, most = _tell(order[0, lo:hi], label, weight, counts)
+        if total > 0:
+            nodes[node, LEAF] = most
+        if counts[most] == total or total < 2 * _LEAST:
             continue
         _evaluate(
             codes, sizes, place, label, weight, xlogx, order, (lo, hi), counts, table, gain, info, cuts
@@ -188,11 +210,10 @@ def _grow(
         nodes = _more_room(nodes, used + forks)
         nodes[node, TEST], nodes[node, FIRST], nodes[node, FORKS] = test, used, forks
         if place[test] > 0:
-            nodes[node, CUT], nodes[node, ABOVE] = cuts[test]
+            nodes[node, CUT], nodes[node, ABOVE] = cuts[test, 0], cuts[test, 1]
         begins = np.zeros(forks + 1, np.int64)
         for row in order[0, lo:hi]:
-            b = codes[test, row] > cuts[test, 0] if place[test] > 0 else codes[test, row]
-            branch[row] = b
+            branch[row] = codes[test, row] > cuts[test, 0] if place[test] > 0 else codes[test, row]
             begins[branch[row] + 1] += 1
         for b in range(forks):
             begins[b + 1] += begins[b]
@@ -201,7 +222,7 @@ def _grow(
         for p in range(len(order)):
             _sort_out(order[p, lo:hi], branch, begins, room)
         used += forks
-    return nodes[:used].copy()
+    return nodes, used
 
 
 @inner
@@ -271,7 +292,8 @@ def _fare(
     """The errors expected of the tree below ``top`` if all these rows went there."""
     listed = _below(nodes, top, list_)
     for i in range(listed):
-        tally[list_[i]] = 0
+        for c in range(tally.shape[1]):
+            tally[list_[i], c] = 0
     for row in rows:
         node = top
         while nodes[node, TEST] >= 0:
@@ -279,10 +301,12 @@ def _fare(
         tally[node, label[row]] += weight[row]
     expected = 0.0
     for i in range(listed):
-        counts = tally[list_[i]]
-        total = counts.sum()
+        total, most = 0, 0
+        for c in range(tally.shape[1]):
+            total += tally[list_[i], c]
+            most = max(most, tally[list_[i], c])
         if total > 0:
-            errors = total - counts.max()
+            errors = total - most
             expected += errors + extra_errors(total, errors, confidence, deviation)
     return expected
 
@@ -293,11 +317,11 @@ def _prune(
 ) -> Any:
     """Replace nodes, from below, by a leaf or by their largest branch where that is expected to err no more."""
     n = codes.shape[1]
-    branch, room = np.empty(n, np.int64), np.empty(n, np.int64)
+    branch, room, counts = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(classes, np.int64)
     list_ = np.empty(len(nodes), np.int64)
     tally = np.zeros((len(nodes), classes), np.int64)
     expected = np.zeros(len(nodes))
-    todo = np.empty(2 * len(nodes), np.int64)
+    todo = np.empty(len(nodes), np.int64)
     waiting = _below(nodes, 0, todo)
     while waiting > 0:
         waiting -= 1
@@ -306,13 +330,11 @@ def _prune(
         expected[node] = 0.0
         if lo == hi:
             continue
-        counts = np.zeros(classes, np.int64)
-        for row in rows[lo:hi]:
-            counts[label[row]] += weight[row]
-        total, most = counts.sum(), counts.max()
-        if counts[nodes[node, LEAF]] < most:
-            nodes[node, LEAF] = counts.argmax()
-        as_leaf = total - most + extra_errors(total, total - most, confidence, deviation)
+        total, most = _tell(rows[lo:hi], label, weight, counts)
+        if counts[nodes[node, LEAF]] < counts[most]:
+            nodes[node, LEAF] = most
+        errors = total - counts[most]
+        as_leaf = errors + extra_errors(total, errors, confidence, deviation)
         expected[node] = as_leaf
         if nodes[node, TEST] < 0:
             continue
@@ -329,10 +351,10 @@ def _prune(
         if as_leaf <= as_branch + 0.1 and as_leaf <= as_tree + 0.1:
             nodes[node, TEST] = -1
         elif as_branch <= as_tree + 0.1:
-            nodes[node, TEST:] = nodes[largest, TEST:]
-            listed = _below(nodes, node, list_)
-            _route(nodes, list_, listed, codes, rows, branch, room)
-            todo[waiting : waiting + listed] = list_[:listed]
+            for field in range(TEST, FIELDS):
+                nodes[node, field] = nodes[largest, field]
+            listed = _below(nodes, node, todo[waiting:])
+            _route(nodes, todo[waiting:], listed, codes, rows, branch, room)
             waiting += listed
         else:
             expected[node] = as_tree
@@ -342,12 +364,10 @@ def _prune(
 @kernel
 def _collapse(nodes: Any, label: Any, weight: Any, rows: Any, classes: int) -> None:
     """Make a leaf of every node whose branches err as often on the rows as a leaf would."""
-    errors = np.zeros(len(nodes), np.int64)
+    errors, counts = np.zeros(len(nodes), np.int64), np.empty(classes, np.int64)
     for node in range(len(nodes) - 1, -1, -1):
-        counts = np.zeros(classes, np.int64)
-        for row in rows[nodes[node, LO] : nodes[node, HI]]:
-            counts[label[row]] += weight[row]
-        errors[node] = counts.sum() - counts.max()
+        total, most = _tell(rows[nodes[node, LO] : nodes[node, HI]], label, weight, counts)
+        errors[node] = total - counts[most]
         if nodes[node, TEST] >= 0:
             inside = 0
             for b in range(nodes[node, FIRST], nodes[node, FIRST] + nodes[node, FORKS]):
@@ -392,7 +412,9 @@ def grow(
         order[place[a]] = np.argsort(codes[a], kind="stable")
     usual = (place > 0) | (sizes < 0.3 * weight.sum())
     usual |= not usual.any()
-    nodes = _grow(codes, sizes, place, usual, label, weight, classes, times_log(int(weight.sum())), order)
+    xlogx = times_log(int(weight.sum()))
+    nodes, used = _grow(codes, sizes, place, usual, label, weight, classes, int(sizes.max()), xlogx, order)
+    nodes = nodes[:used].copy()
     for a in ordered:
         here = nodes[:, TEST] == a
         numbers = np.asarray(values[a])
