@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from sfumato.method.anatomy import Anatomy
     from sfumato.method.hilb import Hilb, HilbPlus, HilbPlusPlus
     from sfumato.method.mondrian import Mondrian
+    from sfumato.method.topdown import TopDown, TopDownDisclosure
     from sfumato.publisher.publish import partition, publish, publish_policy
     from sfumato.release.release import Release, load
     from sfumato.requirement.alpha_k import AlphaK
@@ -58,6 +59,8 @@ _HOME = {
     "HilbPlusPlus": "method.hilb",
     "HilbSafe": "method.ahead",
     "Anatomy": "method.anatomy",
+    "TopDown": "method.topdown",
+    "TopDownDisclosure": "method.topdown",
     "partition": "publisher.publish",
     "publish": "publisher.publish",
     "publish_policy": "publisher.publish",
@@ -103,6 +106,8 @@ __all__ = [
     "Taxonomy",
     "classification_error",
     "classification_errors",
+    "TopDown",
+    "TopDownDisclosure",
     "from_arx_csv",
     "load",
     "partition",

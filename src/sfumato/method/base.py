@@ -25,6 +25,10 @@ Progress = Callable[[str, float], None]
 """Called with what is being done and which part of it is done, from 0 to 1."""
 
 
+class Enough(Exception):  # noqa: N818 - no error: an answer
+    """Raised by a progress that has seen enough: a method that refines publishes the last valid table."""
+
+
 def silent(stage: str, done: float) -> None:
     """No progress is shown."""
 
@@ -134,10 +138,7 @@ class PartitionMethod(Method):
     ) -> "_Parts":
         progress("labels", 0.0)
         shown = show(table, groups.of_row, groups.number, sets=self.shows_sets())
-        progress("judgement", 0.0)
-        judgements = [_judged(r, table, _by_label(r, shown)) for r in bound]
-        progress("order", 0.0)
-        return _Parts(shown, judgements, {"data": _frame(table, shown)[shuffled(table.rows, rng)]})
+        return labelled(table, bound, shown, rng, progress)
 
     def _bucketized(
         self,
@@ -166,6 +167,20 @@ class _Parts(NamedTuple):
     tables: dict[str, pl.DataFrame]
 
 
+def labelled(
+    table: Microdata,
+    bound: Sequence[GroupRequirement],
+    shown: list[Shown],
+    rng: np.random.Generator | None,
+    progress: Progress,
+) -> _Parts:
+    """Judge the groups that labels make, and put the rows that show them into a secret order."""
+    progress("judgement", 0.0)
+    judgements = [_judged(r, table, _by_label(r, shown)) for r in bound]
+    progress("order", 0.0)
+    return _Parts(shown, judgements, {"data": published(table, shown)[shuffled(table.rows, rng)]})
+
+
 def _by_label(requirement: GroupRequirement, shown: Sequence[Shown]) -> Groups:
     """The groups that the labels make, which is what the outside world sees."""
     chosen = requirement.groups_by() or tuple(s.column.name for s in shown)
@@ -186,7 +201,7 @@ def _judged(requirement: GroupRequirement, table: Microdata, groups: Groups) -> 
     return judgement
 
 
-def _frame(table: Microdata, shown: Sequence[Shown]) -> pl.DataFrame:
+def published(table: Microdata, shown: Sequence[Shown]) -> pl.DataFrame:
     """The published columns: labels, then sensitive and class values and the insensitive columns as they are."""
     values = [as_published(c) for c in table.columns.values() if c.role is not Role.QUASI]
     return pl.DataFrame([*(s.column for s in shown), *values, *table.plain.get_columns()])

@@ -10,10 +10,12 @@ from sfumato.method.anatomy import Anatomy
 from sfumato.method.base import Method
 from sfumato.method.hilb import Hilb, HilbPlus, HilbPlusPlus
 from sfumato.method.mondrian import Mondrian
+from sfumato.method.topdown import TopDown, TopDownDisclosure
 
 METHODS: dict[str, type[Method]] = {
     cls.name: cls for cls in (Mondrian, MondrianPlus, MondrianPlusPlus, Hilb, HilbPlus, HilbPlusPlus, HilbSafe, Anatomy)
 }
+METHODS |= {cls.name: cls for cls in (TopDown, TopDownDisclosure)}
 
 
 def from_table(entry: Mapping[str, Any]) -> Method:

@@ -1,8 +1,9 @@
 """The generalization scheme: each group shows one label for each quasi-identifier."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -81,6 +82,48 @@ def _shown(column: Column, summary: NDArray[np.int64], group_of_row: NDArray[np.
         recode(column.name, labels, box_of_row),
         dict(sorted(zip(labels, meanings, strict=True), key=lambda pair: pair[0])),
         np.array(hidden)[box_of_row],
+    )
+
+
+class Box(NamedTuple):
+    """What a label of a cut covers: an interval or a value (the codes [lo, hi)), a node of a tree, a hidden rest."""
+
+    lo: int
+    hi: int
+    node: int = -1
+    rest: bool = False
+
+
+def name_boxes(domain: Domain, boxes: Sequence[Box]) -> list[tuple[str, Meaning, float]]:
+    """Label, meaning and hidden share of each box of a cut; intervals reach up to the next."""
+    named = [_cut_box(domain, box) for box in boxes]
+    labels = _told_apart([n[0] for n in named], [n[1] for n in named])
+    return [(label, meaning, share) for label, (_, meaning, share) in zip(labels, named, strict=True)]
+
+
+def _cut_box(domain: Domain, box: Box) -> tuple[str, Meaning, float]:
+    if box.rest:
+        return SUPPRESSED, None, (box.hi - box.lo) / domain.size
+    if not isinstance(domain, Line):
+        node = box.node if box.node >= 0 else int(domain.leaf_nodes[box.lo])
+        single = domain.hi[node] - domain.lo[node] == 1
+        return _box(domain, box.lo if single else -1, box.lo if single else -1, node, 0)
+    share = min(float(domain.position[box.hi - 1] - domain.position[box.lo]), 1.0)
+    label = domain.interval(box.lo, box.hi)
+    return label, None if label == SUPPRESSED else domain.interval_meaning(box.lo, box.hi), share
+
+
+def show_cut(column: Column, boxes: Sequence[Box], box_of_code: NDArray[np.int64]) -> Shown:
+    """One attribute by a cut that is the same for all rows."""
+    named = name_boxes(column.domain, boxes)
+    occurring = np.zeros(len(boxes), np.bool_)
+    box_of_row = box_of_code[column.codes]
+    occurring[box_of_row] = True
+    nodes = {label: meaning for (label, meaning, _), here in zip(named, occurring, strict=True) if here}
+    return Shown(
+        recode(column.name, [n[0] for n in named], box_of_row),
+        dict(sorted(nodes.items())),
+        np.array([n[2] for n in named])[box_of_row],
     )
 
 

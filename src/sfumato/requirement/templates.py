@@ -135,6 +135,10 @@ class Confidentiality(GroupRequirement):
     def _limit(self, value: str) -> Fraction:
         return as_fraction(self.k.get(value, 1) if isinstance(self.k, Mapping) else self.k)
 
+    def limits(self, schema: Schema) -> dict[tuple[str, str], Fraction]:
+        """The limit of each sensitive value, by attribute and value."""
+        return {(n, v): self._limit(v) for n in self._attributes() for v in self._values(schema, n)}
+
     def bind(self, schema: Schema) -> Self:
         for name in self._attributes():
             if name not in schema.all_names():
