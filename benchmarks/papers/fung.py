@@ -15,11 +15,13 @@ from benchmarks.papers.fung_plots import RESULTS
 
 _HEAD = """# Fung's thesis, chapters 4 and 5, made again
 
-`python -m benchmarks.papers.fung`. Masked by `sf.TopDown` (train and test together, as in section 4.4.1), trained on the
-masked training rows, tested on the masked test rows. Classifiers: the own C4.5 (confidence 25%), and scikit-learn's naive
-Bayes (Gaussian for numbers, frequencies for categories and intervals). Intervals are ordered by their middles; a suppressed
-value is a category. Errors in percent. Adult is split as published. How CRX and German were split is not in the public files: what
-is compared with the thesis there is the mean over random splits of the published sizes, on which one split varies by 2 to 3%.
+`python -m benchmarks.papers.fung`. Masked by `sf.TopDown` (train and test together, as in section 4.4.1), trained on
+the masked training rows, tested on the masked test rows. Classifiers: the own C4.5 (confidence 25%), and
+scikit-learn's naive Bayes (Gaussian for numbers, frequencies for categories and intervals). Intervals are ordered by
+their middles; a suppressed value is a category. Errors in percent.
+
+Adult is split as published. How CRX and German were split is not in the public files: what is compared with the thesis
+there is the mean over random splits of the published sizes; on a single split the errors vary by 2 to 3%.
 Published numbers are those of the text; the figures themselves print none.
 """
 

@@ -140,8 +140,8 @@ def figure_4_8(data: Data) -> Section:
     text = [
         fung_plots.points("4.8", "Figure 4.8: single and multiple templates, k = 100", pairs),
         "",
-        f"Mean AE: several templates {percent(mean[0])}, united {percent(mean[1])}. Several are better in {better}, worse "
-        f"in {worse} of {len(pairs)}.",
+        f"Mean AE: several templates {percent(mean[0])}, united {percent(mean[1])}. Several are better in {better}, "
+        f"worse in {worse} of {len(pairs)}.",
     ]
     claim = Claim(
         "all points lie where several templates err no more", f"{len(pairs) - worse} of {len(pairs)}", worse == 0
@@ -186,7 +186,7 @@ def _both(one: Curves, mean: Curves) -> Iterator[str]:
 
 
 def figure_4_10(data: Data) -> Section:
-    """The eight attributes of Iyengar's genetic algorithm, ten folds of the training rows; each fold masked by itself."""
+    """The eight attributes of Iyengar's genetic algorithm; ten folds of the training rows, each masked by itself."""
     frame = data.frame.filter(data.train).select(*GA, data.class_)
     fold = np.random.default_rng(410).permutation(np.arange(frame.height) % 10)
     ks = (10, 25, 50, 75, 100, 150, 200, 250, 300, 400, 500, 750, 1000)
@@ -205,7 +205,7 @@ def figure_4_10(data: Data) -> Section:
     text = [
         fung_plots.lines("4.10", title, ks, {"TDR": masked}, {"BE": baseline, "UE": upper}),
         "",
-        "The thesis prints no figure in its text, and the taxonomies of [33] are not public; ours are `adult_taxonomies`.",
+        "The thesis gives no numbers in its text, and used the taxonomies of [33]; ours are `adult_taxonomies`.",
         f"BE = {percent(baseline)}, UE (nothing left but the majority) = {percent(upper)}.",
         "",
         *table(["k", *map(str, ks)], [["AE", *masked]]),

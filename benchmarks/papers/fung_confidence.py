@@ -50,7 +50,7 @@ def table_5_3(tables: Sequence[Data]) -> Section:
 
 @dataclass(frozen=True)
 class Bounded:
-    """Suppression and removal errors over N; ``left_out`` counts requirements that even the most masked table breaks."""
+    """Suppression and removal errors over N; ``left_out`` of ``tried`` requirements cannot be met by any table."""
 
     suppression: Mapping[int, float]
     removal: Mapping[int, float]
@@ -118,8 +118,8 @@ def _text(number: str, data: Data, top: Bounded, random: Bounded, baseline: floa
         if found.left_out:
             yield ""
             yield (
-                f"{word}: {found.left_out} of {found.tried} requirements are left out of the averages, since even the most "
-                "suppressed table breaks them (Theorem 5.1.3); the thesis does not say what it did with these."
+                f"{word}: {found.left_out} of {found.tried} requirements are left out of the averages, since even the "
+                "most suppressed table breaks them (Theorem 5.1.3); the thesis does not say what it did with these."
             )
 
 

@@ -52,11 +52,9 @@ class Data:
         """All attributes but the class."""
         return [n for n in self.frame.columns if n != self.class_]
 
-    def coded(self, frame: pl.DataFrame | None = None, train: np.ndarray | None = None) -> Examples:
+    def coded(self, frame: pl.DataFrame) -> Examples:
         """The rows, raw or masked, split into what is trained on and what is held out."""
-        rows = self.frame if frame is None else frame
-        here = self.train if train is None else train
-        return examples(rows.filter(here), rows.filter(~here), self.class_)
+        return examples(frame.filter(self.train), frame.filter(~self.train), self.class_)
 
     def random_splits(self, number: int) -> list[np.ndarray]:
         """Splits of the same sizes, drawn."""

@@ -84,8 +84,8 @@ def examples(
     return Examples(
         tuple(_feature(train[n], held_out[n], n in categorical) for n in names),
         tuple(classes),
-        _places(train[class_], code),
-        _places(held_out[class_], code),
+        _words(train[class_]).places(code),
+        _words(held_out[class_]).places(code),
     )
 
 
@@ -105,21 +105,36 @@ def _check(train: pl.DataFrame, held_out: pl.DataFrame, class_: str) -> None:
         raise DataError(f"all training rows have the class {only!r}; a classifier needs two classes or more")
 
 
-def _places(column: pl.Series, code: dict[str, int]) -> NDArray[np.int64]:
-    """The place of each value among known ones; -1 for any other."""
-    texts = column.cast(pl.String).fill_null(_MISSING)
-    distinct = texts.unique()
-    places = pl.Series([code.get(t, -1) for t in distinct], dtype=pl.Int64)
-    return texts.replace_strict(distinct, places, return_dtype=pl.Int64).to_numpy()
+class _Words(NamedTuple):
+    """A column as text: its distinct values, in no order, and the place of each row's among them."""
+
+    values: list[str]
+    of_row: NDArray[np.int64]
+
+    def places(self, code: dict[str, int]) -> NDArray[np.int64]:
+        """The code of each row's value; -1 for one that has none."""
+        return np.array([code.get(v, -1) for v in self.values], np.int64)[self.of_row]
+
+
+def _words(column: pl.Series) -> _Words:
+    if column.dtype != pl.Enum or column.null_count():
+        plain = column.cast(pl.String).fill_null(_MISSING)
+        column = plain.cast(pl.Enum(plain.unique()))
+    texts = column.dtype.categories  # type: ignore[attr-defined]
+    place = column.to_physical().to_numpy().astype(np.int64)
+    there = np.bincount(place, minlength=len(texts)) > 0
+    return _Words(texts.filter(there).to_list(), (np.cumsum(there) - 1)[place])
 
 
 def _feature(train: pl.Series, held_out: pl.Series, categorical: bool) -> Feature:
     here, there = (None, None) if categorical else (_numbers(train), _numbers(held_out))
     if here is None or there is None:
-        values = sorted(set(train.cast(pl.String).fill_null(_MISSING)))
+        mine, theirs = _words(train), _words(held_out)
+        values = sorted(mine.values)
         code = {value: i for i, value in enumerate(values)}
-        places = [_places(c, code).astype(np.int32) for c in (train, held_out)]
-        return Feature(train.name, places[0], places[1], tuple(values))
+        return Feature(
+            train.name, mine.places(code).astype(np.int32), theirs.places(code).astype(np.int32), tuple(values)
+        )
     numbers, codes = np.unique(here.of_row, return_inverse=True)
     return Feature(
         train.name,
@@ -137,13 +152,13 @@ def _numbers(column: pl.Series) -> _Numbers | None:
         return None
     if column.dtype.is_numeric() or column.dtype.is_temporal():
         return _Numbers(column.to_physical().cast(pl.Float64).fill_null(-np.inf).to_numpy(), False)
-    texts = column.cast(pl.String)
-    distinct = texts.unique().drop_nulls()
-    middles = [_middle(t) for t in distinct]
-    if not middles or any(m is None for m in middles):
+    if column.len() == column.null_count():
         return None
-    numbers = texts.replace_strict(distinct, pl.Series(middles, dtype=pl.Float64), default=-np.inf)
-    return _Numbers(numbers.to_numpy(), any(_bounds(t) for t in distinct))
+    words = _words(column)
+    middles = [-np.inf if v == _MISSING else _middle(v) for v in words.values]
+    if any(m is None for m in middles):
+        return None
+    return _Numbers(np.array(middles, np.float64)[words.of_row], any(_bounds(v) for v in words.values))
 
 
 def _bounds(label: str) -> tuple[float, float] | None:
