@@ -10,7 +10,8 @@ import sfumato as sf
 from sfumato import datasets
 from sfumato.analyst.c45 import C45
 from sfumato.analyst.features import examples
-from sfumato.kernel import tree as kernel
+from sfumato.kernel import grow as kernel
+from sfumato.kernel.prune import extra_errors
 
 _GOLF = """
 sunny 75 70 true Play
@@ -94,7 +95,7 @@ def test_a_cut_pays_for_its_choice() -> None:
 @pytest.mark.parametrize(("rows", "errors", "limit"), [(6, 0, 0.206), (9, 0, 0.143), (1, 0, 0.750), (16, 1, 0.157)])
 def test_pessimistic_errors(rows: int, errors: int, limit: float) -> None:
     """Section 4.2: U25%(0, 6) = .206, U25%(0, 9) = .143, U25%(0, 1) = .750, U25%(1, 16) = .157."""
-    expected = errors + kernel.extra_errors.py_func(rows, errors, 0.25, C45().deviation)
+    expected = errors + extra_errors.py_func(rows, errors, 0.25, C45().deviation)
     assert expected / rows == pytest.approx(limit, abs=6e-4)
 
 

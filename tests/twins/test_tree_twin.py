@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sfumato.analyst.c45 import C45, Tree
 from sfumato.analyst.features import Examples, examples
 from sfumato.kernel import tree as kernel
-from sfumato.kernel.tree import times_log
+from sfumato.kernel.grow import times_log
 
 _TABLE = times_log(2000)
 

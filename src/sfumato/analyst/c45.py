@@ -18,6 +18,8 @@ from sfumato.analyst.features import Examples, Feature
 from sfumato.errors import PolicyError
 from sfumato.kernel import tree as kernel
 from sfumato.kernel.group import group_rows
+from sfumato.kernel.grow import grow
+from sfumato.kernel.prune import prune
 from sfumato.table.line import number_text
 
 _SHARES = (0.0, 0.001, 0.005, 0.01, 0.05, 0.10, 0.20, 0.40, 1.00)
@@ -51,9 +53,9 @@ class C45:
             leaf[0, kernel.LEAF] = np.bincount(examples.label).argmax()
             return Tree((), examples.classes, leaf)
         codes, sizes, label, weight = _compressed(examples)
-        nodes, rows = kernel.grow(codes, sizes, [f.numbers for f in features], label, weight, classes)
+        nodes, rows = grow(codes, sizes, [f.numbers for f in features], label, weight, classes)
         if self.confidence < 1:
-            kernel.prune(nodes, codes, label, weight, rows, classes, self.confidence, self.deviation)
+            prune(nodes, codes, label, weight, rows, classes, self.confidence, self.deviation)
         return Tree(features, examples.classes, nodes)
 
     def predict(self, examples: Examples) -> NDArray[np.int64]:
