@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         classification_errors,
         rank_attributes,
     )
+    from sfumato.adversary.inference import inferences
     from sfumato.errors import DataError, Infeasible, OutputError, PolicyError, ReleaseError, SfumatoError
     from sfumato.method.ahead import HilbSafe, MondrianPlus, MondrianPlusPlus
     from sfumato.method.anatomy import Anatomy
@@ -61,6 +62,7 @@ _HOME = {
     "Anatomy": "method.anatomy",
     "TopDown": "method.topdown",
     "TopDownDisclosure": "method.topdown",
+    "inferences": "adversary.inference",
     "partition": "publisher.publish",
     "publish": "publisher.publish",
     "publish_policy": "publisher.publish",
@@ -109,6 +111,7 @@ __all__ = [
     "classification_error",
     "classification_errors",
     "from_arx_csv",
+    "inferences",
     "load",
     "partition",
     "publish",

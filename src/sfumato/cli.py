@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,11 +18,15 @@ _STAGES = {
     "read": "Reading the data",
     "code": "Coding the columns",
     "cuts": "Cutting into groups",
+    "steps": "Refining (Ctrl-C stops)",
     "labels": "Labelling the groups",
     "judgement": "Judging the groups",
     "order": "Shuffling the rows",
     "write": "Writing release and report",
 }
+
+_PAUSE = "pause"
+"""The stage in which nothing moves on the terminal, so that a question can be asked."""
 
 
 def _common(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -70,10 +75,17 @@ def init(data: str, out: Path | None, query: str | None, force: bool, as_json: b
 @click.option("-o", "--out", type=click.Path(path_type=Path), default=Path("out"), show_default=True)
 @click.option("--seed", type=click.IntRange(min=0), help="Repeatable randomness. For experiments only.")
 @click.option("--force", is_flag=True, help="Replace an OUT that sfumato wrote before.")
+@click.option(
+    "--on-interrupt",
+    type=click.Choice(["ask", "publish", "discard"]),
+    default="ask",
+    show_default=True,
+    help="What Ctrl-C does while tdr or tdd refine: publish the last valid table or nothing. A pipe is not asked.",
+)
 @_common
-def publish(policy: Path, out: Path, seed: int | None, force: bool, as_json: bool) -> None:
+def publish(policy: Path, out: Path, seed: int | None, force: bool, on_interrupt: str, as_json: bool) -> None:
     """Make the release that POLICY describes: OUT/release to hand over, OUT/private to keep."""
-    _publish(policy, out, seed, force, as_json)
+    _publish(policy, out, seed, force, as_json, on_interrupt)
 
 
 @cli.command()
@@ -90,11 +102,13 @@ def demo(out: Path, force: bool, as_json: bool) -> None:
     _publish(policy, out, None, force, as_json)
 
 
-def _publish(policy: Path, out: Path, seed: int | None, force: bool, as_json: bool) -> None:
+def _publish(
+    policy: Path, out: Path, seed: int | None, force: bool, as_json: bool, on_interrupt: str = "discard"
+) -> None:
     from sfumato.publisher.publish import publish_policy
 
-    with _progress() as progress:
-        result = publish_policy(policy, out, seed=seed, force=force, progress=progress)
+    with _progress() as progress, _interrupts(on_interrupt, progress) as heard:
+        result = publish_policy(policy, out, seed=seed, force=force, progress=heard)
     manifest = result.release.manifest
     if as_json:
         _print_json(
@@ -221,6 +235,46 @@ def _print_json(value: object) -> None:
 
 
 @contextmanager
+def _interrupts(choice: str, progress: Callable[[str, float], None]) -> Iterator[Callable[[str, float], None]]:
+    """While a table is refined Ctrl-C waits for the next valid one; at any other time it ends the command."""
+    from sfumato.method.base import STEP, Enough
+
+    refining = pressed = False
+
+    def press(number: int, frame: object) -> None:
+        nonlocal pressed
+        if not refining or pressed:
+            raise KeyboardInterrupt
+        pressed = True
+
+    def heard(stage: str, done: float) -> None:
+        nonlocal refining
+        refining = stage.startswith(STEP)
+        progress(stage, done)
+        if pressed and refining:
+            refining = False
+            progress(_PAUSE, 0.0)
+            raise Enough if _wanted(choice, stage) else KeyboardInterrupt
+
+    try:
+        before = signal.signal(signal.SIGINT, press)
+    except ValueError:  # not the main thread: nobody presses keys here
+        yield progress
+        return
+    try:
+        yield heard
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _wanted(choice: str, stage: str) -> bool:
+    """Whether the last valid table shall be published."""
+    if choice != "ask" or not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return choice == "publish"
+    return click.confirm(f"Stopped after {stage.partition(':')[0]}. Publish this table?", default=False, err=True)
+
+
+@contextmanager
 def _progress() -> Iterator[Callable[[str, float], None]]:
     """Progress on a terminal, silence in a pipe."""
     if not sys.stderr.isatty():
@@ -231,12 +285,20 @@ def _progress() -> Iterator[Callable[[str, float], None]]:
 
     if not any((Path(__file__).parent / "kernel" / "__pycache__").glob("partition._split*.nbi")):
         click.echo("The first run of all compiles the kernels, which takes up to half a minute.", err=True)
+    from sfumato.method.base import STEP
+
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("", total=None)
 
         def show(stage: str, done: float) -> None:
             words = _STAGES.get(stage, stage)
+            if stage == _PAUSE:
+                bar.stop()
+                return
+            if stage.startswith(STEP):
+                bar.console.print(stage, markup=False, highlight=False)
+                words = _STAGES["steps"]
             bar.update(task, description=words, total=1.0 if done else None, completed=done)
 
         yield show

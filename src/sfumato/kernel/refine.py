@@ -1,4 +1,4 @@
-"""Top-down refinement: take the candidate of the best score, refine it, count again only what it touched."""
+"""Top-down refinement: take the candidate of the best score, refine it, and wait with counting what it touched."""
 
 from typing import Any
 
@@ -6,35 +6,54 @@ import numpy as np
 
 from sfumato.kernel import refinement as r
 from sfumato.kernel.jit import inner, kernel
-from sfumato.kernel.refinement import State, count_leaf, kill
+from sfumato.kernel.refinement import State, kill
 from sfumato.kernel.worth import involved, loss, offer, offer_set, winner
 
 BEGIN, END, TEMPLATE, WHICH, WHAT = range(5)
 """Columns of ``leaves``: the rows of a leaf; and down the last three, the leaves that the last refinement touched."""
+
+UNSORTED = 8
+"""When the leaves are so many times as many as they were, the rows are sorted anew."""
 
 SAME, ONLY_HERE, SHRUNK, NEW = 0, 1, 2, 3
 """What became of a leaf under a refined label: nothing, one part of it, less than it was, a new leaf."""
 
 
 @inner
-def _link(state: State, j: int, leaf: int, place: int, label: int) -> None:
-    """Put a leaf on the list of the leaves that show a label."""
-    at = state.templates[j, r.LINKS] + leaf * state.templates[j, r.WIDTH] + place
-    state.links[at] = state.kept[j, label, r.HEAD]
-    state.kept[j, label, r.HEAD] = leaf
+def _list_leaf(state: State, j: int, leaf: int, here: int, what: int) -> None:
+    """Put a leaf on the lists of its live labels: of those that show it, and of those that have to be counted.
+
+    A leaf keeps its place on the lists of other attributes when it shrinks; the refined one lists it anew.
+    """
+    templates, attributes, links, kept = state.templates, state.attributes, state.links, state.kept
+    begin = state.leaves[templates[j, r.LEAF] + leaf, BEGIN]
+    first = templates[j, r.ROWS] + state.order[templates[j, r.LEAF] + begin]
+    for place in range(templates[j, r.WIDTH]):
+        if place != here and what < SHRUNK:
+            continue
+        offset = attributes[state.places[j, place, r.MEMBER], r.OFFSET]
+        label = state.codes[r.SHOWN, offset + state.rows[first + place * templates[j, r.NUMBER]]]
+        at = templates[j, r.LINKS] + leaf * templates[j, r.WIDTH] + place
+        if what == NEW:
+            links[r.WAITING, at] = r.NOT_WAITING
+        if state.labels[label, r.STATUS] != r.LIVE:
+            continue
+        if place == here or what == NEW:
+            links[r.SHOWING, at] = kept[j, label, r.HEAD]
+            kept[j, label, r.HEAD] = leaf
+        if what != SAME and links[r.WAITING, at] == r.NOT_WAITING:
+            links[r.WAITING, at] = kept[j, label, r.PENDING]
+            kept[j, label, r.PENDING] = leaf
 
 
 @inner
-def _link_live(state: State, j: int, leaf: int, here: int, everywhere: bool) -> None:
-    """List a leaf under its live labels: at one place, or everywhere."""
-    templates, attributes = state.templates, state.attributes
-    at = templates[j, r.ROWS] + state.leaves[templates[j, r.LEAF] + leaf, BEGIN] * templates[j, r.STRIDE]
-    for place in range(templates[j, r.WIDTH]):
-        if place == here or everywhere:
-            offset = attributes[state.places[j, place, r.MEMBER], r.OFFSET]
-            label = state.codes[r.SHOWN, offset + state.rows[at + place]]
-            if state.labels[label, r.STATUS] == r.LIVE:
-                _link(state, j, leaf, place, label)
+def _list_fresh(state: State, attribute: int) -> None:
+    """List the leaves that a refinement touched."""
+    leaves = state.leaves
+    for i in range(state.run[r.FRESH]):
+        j = leaves[i, TEMPLATE]
+        _list_leaf(state, j, leaves[i, WHICH], state.places[j, attribute, r.PLACE], leaves[i, WHAT])
+    state.run[r.FRESH] = 0
 
 
 @inner
@@ -48,53 +67,58 @@ def _note(leaves: Any, run: Any, j: int, leaf: int, what: int) -> None:
 
 
 @inner
-def _part(codes: Any, at: int, value: int, code: int) -> int:
-    """Into which part a code falls: of a set the disclosed value and the rest, else by branch."""
-    if code >= 0:
-        return np.int64(0) if value == code else np.int64(1)
-    return np.int64(codes[r.BRANCH, at + value])
-
-
-@inner
-def _move(rows: Any, spare: Any, codes: Any, ends: Any, place: int, offset: int, code: int, at: int, n: int) -> None:
-    """Put the rows of a leaf into the order of its parts; ``ends`` say where each part begins, and the stride."""
-    stride = ends[-1]
-    for row in range(n):
-        source = at + row * stride
-        part = _part(codes, offset, rows[source + place], code)
-        to = ends[part] * stride
-        ends[part] += 1
-        for i in range(stride):
-            spare[to + i] = rows[source + i]
-    for i in range(n * stride):
-        rows[at + i] = spare[i]
-
-
-@inner
-def _split_leaf(state: State, j: int, leaf: int, place: int, code: int, parts: int, ends: Any) -> None:
-    """Split a leaf by the parts of its label; the first part keeps the leaf, the others get new ones.
+def _parts(rows: Any, order: Any, spare: Any, codes: Any, begins: Any, at: int, offset: int, code: int) -> None:
+    """Into which part each row falls, and how many into each.
 
     ``code`` is the disclosed value of a set, whose parts are the value and the rest; -1: parts by branch.
     """
-    templates, leaves, rows, codes = state.templates, state.leaves, state.rows, state.codes
-    stride, first = templates[j, r.STRIDE], templates[j, r.LEAF]
+    for i in range(len(order)):
+        value = rows[at + order[i]]
+        if code >= 0:
+            part = np.int64(0) if value == code else np.int64(1)
+        else:
+            part = np.int64(codes[r.BRANCH, offset + value])
+        spare[i] = part
+        begins[part + 1] += 1
+
+
+@inner
+def _arrange(order: Any, spare: Any, begins: Any, ends: Any, parts: int) -> None:
+    """Put the rows of a leaf into the order of its parts, each in its old order."""
+    number = len(order)
+    for part in range(parts):
+        ends[part] = number + begins[part]
+    for i in range(number):
+        part = spare[i]
+        spare[ends[part]] = order[i]
+        ends[part] += 1
+    for i in range(number):
+        order[i] = spare[number + i]
+
+
+@inner
+def _split_leaf(state: State, j: int, leaf: int, place: int, code: int, parts: int, room: Any) -> None:
+    """Split a leaf by the parts of its label; the first part keeps the leaf, the others get new ones."""
+    templates, leaves, spare = state.templates, state.leaves, state.spare
+    first, begins = templates[j, r.LEAF], room[0]
     offset = state.attributes[state.places[j, place, r.MEMBER], r.OFFSET]
-    begin, end = leaves[first + leaf, BEGIN], leaves[first + leaf, END]
-    at = templates[j, r.ROWS] + begin * stride
+    begin, number = leaves[first + leaf, BEGIN], leaves[first + leaf, END] - leaves[first + leaf, BEGIN]
+    order = state.order[first + begin : first + begin + number]
     for part in range(parts + 1):
-        ends[part] = 0
-    for row in range(end - begin):
-        ends[1 + _part(codes, offset, rows[at + row * stride + place], code)] += 1
+        begins[part] = 0
+    at = templates[j, r.ROWS] + place * templates[j, r.NUMBER]
+    _parts(state.rows, order, spare, state.codes, begins, at, offset, code)
     whole = -1
     for part in range(parts):
-        if ends[part + 1] == end - begin:
+        if begins[part + 1] == number:
             whole = part
-        ends[part + 1] += ends[part]
+        begins[part + 1] += begins[part]
     if whole >= 0:
         _note(leaves, state.run, j, leaf, SAME if code >= 0 and whole == 1 else ONLY_HERE)
         return
+    _arrange(order, spare, begins, room[1], parts)
     for part in range(parts):
-        low, high = ends[part], ends[part + 1]
+        low, high = begins[part], begins[part + 1]
         if low == high:
             continue
         slot = leaf if low == 0 else templates[j, r.LEAVES]
@@ -103,21 +127,37 @@ def _split_leaf(state: State, j: int, leaf: int, place: int, code: int, parts: i
         leaves[first + slot, BEGIN] = begin + low
         leaves[first + slot, END] = begin + high
         _note(leaves, state.run, j, slot, SHRUNK if low == 0 else NEW)
-    ends[-1] = stride
-    _move(rows, state.spare, codes, ends, place, offset, code, at, end - begin)
 
 
 @inner
-def _split(state: State, j: int, label: int, shown: int, code: int, parts: int, ends: Any) -> None:
+def _sort(state: State, j: int) -> None:
+    """Put the rows themselves into the order of the leaves, so that those of a leaf lie side by side again."""
+    templates, rows, spare = state.templates, state.rows, state.spare
+    number, first = templates[j, r.NUMBER], templates[j, r.LEAF]
+    for column in range(templates[j, r.COLUMNS]):
+        at = templates[j, r.ROWS] + column * number
+        for i in range(number):
+            spare[i] = rows[at + state.order[first + i]]
+        for i in range(number):
+            rows[at + i] = spare[i]
+    for i in range(number):
+        state.order[first + i] = i
+    templates[j, r.SORTED] = templates[j, r.LEAVES]
+
+
+@inner
+def _split(state: State, j: int, label: int, shown: int, code: int, parts: int, room: Any) -> None:
     """Split the leaves of a template that show a label, and say what the template has now."""
     templates, kept = state.templates, state.kept
     place = state.places[j, state.labels[label, r.ATTRIBUTE], r.PLACE]
     leaf = kept[j, shown, r.HEAD]
     kept[j, shown, r.HEAD] = -1
     while leaf >= 0:
-        following = state.links[templates[j, r.LINKS] + leaf * templates[j, r.WIDTH] + place]
-        _split_leaf(state, j, leaf, place, code, parts, ends)
+        following = state.links[r.SHOWING, templates[j, r.LINKS] + leaf * templates[j, r.WIDTH] + place]
+        _split_leaf(state, j, leaf, place, code, parts, room)
         leaf = following
+    if templates[j, r.LEAVES] >= UNSORTED * templates[j, r.SORTED]:
+        _sort(state, j)
     then, of = kept[j, label, r.WORST], kept[j, label, r.WORST_OF]
     now, now_of = templates[j, r.NOW], templates[j, r.NOW_OF]
     worse = then * now_of > now * of if templates[j, r.MODE] == r.BY_SHARE else then < now
@@ -177,8 +217,8 @@ def _disclose(state: State, label: int) -> None:
 
 
 @inner
-def _refine(state: State, label: int, ends: Any) -> None:
-    """Refine a candidate: split its leaves in every template it is in, then count what has changed."""
+def _refine(state: State, label: int, room: Any) -> None:
+    """Refine a candidate: split its leaves in every template it is in, and offer its parts."""
     labels, attributes = state.labels, state.attributes
     attribute = labels[label, r.ATTRIBUTE]
     kind = attributes[attribute, r.KIND]
@@ -187,31 +227,18 @@ def _refine(state: State, label: int, ends: Any) -> None:
     parts = labels[label, r.PARTS] if kind == r.TREE else np.int64(2)
     for j in range(len(state.templates)):
         if state.places[j, attribute, r.PLACE] >= 0:
-            _split(state, j, label, shown, code, parts, ends)
+            _split(state, j, label, shown, code, parts, room)
     kill(labels, attributes, label)
     if kind == r.SET:
         _disclose(state, label)
     else:
         _relabel(state, label)
-
-
-@inner
-def _count_fresh(state: State, attribute: int) -> None:
-    """Count the leaves that a refinement touched, and list them under the labels that can still be refined."""
-    leaves = state.leaves
-    for i in range(state.run[r.FRESH]):
-        j, leaf, what = leaves[i, TEMPLATE], leaves[i, WHICH], leaves[i, WHAT]
-        here = state.places[j, attribute, r.PLACE]
-        at = state.templates[j, r.LEAF] + leaf
-        if what != SAME:
-            count_leaf(state, j, leaves[at, BEGIN], leaves[at, END], here if what == ONLY_HERE else np.int64(-1))
-        _link_live(state, j, leaf, here, what == NEW)
-    state.run[r.FRESH] = 0
+    _list_fresh(state, attribute)
 
 
 @inner
 def _begin(state: State) -> None:
-    """Offer the first candidates and count the one leaf that each template begins with."""
+    """Offer the first candidates and list the one leaf that each template begins with."""
     for attribute in range(len(state.attributes)):
         if state.attributes[attribute, r.KIND] == r.SET:
             offer_set(state, attribute)
@@ -220,7 +247,7 @@ def _begin(state: State) -> None:
             _show(state, state.attributes[attribute, r.BASE])
     for j in range(len(state.templates)):
         _note(state.leaves, state.run, j, 0, NEW)
-    _count_fresh(state, 0)
+    _list_fresh(state, 0)
     state.run[r.BEGUN] = 1
 
 
@@ -231,7 +258,7 @@ def advance(state: State, steps: Any, scores: Any, now: Any) -> int:
     ``steps`` gets the label, its gain, the summed loss and over how many templates it is summed;
     ``now`` what each template has after the step.
     """
-    ends = np.zeros(len(state.cells) + 3, np.int64)
+    room = np.zeros((2, len(state.cells) + 2), np.int64)
     if state.run[r.BEGUN] == 0:
         _begin(state)
     for i in range(len(steps)):
@@ -243,8 +270,7 @@ def advance(state: State, steps: Any, scores: Any, now: Any) -> int:
         steps[i, 2] = loss(state, label)
         steps[i, 3] = involved(state, label)
         scores[i] = state.score[label]
-        _refine(state, label, ends)
-        _count_fresh(state, state.labels[label, r.ATTRIBUTE])
+        _refine(state, label, room)
         for j in range(len(state.templates)):
             now[i, j, 0] = state.templates[j, r.NOW]
             now[i, j, 1] = state.templates[j, r.NOW_OF]

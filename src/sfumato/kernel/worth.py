@@ -6,7 +6,7 @@ import numpy as np
 
 from sfumato.kernel import refinement as r
 from sfumato.kernel.jit import inner
-from sfumato.kernel.refinement import State, kill
+from sfumato.kernel.refinement import State, count_pending, kill
 from sfumato.kernel.xlogx import GAIN_BITS, xlogx
 
 NOTHING = np.int64(1) << 62
@@ -178,8 +178,8 @@ def rescore(state: State, label: int) -> None:
 
 
 @inner
-def winner(state: State) -> int:
-    """The candidate of the best score; of equals the first by attribute, then by value. -1: there is none."""
+def _leader(state: State) -> int:
+    """The candidate that looks best; of equals the first by attribute, then by value. -1: there is none."""
     labels, score, run = state.labels, state.score, state.run
     best = np.int64(-1)
     i = 0
@@ -200,3 +200,20 @@ def winner(state: State) -> int:
                 best = label
     run[r.STALE] = 0
     return best
+
+
+@inner
+def winner(state: State) -> int:
+    """The valid candidate of the best score; -1: there is none.
+
+    A leaf that has not been counted can only make a candidate worse. So the one that looks best is counted
+    to the end; if it still looks best, it is.
+    """
+    while True:
+        label = _leader(state)
+        if label < 0:
+            return label
+        attribute = state.labels[label, r.ATTRIBUTE]
+        is_set = state.attributes[attribute, r.KIND] == r.SET
+        if not count_pending(state, state.attributes[attribute, r.SPARE] if is_set else label):
+            return label

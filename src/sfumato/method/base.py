@@ -25,6 +25,10 @@ Progress = Callable[[str, float], None]
 """Called with what is being done and which part of it is done, from 0 to 1."""
 
 
+STEP = "step "
+"""How the progress of a method that refines begins: after each step there is a valid table."""
+
+
 class Enough(Exception):  # noqa: N818 - no error: an answer
     """Raised by a progress that has seen enough: a method that refines publishes the last valid table."""
 

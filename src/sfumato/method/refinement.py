@@ -8,22 +8,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.engine.local import Counted, combine, count
 from sfumato.errors import DataError
 from sfumato.kernel import refinement as r
 from sfumato.kernel.refine import advance
-from sfumato.kernel.worth import NOTHING
 from sfumato.kernel.xlogx import GAIN_BITS, bits_for
+from sfumato.method.prepare import TemplateRows, axis_of, class_counts, no_counts, template_rows
 from sfumato.release.judgement import TableSchema
 from sfumato.requirement.base import names
 from sfumato.requirement.redundancy import Template
-from sfumato.requirement.templates import Anonymity
-from sfumato.table.encode import Column, Role
-from sfumato.table.line import Line
+from sfumato.table.encode import Role
 from sfumato.table.microdata import Microdata
-
-MOST_VALUES = 10_000
-"""More values than this are not disclosed one by one."""
 
 _LOG = 4096
 _PATIENCE = 0.1
@@ -73,16 +67,6 @@ class RawStep(NamedTuple):
     now: tuple[tuple[int, int], ...]
 
 
-class _Axis(NamedTuple):
-    """An attribute as the kernels see it; ``nodes`` are a tree's nodes, children side by side."""
-
-    kind: int
-    size: int
-    nodes: list[int]
-    labels: int
-    cells: int
-
-
 class Refinement:
     """The masked attributes, the templates, and the way from the most masked table to the final one."""
 
@@ -92,8 +76,8 @@ class Refinement:
         self.columns = [c for c in table.quasi if c.name in wanted]
         self.templates = list(templates)
         self.score = score
-        self.class_column = _class_of(table) if score.needs_class else None
-        self._axes = [_axis(c, suppress) for c in self.columns]
+        self.class_column = table.with_role(Role.CLASS)[0] if score.needs_class else None
+        self._axes = [axis_of(c, suppress) for c in self.columns]
         self._state = self._build()
 
     def kind(self, attribute: int) -> int:
@@ -157,7 +141,7 @@ class Refinement:
 
     def _build(self) -> r.State:
         schema = TableSchema(self.table)
-        rows = [_rows(self.table, t, schema) for t in self.templates]
+        rows = [template_rows(self.table, t, schema) for t in self.templates]
         bits = bits_for(self.table.rows)
         if bits < GAIN_BITS:
             raise DataError(f"{self.table.rows} rows are more than top-down refinement counts exactly; take a sample")
@@ -166,26 +150,26 @@ class Refinement:
         self._start = tuple((int(t[r.NOW]), int(t[r.NOW_OF])) for t in templates)
         labels = sum(a.labels for a in self._axes)
         values = max(len(x.limits) for x in rows)
-        leaves = np.empty((sum(len(x.rows) for x in rows), 5), np.int64)
-        leaves[templates[:, r.LEAF], :2] = [(0, len(x.rows)) for x in rows]
+        leaves = np.empty((sum(x.number for x in rows), 5), np.int64)
+        leaves[templates[:, r.LEAF], :2] = [(0, x.number) for x in rows]
         return r.State(
             run=np.array([self.score.measure, self.score.per_loss, bits, 0, 1, 0, 0], np.int64),
             attributes=self._first.copy(),
             codes=self._codes(),
-            classes=_classes(self.columns, self.class_column),
+            classes=class_counts(self.columns, self.class_column),
             known=np.full(self.table.rows + 1, -1, np.int64),
             labels=self._labels(labels),
             score=np.zeros(labels),
             templates=templates,
             places=places,
             limits=np.concatenate([*(x.limits for x in rows), np.ones((1, 2), np.int64)]),
-            kept=_kept(rows, labels),
+            kept=no_counts(rows, labels),
             rows=np.concatenate([x.rows.ravel() for x in rows]) if len(rows) > 1 else rows[0].rows.ravel(),
-            spare=np.empty(max(x.rows.size for x in rows), np.int32),
+            order=np.concatenate([np.arange(x.number, dtype=np.int32) for x in rows]),
+            spare=np.empty(2 * max(x.number for x in rows), np.int32),
             leaves=leaves,
-            links=np.empty(sum(len(x.rows) * len(x.names) for x in rows), np.int32),
-            cells=np.zeros((int(places[:, -1, r.CELL].max()) + 1, r.BY_VALUE + values), np.int64),
-            live=np.zeros((max(len(x.names) for x in rows), 5), np.int64),
+            links=np.empty((2, sum(x.number * len(x.names) for x in rows)), np.int32),
+            cells=np.zeros((max(a.cells for a in self._axes) + 1, r.BY_VALUE + values), np.int64),
         )
 
     def _attributes(self) -> NDArray[np.int64]:
@@ -229,119 +213,18 @@ class Refinement:
                 here[:, r.FIRST] = base + 1 + np.cumsum(here[:, r.PARTS]) - here[:, r.PARTS]
         return labels
 
-    def _layout(self, rows: Sequence["_Rows"]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The templates; the place of each attribute in each, the attribute at each place, and its first cell."""
-        templates = np.zeros((len(rows), 12), np.int64)
-        places = np.zeros((len(rows), len(self.columns) + 1, 3), np.int64)
+    def _layout(self, rows: Sequence["TemplateRows"]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The templates; the place of each attribute in each, and the attribute at each place."""
+        templates = np.zeros((len(rows), 14), np.int64)
+        places = np.zeros((len(rows), len(self.columns), 2), np.int64)
         places[:, :, r.PLACE] = -1
         at = {c.name: i for i, c in enumerate(self.columns)}
         begin = leaf = links = limits = 0
         for j, x in enumerate(rows):
-            (n, stride), width, values = x.rows.shape, len(x.names), len(x.limits)
-            templates[j] = x.mode, x.limit, width, stride, begin, leaf, links, 1, limits, values, *x.now
+            (columns, n), width, values = x.rows.shape, len(x.names), len(x.limits)
+            templates[j] = x.mode, x.limit, width, columns, n, begin, leaf, links, 1, limits, values, *x.now, 1
             for p, name in enumerate(x.names):
                 places[j, at[name], r.PLACE] = p
                 places[j, p, r.MEMBER] = at[name]
-                places[j, p + 1 :, r.CELL] = places[j, p, r.CELL] + self._axes[at[name]].cells
-            begin, leaf, links, limits = begin + n * stride, leaf + n, links + n * width, limits + values
+            begin, leaf, links, limits = begin + n * columns, leaf + n, links + n * width, limits + values
         return templates, places
-
-
-class _Rows(NamedTuple):
-    """The distinct vectors of one template (codes, what is counted, multiplicity), and how it is judged."""
-
-    names: list[str]
-    rows: NDArray[np.int32]
-    mode: int
-    limit: int
-    limits: NDArray[np.int64]
-    now: tuple[int, int]
-
-
-def _rows(table: Microdata, template: Template, schema: TableSchema) -> _Rows:
-    columns = [c for c in table.quasi if c.name in names(template.x)]
-    x, called = [Counted(c.codes, c.size) for c in columns], [c.name for c in columns]
-    none = np.zeros((0, 2), np.int64)
-    if isinstance(template, Anonymity) and not template.y:
-        found = count(x)
-        return _Rows(called, _gathered(x, found.first, found.size), r.BY_SIZE, template.k, none, (table.rows, 1))
-    if isinstance(template, Anonymity):
-        y = combine([schema.counted(name) for name in names(template.y)])
-        first = count([*x, y]).first
-        first = first[np.argsort(y.codes[first], kind="stable")]
-        rows = _gathered([*x, y], first, np.ones(len(first), np.int64))
-        return _Rows(called, rows, r.BY_DISTINCT, template.k, none, (len(np.unique(y.codes)), 1))
-    limits = template.limits(schema)
-    sensitive = [_sensitive(schema, name, list(limits)) for name in dict.fromkeys(n for n, _ in limits)]
-    found = count([*x, *sensitive])
-    held = np.sum([np.bincount(c.codes, minlength=c.size) for c in sensitive], axis=0)
-    shares = np.array([(f.numerator, f.denominator) for f in limits.values()], np.int64)
-    rows = _gathered([*x, *sensitive], found.first, found.size)
-    return _Rows(called, rows, r.BY_SHARE, 0, shares, (int(np.max(held[1:])), table.rows))
-
-
-def _sensitive(schema: TableSchema, name: str, values: list[tuple[str, str]]) -> Counted:
-    """A column that tells the sensitive values, numbered from 1, from the others, 0."""
-    leaves = schema.domain(name).leaves
-    number = {value: i + 1 for i, (n, value) in enumerate(values) if n == name}
-    told = np.array([number.get(leaf, 0) for leaf in leaves], np.int32)
-    return Counted(told[schema.counted(name).codes], len(values) + 1)
-
-
-def _gathered(columns: Sequence[Counted], chosen: NDArray[np.int64], weight: NDArray[np.int64]) -> NDArray[np.int32]:
-    """Some rows of several columns and their weights, row by row."""
-    out = np.empty((len(chosen), len(columns) + 1), np.int32)
-    for i, c in enumerate(columns):
-        out[:, i] = c.codes[chosen]
-    out[:, -1] = weight
-    return out
-
-
-def _kept(rows: Sequence[_Rows], labels: int) -> NDArray[np.int64]:
-    """The worst that refining each label would leave, as long as nothing is counted; and no leaf that shows it."""
-    kept = np.empty((len(rows), labels, 3), np.int64)
-    for j, x in enumerate(rows):
-        kept[j] = (0, 1, -1) if x.mode == r.BY_SHARE else (NOTHING, 1, -1)
-    return kept
-
-
-def _classes(columns: Sequence[Column], class_column: Column | None) -> NDArray[np.int64]:
-    """For each attribute the class counts (and all rows, last) of the codes below each code.
-
-    Then follow two rows: what is hidden, at first everything, and one to work in.
-    """
-    classes = 0 if class_column is None else class_column.size
-    parts = []
-    for c in columns:
-        out = np.zeros((c.size + 3, classes + 1), np.int64)
-        if class_column is not None:
-            both = c.codes.astype(np.int64) * classes + class_column.codes
-            counts = np.bincount(both, minlength=c.size * classes).reshape(c.size, classes)
-            np.cumsum(counts, axis=0, out=out[1 : c.size + 1, :-1])
-            out[:, -1] = out[:, :-1].sum(axis=1)
-        else:
-            np.cumsum(np.bincount(c.codes, minlength=c.size), out=out[1 : c.size + 1, 0])
-        out[c.size + 1] = out[c.size]
-        parts.append(out)
-    return np.concatenate(parts)
-
-
-def _class_of(table: Microdata) -> Column:
-    return table.with_role(Role.CLASS)[0]
-
-
-def _axis(column: Column, suppress: bool) -> _Axis:
-    domain = column.domain
-    if isinstance(domain, Line):
-        return _Axis(r.LINE, domain.size, [], 2 * domain.size + 2, 2)
-    if (suppress or domain.shown_or_suppressed) and domain.size > 1:
-        if domain.size > MOST_VALUES:
-            raise DataError(
-                f"{column.name!r} has {domain.size:,} values and no taxonomy; values are disclosed one by one, and that "
-                f"ends at {MOST_VALUES:,}: give it a taxonomy, make it continuous, or leave it out"
-            )
-        return _Axis(r.SET, domain.size, [], domain.size + 1, domain.size)
-    nodes = [0]
-    for node in nodes:
-        nodes.extend(domain.children[node])
-    return _Axis(r.TREE, domain.size, nodes, len(nodes), max(1, *(len(c) for c in domain.children)) if nodes else 1)

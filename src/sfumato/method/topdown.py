@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar, Literal
 
@@ -10,20 +9,18 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.errors import Infeasible, PolicyError, nearest
+from sfumato.errors import PolicyError, nearest
 from sfumato.kernel import refinement as r
-from sfumato.method.base import Enough, Method, Progress, labelled, silent
+from sfumato.method.base import STEP, Enough, Method, Progress, labelled, silent
+from sfumato.method.demands import bound_to, need_class, refuse_others, templates_of
 from sfumato.method.masking import Cut, box
 from sfumato.method.refinement import SCORES, RawStep, Refinement
 from sfumato.release.generalization import name_boxes
-from sfumato.release.judgement import TableSchema, whole_tally
+from sfumato.release.judgement import TableSchema
 from sfumato.release.manifest import describe
 from sfumato.release.release import Release
-from sfumato.requirement.base import GroupRequirement, Requirement, rounded_up
-from sfumato.requirement.k_anonymity import KAnonymity
-from sfumato.requirement.redundancy import Redundant, Template, notation, without_redundant
+from sfumato.requirement.base import Requirement
 from sfumato.requirement.templates import Anonymity, Confidentiality
-from sfumato.table.encode import Role
 from sfumato.table.microdata import Microdata
 from sfumato.table.taxonomy import named
 
@@ -57,13 +54,15 @@ class TopDown(Method):
         "anonymity and confidentiality templates and k-anonymity, at every step, against an adversary who does not "
         "exploit how the algorithm chose its refinements"
     )
-    anytime: ClassVar[bool] = True
 
     templates: Sequence[Requirement] = ()
     score: str = "gain-per-loss"
     categorical: Literal["generalize", "suppress"] = "generalize"
+    scheme: Literal["generalization"] = "generalization"
 
     def __post_init__(self) -> None:
+        if self.scheme != "generalization":
+            raise PolicyError(f"{self.name}: scheme = {self.scheme!r}; it is 'generalization'")
         if self.score not in SCORES:
             raise PolicyError(f"{self.name}: there is no score {self.score!r}{nearest(str(self.score), SCORES)}")
         if self.categorical not in ("generalize", "suppress"):
@@ -71,10 +70,10 @@ class TopDown(Method):
         one = isinstance(self.templates, Requirement)
         object.__setattr__(self, "templates", (self.templates,) if one else tuple(self.templates))
         for t in self.templates:
-            _refuse_others(t, self.name)
+            refuse_others(t, self.name)
 
     def settings(self) -> dict[str, Any]:
-        return {name: value for name, value in super().settings().items() if name != "templates"}
+        return {name: value for name, value in super().settings().items() if name not in ("templates", "scheme")}
 
     def steps(self, table: Microdata) -> "Run":
         """The refinements of a table one by one, each computed when it is asked for."""
@@ -98,7 +97,7 @@ class TopDown(Method):
             for step in run:
                 progress(step.words(), 0.0)
         except Enough:
-            pass
+            run.stopped = True
         return run.now().release(title=title, rng=rng, progress=progress)
 
 
@@ -121,13 +120,13 @@ class Run:
     def __init__(self, method: TopDown, table: Microdata, requirements: Sequence[Requirement]) -> None:
         self.method = method
         self.table = table
-        schema = TableSchema(table)
-        self.requirements = _bound(requirements, table, method.name)
-        self.templates, self.redundant = _templates(self.requirements, schema)
+        self.requirements = bound_to(requirements, table, method.name)
+        self.templates, self.redundant = templates_of(self.requirements, TableSchema(table))
         score = SCORES[method.score]
         if score.needs_class:
-            _need_class(table, method.score)
+            need_class(table, method.score)
         self.refinement = Refinement(table, self.templates, score, suppress=method.categorical == "suppress")
+        self.stopped = False
         self._raw: list[RawStep] = []
         self._disclosed: dict[int, NDArray[np.int64]] = {}
         self._coming = self.refinement.steps()
@@ -173,6 +172,8 @@ class Run:
         masked = {c.name for c in self.refinement.columns}
         if open_ := [c.name for c in self.table.quasi if c.name not in masked]:
             told.append(f"{named(open_)} stands in no template and is published as it is")
+        if self.stopped:
+            told.append(f"refinement was stopped after {len(self._raw)} steps; the table is valid, and could show more")
         return told
 
 
@@ -241,7 +242,7 @@ class Step(Masking):
         left = [f"anonymity {', '.join(map(str, self.anonymity))}"] if self.anonymity else []
         left += [f"confidence {', '.join(f'{c:.3g}' for c in self.confidence)}"] if self.confidence else []
         to = ", ".join(self.children[:3]) + (f" and {len(self.children) - 3} more" if len(self.children) > 3 else "")
-        return f"step {self.number}: {self.attribute} {self.value} → {to}; score {self.score:.6f}, {', '.join(left)}"
+        return f"{STEP}{self.number}: {self.attribute} {self.value} → {to}; score {self.score:.6f}, {', '.join(left)}"
 
 
 def _step(run: Run, raw: RawStep, number: int) -> Step:
@@ -275,74 +276,3 @@ def _told(run: Run, now: Sequence[tuple[int, int]]) -> tuple[tuple[int, ...], tu
         tuple(n for t, (n, _) in both if isinstance(t, Anonymity)),
         tuple(n / of for t, (n, of) in both if isinstance(t, Confidentiality)),
     )
-
-
-def _refuse_others(requirement: object, method: str) -> None:
-    if not isinstance(requirement, Anonymity | Confidentiality | KAnonymity):
-        model = getattr(requirement, "model", repr(requirement))
-        raise PolicyError(
-            f"{method} serves the templates anonymity and confidentiality, and k-anonymity; {model} is none of them"
-        )
-
-
-def _bound(requirements: Sequence[Requirement], table: Microdata, method: str) -> list[GroupRequirement]:
-    """The requirements, bound to the table, if they can be met at all (Theorem 5.1.3)."""
-    if not requirements:
-        raise PolicyError(f"{method}: nothing is required; name at least one template")
-    if not table.quasi:
-        raise PolicyError(f"{method} masks quasi-identifiers, and there is none; give a column that role")
-    schema = TableSchema(table)
-    bound: list[GroupRequirement] = []
-    for requirement in requirements:
-        _refuse_others(requirement, method)
-        if isinstance(requirement, GroupRequirement):
-            bound.append(requirement.bind(schema))
-    for requirement, template in zip(bound, [_as_template(b, schema) for b in bound], strict=True):
-        whole = whole_tally(requirement, table)
-        if not requirement.holds(schema, whole)[0]:
-            raise Infeasible(
-                f"{requirement.model}: no masking satisfies {notation(template)}: {_best(template, table)}"
-            )
-    return bound
-
-
-def _best(template: Template, table: Microdata) -> str:
-    """What a template has on the most masked table, and the nearest threshold that this satisfies."""
-    schema = TableSchema(table)
-    whole = whole_tally(template, table)
-    if isinstance(template, Anonymity):
-        most = int(template.achieved(schema, whole)["k"])
-        return f"on the most masked table its anonymity is {most}; lower k to {most} or less"
-    told = []
-    for (name, value), limit in template.limits(schema).items():
-        held = int(whole.counts[(name,)][0, schema.domain(name).leaves.index(value)])
-        if Fraction(held, table.rows) > limit:
-            share = Fraction(held, table.rows)
-            told.append(
-                f"on the most masked table {name} = {value} has a confidence of {share} = {float(share):.2%}; "
-                f"raise its k to {share} or more (e.g. {rounded_up(float(share))}), or take it out of y"
-            )
-    return "; ".join(told)
-
-
-def _as_template(requirement: GroupRequirement, schema: TableSchema) -> Template:
-    """A requirement as a template; k-anonymity is one over all quasi-identifiers."""
-    if isinstance(requirement, KAnonymity):
-        return Anonymity(x=schema.quasi_names(), y=requirement.entity, k=requirement.k)
-    if isinstance(requirement, Anonymity | Confidentiality):
-        return requirement
-    raise PolicyError(f"{requirement.model} is no template")
-
-
-def _templates(requirements: Sequence[GroupRequirement], schema: TableSchema) -> tuple[list[Template], list[Redundant]]:
-    return without_redundant([_as_template(b, schema) for b in requirements], schema)
-
-
-def _need_class(table: Microdata, score: str) -> None:
-    classes = table.with_role(Role.CLASS)
-    if len(classes) != 1:
-        found = "no column has that role" if not classes else f"{named(c.name for c in classes)} have that role"
-        raise PolicyError(
-            f"the score {score!r} measures information about one class, and {found}; give one column the role "
-            "'class', or take the score 'distortion' or 'discernibility'"
-        )
