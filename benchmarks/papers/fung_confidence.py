@@ -8,7 +8,7 @@ import polars as pl
 
 import sfumato as sf
 from benchmarks.papers import fung_plots
-from benchmarks.papers.fung_data import Data, confidentiality, rarest
+from benchmarks.papers.fung_data import Data, confidentiality, masking, rarest
 from benchmarks.papers.fung_errors import SPLITS, Claim, ErrorOf, Section, below, equals, often, once, percent, table
 
 THRESHOLDS = (0.1, 0.3, 0.5, 0.7, 0.9)
@@ -63,6 +63,16 @@ class Bounded:
         return {n: self.removal[n] - self.suppression[n] for n in self.suppression}
 
 
+def suppressed(data: Data, sensitive: Sequence[str], ks: Sequence[float]) -> Iterator[pl.DataFrame | None]:
+    """The table suppressed for each threshold; None where even the most suppressed one breaks it."""
+    table = data.coded_for((n for n in data.attributes if n not in sensitive), sensitive, suppress=True)
+    for k in ks:
+        try:
+            yield masking(table, [confidentiality(data, sensitive, k)], suppress=True).mask(data.frame)
+        except sf.Infeasible:
+            yield None
+
+
 def bounded(data: Data, sets: Mapping[int, Sequence[Sequence[str]]], ks: Sequence[float], error_of: ErrorOf) -> Bounded:
     """The errors of sets of sensitive attributes, averaged over them and over the thresholds that can be met."""
     suppression, removal, each, left_out, tried = {}, {}, [], 0, 0
@@ -70,14 +80,9 @@ def bounded(data: Data, sets: Mapping[int, Sequence[Sequence[str]]], ks: Sequenc
         found, without = [], []
         for sensitive in chosen:
             without.append(error_of(data.frame.drop(sensitive)))
-            for k in ks:
-                tried += 1
-                try:
-                    masked = data.masked([confidentiality(data, sensitive, k)], suppress=True)
-                except sf.Infeasible:
-                    left_out += 1
-                    continue
-                found.append(error_of(masked))
+            kept = [frame for frame in suppressed(data, sensitive, ks) if frame is not None]
+            found += [error_of(frame) for frame in kept]
+            tried, left_out = tried + len(ks), left_out + len(ks) - len(kept)
         each += found
         suppression[n], removal[n] = float(np.mean(found)), float(np.mean(without))
     return Bounded(suppression, removal, each, left_out, tried)
@@ -135,7 +140,7 @@ def figure_5_3(data: Data) -> Section:
     top, random, baseline = _measured(data, ks, often(data))
     gaps = top.gap()
     low, high = min(top.each) - baseline, max(top.each) - baseline
-    frame = data.masked([confidentiality(data, data.top, 0.7)], suppress=True)
+    (frame,) = suppressed(data, data.top, [0.7])
     hidden = {n: frame[n].n_unique() for n in data.attributes if "*" in frame[n].cast(pl.String).unique()}
     claims = [
         equals("BE", 0.154, baseline, 0.01),

@@ -11,7 +11,6 @@ import sfumato as sf
 from sfumato import datasets
 from sfumato.analyst.features import Examples, examples
 from sfumato.method.topdown import Masking
-from sfumato.requirement.base import names
 
 SHORT = {
     "Ag": "age", "Cg": "capital-gain", "Cl": "capital-loss", "En": "education-num", "Fw": "fnlwgt",
@@ -61,21 +60,22 @@ class Data:
         rng = np.random.default_rng(1)
         return [rng.permutation(self.train) for _ in range(number)]
 
-    def masked(self, templates: Sequence[sf.Anonymity | sf.Confidentiality], *, suppress: bool) -> pl.DataFrame:
-        """The whole table masked to satisfy the templates, train and test together (section 4.4.1)."""
-        return self.masking(templates, self.frame, suppress=suppress).mask(self.frame)
+    def coded_for(
+        self, x: Iterable[str], y: Iterable[str] = (), *, suppress: bool, rows: pl.DataFrame | None = None
+    ) -> sf.Microdata:
+        """All rows, or some, as microdata: x is masked, y is sensitive; trees only where values are generalized."""
+        masked = [n for n in self.attributes if n in set(x)]
+        trees = {} if suppress else {n: self.taxonomies[n] for n in masked if n in self.taxonomies}
+        source = self.frame if rows is None else rows
+        return sf.read(source, quasi=masked, sensitive=list(y), class_=self.class_, taxonomies=trees)
 
-    def masking(
-        self, templates: Sequence[sf.Anonymity | sf.Confidentiality], rows: pl.DataFrame, *, suppress: bool
-    ) -> Masking:
-        """The end of top-down refinement on some rows, which masks these and others."""
-        wanted = {n for t in templates for n in names(t.x)}
-        secret = {n for t in templates if isinstance(t, sf.Confidentiality) for n in t.y}
-        x = [n for n in self.attributes if n in wanted]
-        trees = {} if suppress else {n: self.taxonomies[n] for n in x if n in self.taxonomies}
-        y = [n for n in self.attributes if n in secret]
-        table = sf.read(rows, quasi=x, sensitive=y, class_=self.class_, taxonomies=trees)
-        return sf.TopDown(templates=templates, categorical="suppress" if suppress else "generalize").finish(table)
+
+Templates = Sequence[sf.Anonymity | sf.Confidentiality]
+
+
+def masking(table: sf.Microdata, templates: Templates, *, suppress: bool) -> Masking:
+    """The end of top-down refinement, which masks the rows of the table and others."""
+    return sf.TopDown(templates=templates, categorical="suppress" if suppress else "generalize").finish(table)
 
 
 def adult() -> Data:

@@ -73,15 +73,15 @@ def once(data: Data, learner: Learner | None = None) -> ErrorOf:
     return lambda frame: error(data.coded(frame), learner)
 
 
+def on_splits(data: Data, frame: pl.DataFrame) -> list[float]:
+    """The errors on random splits of the same sizes, always the same ones."""
+    coded = examples(frame, frame, data.class_)
+    return [error(_part(coded, split)) for split in data.random_splits(SPLITS)]
+
+
 def often(data: Data) -> ErrorOf:
-    """The mean error over random splits of the same sizes."""
-    splits = data.random_splits(SPLITS)
-
-    def mean(frame: pl.DataFrame) -> float:
-        coded = examples(frame, frame, data.class_)
-        return float(np.mean([error(_part(coded, split)) for split in splits]))
-
-    return mean
+    """The mean error over random splits."""
+    return lambda frame: float(np.mean(on_splits(data, frame)))
 
 
 def _part(coded: Examples, train: np.ndarray) -> Examples:
