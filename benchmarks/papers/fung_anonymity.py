@@ -149,8 +149,8 @@ def figure_4_8(data: Data) -> Section:
         fung_plots.points("4.8", "Figure 4.8: single and multiple templates, k = 100", pairs),
         "",
         f"Mean AE: several templates {percent(mean[0])}, united {percent(mean[1])}. Several are better in {better}, "
-        f"worse in {worse} of {len(pairs)}. Where several err more, the looser requirement let the greedy choice spend the",
-        "anonymity on other attributes, such as dozens of intervals of age instead of the one cut of capital-gain.",
+        f"worse in {worse} of {len(pairs)}. Where several err more, the looser requirement let the greedy choice spend",
+        "the anonymity on other attributes, such as dozens of intervals of age instead of the one cut of capital-gain.",
     ]
     claim = Claim(
         "all points lie where several templates err no more", f"{len(pairs) - worse} of {len(pairs)}", worse == 0
