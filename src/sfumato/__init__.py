@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from sfumato.adversary.inference import inferences
     from sfumato.analyst.classification import (
         ClassificationErrors,
         classification_error,
         classification_errors,
         rank_attributes,
     )
-    from sfumato.adversary.inference import inferences
     from sfumato.errors import DataError, Infeasible, OutputError, PolicyError, ReleaseError, SfumatoError
     from sfumato.method.ahead import HilbSafe, MondrianPlus, MondrianPlusPlus
     from sfumato.method.anatomy import Anatomy
