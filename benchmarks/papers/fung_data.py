@@ -64,7 +64,8 @@ class Data:
         self, x: Iterable[str], y: Iterable[str] = (), *, suppress: bool, rows: pl.DataFrame | None = None
     ) -> sf.Microdata:
         """All rows, or some, as microdata: x is masked, y is sensitive; trees only where values are generalized."""
-        masked = [n for n in self.attributes if n in set(x)]
+        wanted = set(x)
+        masked = [n for n in self.attributes if n in wanted]
         trees = {} if suppress else {n: self.taxonomies[n] for n in masked if n in self.taxonomies}
         source = self.frame if rows is None else rows
         return sf.read(source, quasi=masked, sensitive=list(y), class_=self.class_, taxonomies=trees)

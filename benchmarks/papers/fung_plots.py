@@ -46,6 +46,7 @@ def points(name: str, title: str, pairs: Sequence[tuple[float, float]]) -> str:
 
 def _saved(axes: object, name: str, title: str, y: str) -> str:
     figure = axes.figure
+    axes.margins(y=0.1)
     axes.set_ylabel(y)
     axes.set_title(title, fontsize=9)
     axes.legend(fontsize=8)
