@@ -25,6 +25,12 @@ if TYPE_CHECKING:
     from sfumato.analyst.analyst import Analyst
     from sfumato.analyst.count_query import relative_errors
     from sfumato.analyst.workload import Workload
+    from sfumato.analyst.classification import (
+        ClassificationErrors,
+        classification_error,
+        classification_errors,
+        rank_attributes,
+    )
     from sfumato.errors import DataError, Infeasible, OutputError, PolicyError, ReleaseError, SfumatoError
     from sfumato.method.ahead import HilbSafe, MondrianPlus, MondrianPlusPlus
     from sfumato.method.anatomy import Anatomy
@@ -97,6 +103,10 @@ _HOME = {
     "relative_errors": "analyst.count_query",
     "Release": "release.release",
     "load": "release.release",
+    "ClassificationErrors": "analyst.classification",
+    "classification_error": "analyst.classification",
+    "classification_errors": "analyst.classification",
+    "rank_attributes": "analyst.classification",
     "SfumatoError": "errors",
     "PolicyError": "errors",
     "DataError": "errors",
@@ -111,6 +121,7 @@ __all__ = [
     "Analyst",
     "Anatomy",
     "Anonymity",
+    "ClassificationErrors",
     "Confidentiality",
     "Count",
     "DataError",
@@ -147,6 +158,8 @@ __all__ = [
     "TopDownDisclosure",
     "Workload",
     "break_rule",
+    "classification_error",
+    "classification_errors",
     "from_arx_csv",
     "incognito",
     "inferences",
@@ -156,6 +169,7 @@ __all__ = [
     "passed_over",
     "publish",
     "publish_policy",
+    "rank_attributes",
     "read",
     "relative_errors",
     "sampled_worlds",

@@ -1,0 +1,233 @@
+"""The analyst who predicts a class: how much a classifier loses when it learns from a release.
+
+Fung's thesis, sections 4.4 and 5.4. A classifier is trained on the training rows and its error counted on the held-out
+ones: on the raw rows (baseline, BE), on both masked alike (masked, AE in chapter 4, SE in chapter 5), without the
+masked attributes X, which is what the most masked table amounts to (upper, UE), and without the sensitive
+attributes Y (removal, RE), the plain remedy that confidentiality templates spare.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from sfumato.analyst.c45 import C45
+from sfumato.analyst.features import Examples, examples
+from sfumato.analyst.held_out import as_released
+from sfumato.analyst.learners import Learner, learner_of
+from sfumato.errors import DataError, PolicyError, nearest
+from sfumato.release.generalization import as_published
+from sfumato.release.release import Release
+from sfumato.table.encode import Kind, Role
+from sfumato.table.microdata import Microdata
+from sfumato.table.source import read_frame
+
+Mask = Callable[[pl.DataFrame], pl.DataFrame]
+"""Rows in, their masked columns out."""
+
+Masked = Release | Mask | tuple[object, object]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClassificationErrors:
+    """Shares of the held-out rows that a classifier gets wrong, and what it was trained on.
+
+    ``removal`` is None where no attribute is sensitive. ``majority`` is the error of always naming the class that
+    is most frequent in the training rows.
+    """
+
+    learner: str
+    baseline: float
+    masked: float
+    upper: float
+    removal: float | None
+    majority: float
+    trained: int
+    tested: int
+
+    @property
+    def loss(self) -> float:
+        """What masking costs: masked error less baseline (AE - BE)."""
+        return self.masked - self.baseline
+
+    @property
+    def benefit(self) -> float:
+        """What masking saves against leaving the masked attributes out: upper error less masked (UE - AE)."""
+        return self.upper - self.masked
+
+    def words(self) -> str:
+        """The errors in one sentence."""
+        removal = "" if self.removal is None else f", without the sensitive attributes {self.removal:.2%}"
+        return (
+            f"{self.learner} errs on {self.baseline:.2%} of {self.tested} raw rows, on {self.masked:.2%} masked, "
+            f"without the masked attributes on {self.upper:.2%}{removal}; the majority class on {self.majority:.2%}"
+        )
+
+
+def classification_error(
+    train: object, test: object, *, class_: str | None = None, learner: str | Learner = "c45"
+) -> float:
+    """The share of the rows of ``test`` that a classifier gets wrong that was trained on ``train``.
+
+    >>> rows = pl.DataFrame({"age": [20, 21, 22, 40, 41, 42], "ill": ["no", "no", "no", "yes", "yes", "yes"]})
+    >>> classification_error(rows, pl.DataFrame({"age": [19, 50], "ill": ["no", "no"]}), class_="ill")
+    0.5
+    """
+    here, there = _Rows.of(train), _Rows.of(test)
+    coded = examples(here.frame, there.frame, _class(class_, here), categorical=here.categorical)
+    return _error(learner_of(learner), coded)
+
+
+def classification_errors(
+    train: object,
+    test: object,
+    *,
+    masked: Masked,
+    class_: str | None = None,
+    x: Sequence[str] | None = None,
+    y: Sequence[str] | None = None,
+    learner: str | Learner = "c45",
+) -> ClassificationErrors:
+    """Train on raw and on masked rows, test on held-out rows that are raw, and masked the same way.
+
+    ``train`` and ``test`` are the raw rows: microdata, frames or files. ``masked`` is a release of the training rows,
+    whose labels are then given to the held-out ones; or a function that masks rows; or both tables masked already.
+    ``x`` are the masked attributes (default: the quasi-identifiers, or what masking changes), ``y`` the sensitive
+    ones. A release need not have all columns of the raw rows: only what it shows is learnt from.
+    """
+    here, there = _Rows.of(train), _Rows.of(test)
+    name = _class(class_, here, masked)
+    mine, theirs = _masked(masked, here.frame, there.frame)
+    columns = [c for c in here.frame.columns if c in mine.columns]
+    if name not in columns:
+        raise PolicyError(f"the masked rows have no class column {name!r}{nearest(name, mine.columns)}")
+    raw = examples(here.frame[columns], there.frame, name, categorical=here.categorical)
+    seen = examples(mine[columns], theirs, name, categorical=here.categorical)
+    hidden = _attributes("x", x, columns, name) if x is not None else _changed(masked, here.frame, mine, columns)
+    secret = _attributes("y", y, columns, name) if y is not None else _sensitive(masked, here, columns)
+    by = learner_of(learner)
+    return ClassificationErrors(
+        learner=learner if isinstance(learner, str) else type(learner).__name__,
+        baseline=_error(by, raw),
+        masked=_error(by, seen),
+        upper=_error(by, raw.without(hidden)),
+        removal=_error(by, raw.without(secret)) if secret else None,
+        majority=float((raw.held_out != np.bincount(raw.label).argmax()).mean()),
+        trained=len(raw.label),
+        tested=len(raw.held_out),
+    )
+
+
+def rank_attributes(table: object, *, class_: str | None = None, top: int | None = None) -> list[str]:
+    """The attributes by their weight for the class, as the thesis ranks them (4.4.1): the one at the top of the C4.5
+    tree, then the top of the tree grown without it, and so on until a tree tests nothing.
+
+    >>> rows = pl.DataFrame({"a": [*"xxxxyyyy"], "b": [*"uuuvuvvv"], "c": [*"nnnnyyyy"]})
+    >>> rank_attributes(rows, class_="c")
+    ['a', 'b']
+    """
+    if top is not None and top < 1:
+        raise PolicyError(f"top = {top!r}; it is a whole number from 1")
+    rows = _Rows.of(table)
+    coded = examples(rows.frame, rows.frame, _class(class_, rows), categorical=rows.categorical)
+    ranked: list[str] = []
+    while coded.features and len(ranked) != top:
+        first = C45().fit(coded).root
+        if first is None:
+            break
+        ranked.append(first)
+        coded = coded.without([first])
+    return ranked
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """A table as it is learnt from: a frame, which columns are categories, and roles where they are known."""
+
+    frame: pl.DataFrame
+    categorical: frozenset[str] = frozenset()
+    class_: str | None = None
+    sensitive: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, table: object) -> "_Rows":
+        if isinstance(table, Release):
+            raise PolicyError("raw rows are needed here, not a release; give the release as `masked`")
+        if not isinstance(table, Microdata):
+            return cls(read_frame(table))
+        frame = pl.DataFrame([*(as_published(c) for c in table.columns.values()), *table.plain.get_columns()])
+        names = [c.name for c in table.quasi if c.kind in (Kind.CATEGORICAL, Kind.ORDINAL)]
+        classes = table.with_role(Role.CLASS)
+        return cls(
+            frame,
+            frozenset(names),
+            classes[0].name if len(classes) == 1 else None,
+            tuple(c.name for c in table.sensitive),
+        )
+
+
+def _class(given: str | None, rows: _Rows, masked: object = None) -> str:
+    """The class column: named, or the one with that role."""
+    if given is not None:
+        return given
+    if rows.class_ is not None:
+        return rows.class_
+    if isinstance(masked, Release):
+        names = [n for n, a in masked.manifest["attributes"].items() if a.get("role") == Role.CLASS]
+        if len(names) == 1:
+            return str(names[0])
+    raise PolicyError("which column is the class is not said; name it in `class_`, or give one column that role")
+
+
+def _masked(masked: Masked, train: pl.DataFrame, test: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Both tables as the analyst sees them."""
+    if isinstance(masked, Release):
+        if "data" not in masked.tables:
+            raise PolicyError(f"a release of the scheme {masked.scheme!r} has no table of rows to learn from")
+        return masked.tables["data"], as_released(masked, test)
+    if isinstance(masked, tuple):
+        mine, theirs = (_Rows.of(t).frame for t in masked)
+        return mine, theirs
+    return _with(train, masked(train)), _with(test, masked(test))
+
+
+def _with(frame: pl.DataFrame, shown: pl.DataFrame) -> pl.DataFrame:
+    """Rows with their masked columns in place of the raw ones."""
+    if shown.height != frame.height:
+        raise DataError(f"masking {frame.height} rows gave {shown.height}; a mask gives one row for each")
+    return frame.with_columns(shown.get_columns())
+
+
+def _attributes(what: str, given: Sequence[str], columns: Sequence[str], class_: str) -> list[str]:
+    """Attributes by name, none of which is the class."""
+    for name in given:
+        if name not in columns or name == class_:
+            raise PolicyError(f"{what} names {name!r}, which is no attribute{nearest(name, set(columns) - {class_})}")
+    return list(given)
+
+
+def _changed(masked: Masked, raw: pl.DataFrame, shown: pl.DataFrame, columns: Sequence[str]) -> list[str]:
+    """The attributes that masking concerns: quasi-identifiers of a release, else columns that look different."""
+    if isinstance(masked, Release):
+        return [n for n in masked.quasi() if n in columns]
+    if raw.height != shown.height:
+        raise PolicyError("which attributes are masked is not said; name them in `x`")
+    return [n for n in columns if not raw[n].cast(pl.String).equals(shown[n].cast(pl.String))]
+
+
+def _sensitive(masked: Masked, rows: _Rows, columns: Sequence[str]) -> list[str]:
+    """The attributes with the role sensitive, where roles are known."""
+    names = list(rows.sensitive)
+    if isinstance(masked, Release):
+        names = [n for n, a in masked.manifest["attributes"].items() if a.get("role") == Role.SENSITIVE]
+    return [n for n in names if n in columns]
+
+
+def _error(learner: Learner, coded: Examples) -> float:
+    predicted = learner.predict(coded)
+    if len(predicted) != len(coded.held_out):
+        raise DataError(
+            f"the learner gave {len(predicted)} classes for {len(coded.held_out)} rows; it must give one each"
+        )
+    return float((predicted != coded.held_out).mean())

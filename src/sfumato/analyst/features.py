@@ -1,0 +1,186 @@
+"""Rows as learners see them: numbers and intervals in their order, everything else as categories, and a class."""
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sfumato.errors import DataError, PolicyError, nearest
+from sfumato.table.encode import looks_numeric
+from sfumato.table.taxonomy import named
+
+_NUMBER = r"-?[0-9.]+(?:e[+-]?[0-9]+)?"
+_INTERVAL = re.compile(rf"^\[({_NUMBER}), ({_NUMBER})[)\]]$")
+_DATES = re.compile(r"^\[([0-9]{4}-[0-9]{2}-[0-9]{2}), ([0-9]{4,5}-[0-9]{2}-[0-9]{2})\)$")
+_MISSING = "(missing)"
+
+
+@dataclass(frozen=True, eq=False)
+class Feature:
+    """One attribute of the rows to learn from, and of those to predict.
+
+    ``codes`` are ranks of ``numbers`` (the ascending numbers of the training rows) where these are given, else
+    places among ``categories``, those of the training rows. In ``held_out`` a category that these lack is -1, a number
+    that they lack takes the place of the next greater one. ``labelled`` marks intervals; their middles are the numbers.
+    """
+
+    name: str
+    codes: NDArray[np.int32]
+    held_out: NDArray[np.int32]
+    categories: tuple[str, ...] = ()
+    numbers: NDArray[np.float64] | None = None
+    held_out_numbers: NDArray[np.float64] | None = None
+    labelled: bool = False
+
+    @property
+    def size(self) -> int:
+        """How many codes the training rows have."""
+        return len(self.categories) if self.numbers is None else len(self.numbers)
+
+
+@dataclass(frozen=True, eq=False)
+class Examples:
+    """What a learner gets: features, the class of each training row, and of each held-out row (-1: never seen)."""
+
+    features: tuple[Feature, ...]
+    classes: tuple[str, ...]
+    label: NDArray[np.int64]
+    held_out: NDArray[np.int64]
+
+    def without(self, names: Collection[str]) -> "Examples":
+        """The same rows without some attributes."""
+        return replace(self, features=tuple(f for f in self.features if f.name not in names))
+
+
+class _Numbers(NamedTuple):
+    """A column as numbers, and whether these are the middles of intervals."""
+
+    of_row: NDArray[np.float64]
+    labelled: bool
+
+
+def examples(
+    train: pl.DataFrame, held_out: pl.DataFrame, class_: str, *, categorical: Collection[str] = ()
+) -> Examples:
+    """Code training and held-out rows alike; all columns but the class become features.
+
+    A column is ordered where it holds numbers, dates or intervals of them in both tables, also as text (codes with
+    leading zeros excepted), unless it is named ``categorical``. A missing number stands below all others, a missing
+    category is one of its own.
+
+    >>> rows = pl.DataFrame({"age": ["[20, 30)", "[30, 50)"], "job": ["Cook", "Nurse"], "ill": ["no", "yes"]})
+    >>> age, job = examples(rows, rows, "ill").features
+    >>> age.numbers.tolist(), job.numbers
+    ([25.0, 40.0], None)
+    """
+    _check(train, held_out, class_)
+    names = [n for n in train.columns if n != class_]
+    classes = sorted({str(v) for v in train[class_].unique()})
+    code = {value: i for i, value in enumerate(classes)}
+    return Examples(
+        tuple(_feature(train[n], held_out[n], n in categorical) for n in names),
+        tuple(classes),
+        _words(train[class_]).places(code),
+        _words(held_out[class_]).places(code),
+    )
+
+
+def _check(train: pl.DataFrame, held_out: pl.DataFrame, class_: str) -> None:
+    """Refuse tables from which nothing can be learnt, or that cannot be compared."""
+    for what, frame in (("training", train), ("held-out", held_out)):
+        if class_ not in frame.columns:
+            raise PolicyError(f"the {what} rows have no class column {class_!r}{nearest(class_, frame.columns)}")
+        if frame.height == 0:
+            raise DataError(f"there are no {what} rows; a classifier needs some")
+        if missing := frame[class_].null_count():
+            raise DataError(f"{missing} {what} rows have no class in {class_!r}; leave them out")
+    if absent := [n for n in train.columns if n not in held_out.columns]:
+        raise DataError(f"the held-out rows lack the column {named(absent)} of the training rows; add it to them")
+    if train[class_].n_unique() < 2:
+        only = train[class_][0]
+        raise DataError(f"all training rows have the class {only!r}; a classifier needs two classes or more")
+
+
+class _Words(NamedTuple):
+    """A column as text: its distinct values, in no order, and the place of each row's among them."""
+
+    values: list[str]
+    of_row: NDArray[np.int64]
+
+    def places(self, code: dict[str, int]) -> NDArray[np.int64]:
+        """The code of each row's value; -1 for one that has none."""
+        return np.array([code.get(v, -1) for v in self.values], np.int64)[self.of_row]
+
+
+def _words(column: pl.Series) -> _Words:
+    if column.dtype != pl.Enum or column.null_count():
+        plain = column.cast(pl.String).fill_null(_MISSING)
+        column = plain.cast(pl.Enum(plain.unique()))
+    texts = column.dtype.categories  # type: ignore[attr-defined]
+    place = column.to_physical().to_numpy().astype(np.int64)
+    there = np.bincount(place, minlength=len(texts)) > 0
+    return _Words(texts.filter(there).to_list(), (np.cumsum(there) - 1)[place])
+
+
+def _feature(train: pl.Series, held_out: pl.Series, categorical: bool) -> Feature:
+    here, there = (None, None) if categorical else (_numbers(train), _numbers(held_out))
+    if here is None or there is None:
+        mine, theirs = _words(train), _words(held_out)
+        values = sorted(mine.values)
+        code = {value: i for i, value in enumerate(values)}
+        return Feature(
+            train.name, mine.places(code).astype(np.int32), theirs.places(code).astype(np.int32), tuple(values)
+        )
+    numbers, codes = np.unique(here.of_row, return_inverse=True)
+    return Feature(
+        train.name,
+        codes.astype(np.int32),
+        np.searchsorted(numbers, there.of_row, side="left").astype(np.int32),
+        numbers=numbers,
+        held_out_numbers=there.of_row,
+        labelled=here.labelled,
+    )
+
+
+def _numbers(column: pl.Series) -> _Numbers | None:
+    """The numbers that a column holds, or the middles of the intervals that it shows; None where it does not."""
+    if column.dtype == pl.Boolean or column.dtype.is_nested():
+        return None
+    if column.dtype.is_numeric() or column.dtype.is_temporal():
+        return _Numbers(column.to_physical().cast(pl.Float64).fill_null(-np.inf).to_numpy(), False)
+    if column.len() == column.null_count():
+        return None
+    words = _words(column)
+    middles = [-np.inf if v == _MISSING else _middle(v) for v in words.values]
+    if any(m is None for m in middles):
+        return None
+    return _Numbers(np.array(middles, np.float64)[words.of_row], any(_bounds(v) for v in words.values))
+
+
+def _bounds(label: str) -> tuple[float, float] | None:
+    """The bounds of an interval, of numbers or of days.
+
+    >>> _bounds("[20, 40)"), _bounds("[1970-01-02, 1970-01-04)"), _bounds("Nurse")
+    ((20.0, 40.0), (1.0, 3.0), None)
+    """
+    if found := _INTERVAL.match(label):
+        return float(found[1]), float(found[2])
+    if found := _DATES.match(label):
+        low, high = (np.datetime64(d, "D").astype(np.int64) for d in found.groups())
+        return float(low), float(high)
+    return None
+
+
+def _middle(label: str) -> float | None:
+    """The number that stands for a label in an ordered column."""
+    if bounds := _bounds(label):
+        return (bounds[0] + bounds[1]) / 2
+    if looks_numeric([label]):
+        return float(label)
+    if re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", label):
+        return float(np.datetime64(label, "D").astype(np.int64))
+    return None
