@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from sfumato.adversary.passed_over import passed_over
     from sfumato.adversary.sampled_worlds import sampled_worlds
     from sfumato.analyst.analyst import Analyst
-    from sfumato.analyst.count_query import relative_errors
-    from sfumato.analyst.workload import Workload
     from sfumato.analyst.classification import (
         ClassificationErrors,
         classification_error,
         classification_errors,
         rank_attributes,
     )
+    from sfumato.analyst.count_query import relative_errors
+    from sfumato.analyst.workload import Workload
     from sfumato.errors import DataError, Infeasible, OutputError, PolicyError, ReleaseError, SfumatoError
     from sfumato.method.ahead import HilbSafe, MondrianPlus, MondrianPlusPlus
     from sfumato.method.anatomy import Anatomy
