@@ -21,11 +21,14 @@ if TYPE_CHECKING:
     from sfumato.method.anatomy import Anatomy
     from sfumato.method.hilb import Hilb, HilbPlus, HilbPlusPlus
     from sfumato.method.mondrian import Mondrian
+    from sfumato.method.pg import PG
     from sfumato.publisher.publish import partition, publish, publish_policy
     from sfumato.release.release import Release, load
     from sfumato.requirement.alpha_k import AlphaK
+    from sfumato.requirement.corruption import Growth, RhoBreach
     from sfumato.requirement.k_anonymity import KAnonymity
     from sfumato.requirement.l_diversity import LDiversity
+    from sfumato.requirement.retention import pg_guarantee, pg_retention
     from sfumato.requirement.t_closeness import TCloseness
     from sfumato.requirement.templates import Anonymity, Confidentiality
     from sfumato.table.hierarchy import from_arx_csv, to_arx_csv
@@ -44,6 +47,10 @@ _HOME = {
     "AlphaK": "requirement.alpha_k",
     "Anonymity": "requirement.templates",
     "Confidentiality": "requirement.templates",
+    "RhoBreach": "requirement.corruption",
+    "Growth": "requirement.corruption",
+    "pg_guarantee": "requirement.retention",
+    "pg_retention": "requirement.retention",
     "Mondrian": "method.mondrian",
     "MondrianPlus": "method.ahead",
     "MondrianPlusPlus": "method.ahead",
@@ -52,6 +59,7 @@ _HOME = {
     "HilbPlusPlus": "method.hilb",
     "HilbSafe": "method.ahead",
     "Anatomy": "method.anatomy",
+    "PG": "method.pg",
     "partition": "publisher.publish",
     "publish": "publisher.publish",
     "publish_policy": "publisher.publish",
@@ -67,11 +75,13 @@ _HOME = {
 """Where each public name lives; imported when first used, so that the command line starts at once."""
 
 __all__ = [
+    "PG",
     "AlphaK",
     "Anatomy",
     "Anonymity",
     "Confidentiality",
     "DataError",
+    "Growth",
     "Hilb",
     "HilbPlus",
     "HilbPlusPlus",
@@ -87,12 +97,15 @@ __all__ = [
     "PolicyError",
     "Release",
     "ReleaseError",
+    "RhoBreach",
     "SfumatoError",
     "TCloseness",
     "Taxonomy",
     "from_arx_csv",
     "load",
     "partition",
+    "pg_guarantee",
+    "pg_retention",
     "publish",
     "publish_policy",
     "read",

@@ -185,7 +185,9 @@ def models(as_json: bool) -> None:
             "model": m.model,
             "summary": m.summary,
             "monotone": getattr(m, "monotone", None),
-            "parameters": {f.name: "required" if f.default is MISSING else f.default for f in fields(m)},
+            "parameters": {
+                m.spelled.get(f.name, f.name): "required" if f.default is MISSING else f.default for f in fields(m)
+            },
         }
         for m in MODELS.values()
     ]

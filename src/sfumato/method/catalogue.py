@@ -10,9 +10,11 @@ from sfumato.method.anatomy import Anatomy
 from sfumato.method.base import Method
 from sfumato.method.hilb import Hilb, HilbPlus, HilbPlusPlus
 from sfumato.method.mondrian import Mondrian
+from sfumato.method.pg import PG
 
 METHODS: dict[str, type[Method]] = {
-    cls.name: cls for cls in (Mondrian, MondrianPlus, MondrianPlusPlus, Hilb, HilbPlus, HilbPlusPlus, HilbSafe, Anatomy)
+    cls.name: cls
+    for cls in (Mondrian, MondrianPlus, MondrianPlusPlus, Hilb, HilbPlus, HilbPlusPlus, HilbSafe, Anatomy, PG)
 }
 
 

@@ -75,7 +75,7 @@ def _shown(column: Column, summary: NDArray[np.int64], group_of_row: NDArray[np.
         labels.append(label)
         meanings.append(meaning)
         hidden.append(share)
-    labels = _told_apart(labels, meanings)
+    labels = told_apart(labels, meanings)
     box_of_row = numbered["box"].to_numpy()[group_of_row]
     return Shown(
         recode(column.name, labels, box_of_row),
@@ -84,10 +84,10 @@ def _shown(column: Column, summary: NDArray[np.int64], group_of_row: NDArray[np.
     )
 
 
-def _told_apart(labels: list[str], meanings: list[Meaning]) -> list[str]:
+def told_apart(labels: list[str], meanings: list[Meaning]) -> list[str]:
     """Labels that read alike and mean different things get a number; what hides all keeps its label.
 
-    >>> _told_apart(["a", "*", "*"], [["a"], ["*"], None])
+    >>> told_apart(["a", "*", "*"], [["a"], ["*"], None])
     ['a', '* (2)', '*']
     """
     owner: dict[str, Meaning] = {}
