@@ -13,7 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.engine.local import recode
-from sfumato.errors import ReleaseError
+from sfumato.errors import PolicyError, ReleaseError
 from sfumato.kernel.meet import meet
 from sfumato.release.generalization import Meaning, Shown, told_apart
 from sfumato.table.encode import Column, Domain
@@ -114,7 +114,11 @@ Claim = tuple[str, str, str]
 
 def examine(manifest: Mapping[str, Any], data: pl.DataFrame, quasi: Sequence[str]) -> Iterator[Claim]:
     """Verify the structure of a sample from its public part: sizes, and that no two boxes meet."""
-    yield _sizes(manifest, data)
+    sizes = _sizes(manifest, data)
+    yield sizes
+    if sizes[1] == "broken":
+        return
+    yield _values(manifest, data)
     yield _apart(manifest, data, quasi)
     if "sampled_from" in manifest:
         claim, people = f"the groups hold {manifest['sampled_from']} people", int(data[SIZE].sum())
@@ -130,6 +134,15 @@ def _sizes(manifest: Mapping[str, Any], data: pl.DataFrame) -> Claim:
         return claim, "broken", f"column {SIZE} holds no whole numbers"
     least = int(data[SIZE].min() or 0)  # type: ignore[arg-type]
     return claim, "holds" if least >= k else "broken", f"the smallest has {least}"
+
+
+def _values(manifest: Mapping[str, Any], data: pl.DataFrame) -> Claim:
+    for name, entry in manifest["attributes"].items():
+        if entry["role"] == "sensitive":
+            outside = data[name].cast(pl.String).is_in([str(v) for v in entry["domain"]]).not_().sum()
+            if outside or data[name].null_count():
+                return "every sensitive value is of its domain", "broken", f"{outside} values of {name!r} are not"
+    return "every sensitive value is of its domain", "holds", "all of them"
 
 
 def _apart(manifest: Mapping[str, Any], data: pl.DataFrame, quasi: Sequence[str]) -> Claim:
@@ -204,3 +217,74 @@ def is_interval(label: str, meaning: Sequence[Any]) -> bool:
     if all(isinstance(end, int | float) for end in meaning):
         return True
     return all(isinstance(end, str) for end in meaning) and label in (f"[{meaning[0]}, {meaning[1]})", meaning[0])
+
+
+def covered(entry: Mapping[str, Any], label: str, region: Any) -> float:
+    """The share of a label's values that lies within a region: an interval ``(low, high)`` or a list of values.
+
+    >>> covered({"nodes": {"[20, 40)": [20.0, 40.0]}, "domain": [0, 90]}, "[20, 40)", (30, 50))
+    0.5
+    """
+    meaning = entry["nodes"].get(label)
+    if meaning is None:
+        meaning = entry["domain"]
+    if isinstance(region, tuple):
+        if (
+            len(region) != 2
+            or len(meaning) != 2
+            or not all(isinstance(end, int | float) for end in (*meaning, *region))
+        ):
+            raise PolicyError(f"{region!r} is an interval of numbers, and {label!r} is none; give a list of values")
+        low, high = float(meaning[0]), float(meaning[1])
+        inside = min(high, region[1]) - max(low, region[0])
+        return max(inside, 0.0) / (high - low)
+    chosen = {str(v) for v in ([region] if isinstance(region, str) else region)}
+    if meaning and all(isinstance(end, int | float) for end in meaning):
+        raise PolicyError(f"{label!r} is an interval of numbers; give the region as (low, high)")
+    return sum(str(v) in chosen for v in meaning) / max(len(meaning), 1)
+
+
+class Places:
+    """Where values of a quasi-identifier lie among the ends of its labels.
+
+    A value lies in the cell, between two neighbouring ends, that the labels which contain it share and no other
+    label covers; -1 where there is none, because nobody there was published.
+    """
+
+    def __init__(self, manifest: Mapping[str, Any], name: str) -> None:
+        self.ranges = ranges_of(manifest, name)
+        self.nodes: Mapping[str, Meaning] = manifest["attributes"][name]["nodes"]
+        self.cells = max(hi for _, hi in self.ranges.values())
+        told = {n: m for n, m in self.nodes.items() if n in self.ranges and m}
+        intervals = {n: m for n, m in told.items() if is_interval(n, m)}
+        ends = {end: rank for n, m in intervals.items() for end, rank in zip(m, self.ranges[n], strict=True)}
+        self.ends, self.ranks = np.array(sorted(ends)), np.array([ends[end] for end in sorted(ends)], np.int64)
+        self.listed = {n: {str(v) for v in m} for n, m in told.items() if n not in intervals}
+        covering = [set[str]() for _ in range(self.cells)]
+        for label, (lo, hi) in self.ranges.items():
+            for cell in range(lo, hi):
+                covering[cell].add(label)
+        self.cell_of = {frozenset(labels): cell for cell, labels in enumerate(covering)}
+
+    def of(self, values: Sequence[str], numbers: Sequence[float] | None = None) -> NDArray[np.int64]:
+        """The cell of each value, given as text and, where the attribute has intervals of numbers, as numbers."""
+        if not len(self.ends):
+            return np.array([self._cell(v) for v in values], np.int64)
+        place = np.searchsorted(self.ends, np.asarray(values if numbers is None else numbers), side="right") - 1
+        cells = np.where((place >= 0) & (place < len(self.ends) - 1), self.ranks[np.maximum(place, 0)], -1)
+        for i, value in enumerate(values):
+            if value == MISSING:
+                cells[i] = self._cell(value)
+        return cells
+
+    def _cell(self, value: str) -> int:
+        fits = {n for n in self.ranges if value in self.listed.get(n, ()) or value == n}
+        fits |= {n for n in self.ranges if self.nodes.get(n) is None and _fits(value, n)}
+        return self.cell_of.get(frozenset(fits), -1)
+
+
+def _fits(value: str, label: str) -> bool:
+    """Whether a label of which nothing is listed covers a value: all is hidden, or some characters are."""
+    if label == SUPPRESSED:
+        return True
+    return len(label) == len(value) and all(c in (SUPPRESSED, v) for c, v in zip(label, value, strict=True))
