@@ -1,6 +1,6 @@
 """Which boxes meet which: a divide and conquer that never compares all with all unless it must."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,8 +12,8 @@ _SAMPLES = 4
 
 
 @inner
-def _compare(boxes: Any, others: Any, a: Any, b: Any, same: bool, hit: Any, second: Any) -> None:
-    """Note for each of the others ``b`` which boxes ``a`` it meets: the first, and another one."""
+def _compare(boxes: Any, others: Any, a: Any, b: Any, same: bool, hit: Any, second: Any, shared: Any) -> None:
+    """Note for each of the others ``b`` which boxes ``a`` it meets: the first, and another one; mark such boxes."""
     for k in b:
         for i in a:
             if same and i == k:
@@ -28,6 +28,7 @@ def _compare(boxes: Any, others: Any, a: Any, b: Any, same: bool, hit: Any, seco
                     hit[k] = i
                 elif hit[k] != i:
                     second[k] = i
+                    shared[i] = shared[hit[k]] = 1
 
 
 @inner
@@ -70,6 +71,7 @@ def _plane(boxes: Any, others: Any, a: Any, b: Any) -> Any:
 @kernel
 def _meet(boxes: Any, others: Any, same: bool) -> Any:
     hit, second = np.full(others.shape[1], -1, np.int64), np.full(others.shape[1], -1, np.int64)
+    shared = np.zeros(boxes.shape[1], np.uint8)
     todo = [(np.arange(boxes.shape[1]), np.arange(others.shape[1]))]
     while len(todo) > 0:
         a, b = todo.pop()
@@ -79,25 +81,33 @@ def _meet(boxes: Any, others: Any, same: bool) -> Any:
         if float(len(a)) * len(b) > _FEW:
             axis, at, cost = _plane(boxes, others, a, b)
         if axis < 0 or cost > 0.95 * len(a) * len(b):
-            _compare(boxes, others, a, b, same, hit, second)
+            _compare(boxes, others, a, b, same, hit, second, shared)
             continue
         left, right = _sides(boxes, a, axis, at)
         other_left, other_right = _sides(others, b, axis, at)
         todo.append((_side(boxes, a, axis, at, True, left), _side(others, b, axis, at, True, other_left)))
         todo.append((_side(boxes, a, axis, at, False, right), _side(others, b, axis, at, False, other_right)))
-    return hit, second
+    return hit, second, shared
+
+
+class Met(NamedTuple):
+    """For each of the others two boxes that it meets, -1 where there is none; and which boxes are such a pair."""
+
+    hit: NDArray[np.int64]
+    second: NDArray[np.int64]
+    shared: NDArray[np.uint8]
 
 
 def meet(
     lo: NDArray[np.int64], hi: NDArray[np.int64], low: NDArray[np.int64], high: NDArray[np.int64], *, same: bool = False
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """For each of the boxes ``[low, high)`` two of the boxes ``[lo, hi)`` that it meets, -1 where there is none.
+) -> Met:
+    """Which of the boxes ``[lo, hi)`` the boxes ``[low, high)`` meet.
 
     Boxes are rows, axes columns; ``same``: both are the same boxes, and none meets itself.
 
     >>> lo, hi = np.array([[0], [3]]), np.array([[3], [5]])
-    >>> hit, second = meet(lo, hi, np.array([[2], [4], [9]]), np.array([[4], [5], [10]]))
+    >>> hit, second, shared = meet(lo, hi, np.array([[2], [4], [9]]), np.array([[4], [5], [10]]))
     >>> sorted([int(hit[0]), int(second[0])]), hit[1:].tolist(), second[1:].tolist()
     ([0, 1], [1, -1], [-1, -1])
     """
-    return _meet(np.stack([lo, hi]), np.stack([low, high]), same)
+    return Met(*_meet(np.stack([lo, hi]), np.stack([low, high]), same))

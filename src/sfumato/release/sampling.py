@@ -151,8 +151,7 @@ def _apart(manifest: Mapping[str, Any], data: pl.DataFrame, quasi: Sequence[str]
         lo, hi = boxes_of(manifest, data, quasi)
     except ReleaseError as e:
         return claim, "broken", str(e)
-    hit, _ = meet(lo, hi, lo, hi, same=True)
-    overlapping = int((hit >= 0).sum())
+    overlapping = int((meet(lo, hi, lo, hi, same=True).hit >= 0).sum())
     return (
         claim,
         "broken" if overlapping else "holds",
@@ -214,7 +213,7 @@ def is_interval(label: str, meaning: Sequence[Any]) -> bool:
     """Whether a meaning is the two ends of a half-open interval of numbers or days."""
     if len(meaning) != 2 or label == MISSING:
         return False
-    if all(isinstance(end, int | float) for end in meaning):
+    if all(_is_number(end) for end in meaning):
         return True
     return all(isinstance(end, str) for end in meaning) and label in (f"[{meaning[0]}, {meaning[1]})", meaning[0])
 
@@ -229,19 +228,19 @@ def covered(entry: Mapping[str, Any], label: str, region: Any) -> float:
     if meaning is None:
         meaning = entry["domain"]
     if isinstance(region, tuple):
-        if (
-            len(region) != 2
-            or len(meaning) != 2
-            or not all(isinstance(end, int | float) for end in (*meaning, *region))
-        ):
+        if len(region) != 2 or len(meaning) != 2 or not all(_is_number(end) for end in (*meaning, *region)):
             raise PolicyError(f"{region!r} is an interval of numbers, and {label!r} is none; give a list of values")
         low, high = float(meaning[0]), float(meaning[1])
-        inside = min(high, region[1]) - max(low, region[0])
+        inside = min(high, float(region[1])) - max(low, float(region[0]))
         return max(inside, 0.0) / (high - low)
     chosen = {str(v) for v in ([region] if isinstance(region, str) else region)}
-    if meaning and all(isinstance(end, int | float) for end in meaning):
+    if meaning and all(_is_number(end) for end in meaning):
         raise PolicyError(f"{label!r} is an interval of numbers; give the region as (low, high)")
     return sum(str(v) in chosen for v in meaning) / max(len(meaning), 1)
+
+
+def _is_number(end: object) -> bool:
+    return isinstance(end, int | float)
 
 
 class Places:
