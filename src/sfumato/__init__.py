@@ -16,6 +16,10 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from sfumato.adversary.corruption import Corruption
+    from sfumato.adversary.worst import worst_attack, worst_predicate
+    from sfumato.analyst.reconstruction import reconstruct, sensitive_counts
+    from sfumato.analyst.tree import DecisionTree
     from sfumato.errors import DataError, Infeasible, OutputError, PolicyError, ReleaseError, SfumatoError
     from sfumato.method.ahead import HilbSafe, MondrianPlus, MondrianPlusPlus
     from sfumato.method.anatomy import Anatomy
@@ -59,6 +63,12 @@ _HOME = {
     "HilbPlusPlus": "method.hilb",
     "HilbSafe": "method.ahead",
     "Anatomy": "method.anatomy",
+    "Corruption": "adversary.corruption",
+    "worst_attack": "adversary.worst",
+    "worst_predicate": "adversary.worst",
+    "reconstruct": "analyst.reconstruction",
+    "sensitive_counts": "analyst.reconstruction",
+    "DecisionTree": "analyst.tree",
     "PG": "method.pg",
     "partition": "publisher.publish",
     "publish": "publisher.publish",
@@ -80,7 +90,9 @@ __all__ = [
     "Anatomy",
     "Anonymity",
     "Confidentiality",
+    "Corruption",
     "DataError",
+    "DecisionTree",
     "Growth",
     "Hilb",
     "HilbPlus",
@@ -109,7 +121,11 @@ __all__ = [
     "publish",
     "publish_policy",
     "read",
+    "reconstruct",
+    "sensitive_counts",
     "to_arx_csv",
+    "worst_attack",
+    "worst_predicate",
 ]
 
 

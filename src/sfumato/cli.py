@@ -199,6 +199,60 @@ def models(as_json: bool) -> None:
         click.echo(f"{row['model']} ({', '.join(names)}): {row['summary']}")
 
 
+@cli.command()
+@click.argument("policy", type=click.Path(path_type=Path), required=False)
+@click.option("--domain", type=int, help="How many values the sensitive attribute can have.")
+@click.option("--lambda", "skew", type=float, help="The greatest prior probability that an adversary gives a value.")
+@click.option("--rho1", type=float, help="How sure an adversary may be of a statement before.")
+@click.option("--rho2", type=float, help="How sure he may be after: solve for the largest p.")
+@click.option("--delta", type=float, help="By how much his confidence may grow: solve for the largest p.")
+@click.option("-k", "ks", type=int, multiple=True, help="Least size of a group; may be repeated.")
+@click.option("-p", "ps", type=float, multiple=True, help="Retention probability; may be repeated.")
+@_common
+def plan(policy: Path | None, as_json: bool, **given: Any) -> None:
+    """Show what pg guarantees for POLICY (or for the options), so that k and p can be chosen."""
+    from dataclasses import replace
+
+    from sfumato.errors import PolicyError
+    from sfumato.publisher.plan import Plan, plan_of
+
+    names = {"delta": "growth"}
+    options = {names.get(n, n): v for n, v in given.items() if v is not None and v != ()}
+    if policy is not None:
+        chosen = replace(plan_of(policy), **options)
+    elif {"domain", "skew"} <= options.keys():
+        chosen = Plan(**options)
+    else:
+        raise PolicyError("name a policy, or --domain and --lambda")
+    if as_json:
+        _print_json(chosen.as_dict())
+        return
+    _print_plan(chosen)
+
+
+def _print_plan(chosen: Any) -> None:
+    """Table III for the user's own domain: a row a k, a column a p; all figures rounded up."""
+    from sfumato.requirement.base import rounded_up
+
+    rows = {(g.k, g.p): g for g in chosen.guarantees()}
+    click.echo(f"{chosen.domain} sensitive values, lambda = {chosen.skew:g}; every figure rounded up")
+    tables = [("growth", "Delta by theorem"), ("growth_exact", "Delta of the worst attack")]
+    if chosen.rho1 is not None:
+        tables = [("rho2", "rho2 by theorem"), ("rho2_exact", "rho2 of the worst attack"), *tables]
+        click.echo(f"rho1 = {chosen.rho1:g}")
+    for name, words in tables:
+        click.echo(f"\n{words:28}" + "".join(f"  p = {p:<6g}" for p in chosen.ps))
+        for k in chosen.ks:
+            cells = (f"  {rounded_up(getattr(rows[k, float(p)], name)):<10.4f}" for p in chosen.ps)
+            click.echo(f"  k = {k:<22}" + "".join(cells))
+    epsilons = (rows[chosen.ks[0], float(p)].epsilon for p in chosen.ps)
+    told = "".join(f"  {'none' if e is None else f'{rounded_up(e):.4g}':<10}" for e in epsilons)
+    click.echo(f"\n{'epsilon of perturbing alone':28}{told}")
+    for line in chosen.retentions():
+        by = {n: "none above 0" if line[n] is None else f"{line[n]:.9g}" for n in ("theorem", "exact")}
+        click.echo(f"largest p for k = {line['k']}: {by['theorem']} by theorem, {by['exact']} by the worst attack")
+
+
 def _as_seen_from(data: str, policy: Path | None) -> str:
     """The source as the policy should name it: relative to the folder in which the policy lies."""
     if "://" in data:

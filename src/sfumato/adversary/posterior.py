@@ -190,8 +190,7 @@ def randomized_posterior(
     unknown = sum(seen) - 1 - len(known)
     if min(seen) < 0 or unknown < 0:
         raise DataError(f"{len(known)} corrupted people and the victim have more rows than the {sum(seen)} seen")
-    states = int(np.prod([c + 1 for c in seen], dtype=np.float64))
-    if states > _MOST_STATES:
+    if not assignments(seen):
         raise DataError(f"{sum(seen)} people share the victim's quasi-identifiers, too many to weigh all assignments")
     shown = [*(matrix[x] for x in known), *([rest @ matrix] * unknown)]
     ways = _ways(tuple(tuple(float(v) for v in row) for row in shown))
@@ -202,6 +201,11 @@ def randomized_posterior(
         raise DataError("the values seen cannot come from these people; correct the prior or who is corrupted")
     beliefs = weight / weight.sum()
     return Attacks(np.asarray(1.0 / sum(seen)), before, beliefs, np.asarray(-1))
+
+
+def assignments(seen: ArrayLike) -> bool:
+    """Whether values seen are few enough to weigh every way to assign them to people."""
+    return 0 < float(np.prod(np.asarray(seen, np.float64) + 1)) <= _MOST_STATES and int(np.sum(seen)) > 0
 
 
 def _ways(shown: tuple[tuple[float, ...], ...]) -> Any:

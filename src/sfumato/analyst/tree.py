@@ -12,12 +12,10 @@ from sfumato.analyst.reconstruction import codes_in, perturbed
 from sfumato.errors import DataError, PolicyError
 from sfumato.kernel.grow import Grown, grow, walk
 from sfumato.release.release import Release
-from sfumato.release.sampling import SIZE, Places, boxes_of
+from sfumato.release.sampling import SIZE, Places, boxes_of, numbers_of
 from sfumato.requirement.base import whole_number
 from sfumato.table.encode import Column
-from sfumato.table.line import Line
 from sfumato.table.microdata import Microdata
-from sfumato.table.taxonomy import Taxonomy
 
 _BINS = 256
 _LIMIT, _LIMIT_A_CLASS = 13.0, 2.0
@@ -126,16 +124,6 @@ def classes_of(domain: Sequence[str], classes: Classes | None) -> tuple[tuple[st
     if (of_value < 0).any():
         raise PolicyError(f"no class has the value {domain[int((of_value < 0).argmax())]!r}; give each value one class")
     return tuple(classes), of_value
-
-
-def numbers_of(column: Column) -> Sequence[float] | None:
-    """The numbers that the codes of a quasi-identifier stand for, where its labels are intervals of numbers."""
-    domain = column.domain
-    if isinstance(domain, Line) and domain.form == "number":
-        return [*domain.values, np.inf] if domain.missing else list(domain.values)
-    if isinstance(domain, Taxonomy) and domain.intervals is not None:
-        return [domain.intervals[v][0] if v in domain.intervals else np.inf for v in domain.leaves]
-    return None
 
 
 def _grown(

@@ -139,9 +139,14 @@ class PG(Method):
             )
         return column
 
+    def least_size(self) -> int | None:
+        """The least size of a group that the settings give: k, or ⌈1/s⌉."""
+        return math.ceil(1 / as_fraction(self.s)) if self.s is not None else self.k
+
     def _least(self, requirements: Sequence[Requirement]) -> int:
         """The least size of a group, by the settings and by k-anonymity."""
-        sizes = [math.ceil(1 / as_fraction(self.s))] if self.s is not None else [self.k] if self.k is not None else []
+        own = self.least_size()
+        sizes = [] if own is None else [own]
         for r in requirements:
             if isinstance(r, KAnonymity) and r.entity is None:
                 sizes.append(r.k)

@@ -129,7 +129,7 @@ def _write_private(
             "before": asdict(linkage_risk(quasi_groups(table))),
             "after": asdict(linkage_risk(release.groups())),
         },
-        "rows": {"read": table.rows + table.dropped, "dropped": table.dropped, "published": table.rows},
+        "rows": {"read": table.rows + table.dropped, "dropped": table.dropped, "published": release.manifest["rows"]},
         "hidden": table.hidden.columns,
         "sensitive": [c.name for c in table.with_role(Role.SENSITIVE)],
         "seed": seed,

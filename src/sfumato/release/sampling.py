@@ -259,7 +259,7 @@ class Places:
         ends = {end: rank for n, m in intervals.items() for end, rank in zip(m, self.ranges[n], strict=True)}
         self.ends, self.ranks = np.array(sorted(ends)), np.array([ends[end] for end in sorted(ends)], np.int64)
         self.listed = {n: {str(v) for v in m} for n, m in told.items() if n not in intervals}
-        covering = [set[str]() for _ in range(self.cells)]
+        covering: list[set[str]] = [set() for _ in range(self.cells)]
         for label, (lo, hi) in self.ranges.items():
             for cell in range(lo, hi):
                 covering[cell].add(label)
@@ -277,13 +277,23 @@ class Places:
         return cells
 
     def _cell(self, value: str) -> int:
-        fits = {n for n in self.ranges if value in self.listed.get(n, ()) or value == n}
-        fits |= {n for n in self.ranges if self.nodes.get(n) is None and _fits(value, n)}
-        return self.cell_of.get(frozenset(fits), -1)
+        inside = {n for n in self.ranges if value in self.listed.get(n, ()) or value == n}
+        inside |= {n for n in self.ranges if self.nodes.get(n) is None and fits(value, n)}
+        return self.cell_of.get(frozenset(inside), -1)
 
 
-def _fits(value: str, label: str) -> bool:
+def fits(value: str, label: str) -> bool:
     """Whether a label of which nothing is listed covers a value: all is hidden, or some characters are."""
     if label == SUPPRESSED:
         return True
     return len(label) == len(value) and all(c in (SUPPRESSED, v) for c, v in zip(label, value, strict=True))
+
+
+def numbers_of(column: Column) -> Sequence[float] | None:
+    """The numbers that the codes of a quasi-identifier stand for, where its labels are intervals of numbers."""
+    domain = column.domain
+    if isinstance(domain, Line) and domain.form == "number":
+        return [*domain.values, np.inf] if domain.missing else list(domain.values)
+    if isinstance(domain, Taxonomy) and domain.intervals is not None:
+        return [domain.intervals[v][0] if v in domain.intervals else np.inf for v in domain.leaves]
+    return None
