@@ -123,7 +123,9 @@ def _greatest_growth(*, by_gain: bool) -> Fraction:
     for others in product((0, 1), repeat=3):
         joint: dict[object, list[Fraction]] = {}
         for x, seen in product((0, 1), product((0, 1), repeat=4)):
-            chance = math.prod((keep if a == b else away for a, b in zip((x, *others), seen, strict=True)), start=Fraction(1, 2))
+            chance = math.prod(
+                (keep if a == b else away for a, b in zip((x, *others), seen, strict=True)), start=Fraction(1, 2)
+            )
             cut = _chosen(seen, by_gain)
             for i, j in product(*SQUARE[cut]):
                 joint.setdefault((cut, seen[i], seen[j]), [Fraction(0), Fraction(0)])[x] += chance / 4

@@ -7,13 +7,13 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import Tree, examples, leaves, trees
 
 import sfumato as sf
 from sfumato.adversary.placement import place
 from sfumato.kernel.meet import meet
 from sfumato.method.pg import make_groups
 from sfumato.table.line import MISSING
+from strategies import Tree, examples, leaves, trees
 
 
 @st.composite

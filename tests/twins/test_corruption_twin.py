@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import examples
 
 import sfumato as sf
 from sfumato.adversary.posterior import multiset_posterior, pg_posterior, randomized_posterior
 from sfumato.errors import DataError
+from strategies import examples
 
 Prior = tuple[Fraction, ...]
 
@@ -47,7 +47,7 @@ def scenes(draw: st.DrawFn) -> dict:
 
 
 def enumerated(scene: dict) -> dict[int, tuple[Fraction, list[Fraction]]]:
-    """For each value seen: how likely the row is the victim's, and the belief; over all memberships, values and draws."""
+    """For each value seen, over all memberships, values and draws: how likely the row is the victim's, and the belief."""
     n, p = scene["n"], scene["p"]
     away = (1 - p) / n
     joint = {y: [Fraction(0)] * n for y in range(n)}
@@ -55,7 +55,9 @@ def enumerated(scene: dict) -> dict[int, tuple[Fraction, list[Fraction]]]:
     members = list(combinations(range(scene["unknown"]), scene["size"] - 1 - len(scene["known"])))
     for x, member in product(range(n), members):
         for values in product(range(n), repeat=len(member)):
-            chance = scene["prior"][x] / len(members) * math.prod((scene["others"][v] for v in values), start=Fraction(1))
+            chance = (
+                scene["prior"][x] / len(members) * math.prod((scene["others"][v] for v in values), start=Fraction(1))
+            )
             group = [x, *scene["known"], *values]
             for owner, true in enumerate(group):
                 for y in range(n):
