@@ -47,7 +47,7 @@ def scenes(draw: st.DrawFn) -> dict:
 
 
 def enumerated(scene: dict) -> dict[int, tuple[Fraction, list[Fraction]]]:
-    """For each value seen, over all memberships, values and draws: how likely the row is the victim's, and the belief."""
+    """For each value seen, over all memberships, values and draws: is it the row of the victim, and what to believe."""
     n, p = scene["n"], scene["p"]
     away = (1 - p) / n
     joint = {y: [Fraction(0)] * n for y in range(n)}

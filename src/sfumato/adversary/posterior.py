@@ -86,14 +86,15 @@ def pg_posterior(
     free = e - alpha
     g = np.divide(g_size - 1 - beta, free, out=np.zeros(y.shape), where=free > 0)
     rest = before if others is None else as_prior(others, n)
-    mine = p * _at(before, y) + u
-    everyone = mine + same * p + beta * u + g * free * (p * _at(rest, y) + u)
+    at_seen = _at(before, y)
+    mine = p * at_seen + u
+    everyone = mine + same * p + beta * u + g * free * (p * (at_seen if others is None else _at(rest, y)) + u)
     h = np.divide(mine, everyone, out=np.zeros(y.shape), where=everyone > 0)
     if (everyone <= 0).any():
         raise DataError("nobody in the box can have the value seen; correct the prior or the corrupted values")
     share = np.divide(h, mine, out=np.zeros(y.shape), where=mine > 0)
     beliefs = before * (share * u + (1 - h))[..., None]
-    np.put_along_axis(beliefs, y[..., None], (_at(beliefs, y) + share * p * _at(before, y))[..., None], axis=-1)
+    np.put_along_axis(beliefs, y[..., None], (at_seen * (share * (p + u) + (1 - h)))[..., None], axis=-1)
     return Attacks(h, np.broadcast_to(before, beliefs.shape), beliefs, y)
 
 
