@@ -170,7 +170,7 @@ class PG(Method):
             if verdict.status != "holds":
                 most = self._solved(r, k, sensitive.size)
                 raise Infeasible(
-                    f"{r.model} does not hold: {verdict.detail}; lower p to {most:.6g} or less, or raise k"
+                    f"{r.model} does not hold: {verdict.detail}; lower p to {most:.9g} or less, or raise k"
                 )
         return self.p
 
