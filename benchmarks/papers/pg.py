@@ -5,6 +5,7 @@ SFUMATO_DATA=... python -m benchmarks.papers.pg writes benchmarks/results/pg.md 
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Literal
 
 import matplotlib as mpl
 import numpy as np
@@ -26,6 +27,7 @@ CLASSES = {
 }
 
 Errors = dict[str, list[float]]
+Boxes = Literal["closed", "tight"]
 
 
 def weeks() -> sf.Microdata:
@@ -57,9 +59,9 @@ def _coded(frame: pl.DataFrame, quasi: list[str], sensitive: pl.Expr) -> sf.Micr
 TABLES = {"weeks worked": weeks, "age of those with an occupation": age}
 
 
-def pg_error(table: sf.Microdata, k: int, p: float, m: int, rng: np.random.Generator) -> float:
+def pg_error(table: sf.Microdata, k: int, p: float, m: int, boxes: Boxes, rng: np.random.Generator) -> float:
     """The error on all microdata of a tree grown on a PG release."""
-    release = sf.publish(table, require=sf.KAnonymity(k=k), method=sf.PG(p=p, k=k), rng=rng)
+    release = sf.publish(table, require=sf.KAnonymity(k=k), method=sf.PG(p=p, k=k, boxes=boxes), rng=rng)
     return sf.DecisionTree.from_release(release, CLASSES[m]).error(table, CLASSES[m])
 
 
@@ -78,7 +80,8 @@ def figure(table: sf.Microdata, m: int, points: list[tuple[int, float]]) -> Erro
         return float(np.mean([error() for _ in range(RUNS)]))
 
     return {
-        "PG": [mean(lambda k=k, p=p: pg_error(table, k, p, m, rng)) for k, p in points],
+        "PG": [mean(lambda k=k, p=p: pg_error(table, k, p, m, "tight", rng)) for k, p in points],
+        "PG, closed boxes": [mean(lambda k=k, p=p: pg_error(table, k, p, m, "closed", rng)) for k, p in points],
         "optimistic": [mean(lambda k=k: plain_error(table, k, m, rng, noise=False)) for k, _ in points],
         "pessimistic": [mean(lambda k=k: plain_error(table, k, m, rng, noise=True)) for k, _ in points],
     }
@@ -88,7 +91,7 @@ def draw(name: str, axis: str, xs: tuple[float, ...], errors: dict[int, Errors])
     """Error against k or p, m = 2 and 3 side by side."""
     drawn, places = plt.subplots(1, 2, figsize=(8, 3), sharey=True)
     for place, (m, lines) in zip(places, errors.items(), strict=True):
-        for (words, ys), mark in zip(lines.items(), "os^", strict=True):
+        for (words, ys), mark in zip(lines.items(), "oDs^", strict=True):
             place.plot(xs, [100 * y for y in ys], marker=mark, label=words)
         place.set(title=f"m = {m}", xlabel=axis, ylim=(0, None))
     places[0].set_ylabel("classification error, %")

@@ -126,6 +126,7 @@ def test_a_domain_that_lacks_an_occurring_value() -> None:
         ({"k": 2, "s": 0.5}, "both k and s"),
         ({"bound": "loose"}, "bound = 'loose'"),
         ({"domain": "all"}, "domain = 'all'"),
+        ({"boxes": "wide"}, "boxes = 'wide'"),
     ],
 )
 def test_bad_settings(settings: dict[str, Any], words: str) -> None:

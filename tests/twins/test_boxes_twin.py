@@ -1,6 +1,7 @@
 """Boxes against the obvious: enough rows each, disjoint, cut only where that is allowed; and which boxes meet."""
 
 from itertools import product
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.adversary.placement import place
 from sfumato.kernel.meet import meet
-from sfumato.method.pg import make_groups
+from sfumato.method.pg import Parts, make_groups
 from sfumato.table.line import MISSING
 from strategies import Tree, examples, leaves, trees
 
@@ -49,7 +50,14 @@ def tables(draw: st.DrawFn) -> tuple[sf.Microdata, int]:
 @given(drawn=tables())
 def test_groups_have_k_rows_and_their_boxes_hold_them_alone(drawn: tuple[sf.Microdata, int]) -> None:
     table, k = drawn
-    groups = make_groups(table, k)
+    closed, tight = make_groups(table, k), make_groups(table, k, tight=True)
+    assert (closed.of_row == tight.of_row).all()
+    assert ((closed.lo <= tight.lo) & (tight.hi <= closed.hi)).all()
+    for groups in (closed, tight):
+        _apart_and_complete(table, k, groups)
+
+
+def _apart_and_complete(table: sf.Microdata, k: int, groups: Parts) -> None:
     assert groups.size.min() >= k
     assert groups.size.sum() == table.rows
     codes = np.stack([c.codes for c in table.quasi], axis=1)
@@ -68,10 +76,11 @@ def test_groups_have_k_rows_and_their_boxes_hold_them_alone(drawn: tuple[sf.Micr
 
 
 @examples(100)
-@given(drawn=tables())
-def test_a_release_is_checked_and_everyone_finds_the_own_row(drawn: tuple[sf.Microdata, int]) -> None:
+@given(drawn=tables(), boxes=st.sampled_from(["closed", "tight"]))
+def test_a_release_is_checked_and_everyone_finds_the_own_row(drawn: tuple[sf.Microdata, int], boxes: Any) -> None:
     table, k = drawn
-    release = sf.publish(table, require=sf.KAnonymity(k=k), method=sf.PG(p=1.0, k=k), rng=np.random.default_rng(1))
+    method = sf.PG(p=1.0, k=k, boxes=boxes)
+    release = sf.publish(table, require=sf.KAnonymity(k=k), method=method, rng=np.random.default_rng(1))
     assert all(f.status == "holds" for f in release.check())
     groups = make_groups(table, k)
     placed = place(release, table)

@@ -20,6 +20,7 @@ from sfumato.table.microdata import Microdata
 _BINS = 256
 _LIMIT, _LIMIT_A_CLASS = 13.0, 2.0
 _DEEPEST = 30
+_GOLDEN = (5**0.5 - 1) / 2
 
 Classes = Mapping[str, Sequence[str]]
 """The classes to tell apart: a name, and the sensitive values that belong to it."""
@@ -52,7 +53,7 @@ class DecisionTree:
         lo, hi = boxes_of(release.manifest, data, release.quasi())
         seen = of_value[codes_in(data[name], domain)]
         away = (1 - p) / len(domain) * np.bincount(of_value, minlength=len(names))
-        grown, edges = _grown((lo + hi).astype(np.float64), seen, data[SIZE].to_numpy(), p, away, least, deepest)
+        grown, edges = _grown(_spread(lo, hi), seen, data[SIZE].to_numpy(), p, away, least, deepest)
         return cls(names, grown, edges, {n: Places(release.manifest, n) for n in release.quasi()})
 
     @classmethod
@@ -124,6 +125,17 @@ def classes_of(domain: Sequence[str], classes: Classes | None) -> tuple[tuple[st
     if (of_value < 0).any():
         raise PolicyError(f"no class has the value {domain[int((of_value < 0).argmax())]!r}; give each value one class")
     return tuple(classes), of_value
+
+
+def _spread(lo: NDArray[np.int64], hi: NDArray[np.int64]) -> NDArray[np.float64]:
+    """A cell of each row's box on each attribute, so that rows lie evenly in boxes that many share.
+
+    The places follow multiples of the golden ratio, which fill an interval evenly however many are taken. Middles
+    would not do: where a wide box holds people of one value only, they would all be taken for the middle one's.
+    """
+    rows, axes = np.ogrid[1 : len(lo) + 1, 1 : lo.shape[1] + 1]
+    part = (rows * _GOLDEN + axes * _GOLDEN**2) % 1.0
+    return np.asarray(2.0 * np.floor(lo + part * (hi - lo)) + 1.0)
 
 
 def _grown(

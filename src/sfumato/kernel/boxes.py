@@ -1,7 +1,7 @@
 """Divide a space of codes into disjoint boxes with enough rows each; find which boxes meet; draw one row a group.
 
-A box is a range of codes ``[lo, hi)`` on each axis. Boxes are closed: together they cover the space, but for
-parts of it in which there is no row at all.
+A box is a range of codes ``[lo, hi)`` on each axis. Closed boxes together cover the space, but for parts of it in
+which there is no row at all; tight boxes reach only as far as their rows.
 """
 
 from collections.abc import Callable
@@ -56,6 +56,16 @@ def _narrow(space: Any, mode: Any, ends: Any, lo: Any, hi: Any) -> None:
             hi[j] = size - 1
         elif mode[j] == LAST_APART and hi[j] == size and ends[0, j] == size - 1:
             lo[j] = size - 1
+
+
+@inner
+def _tighten(space: Any, mode: Any, ends: Any, lo: Any, hi: Any) -> None:
+    """Let a box reach only as far as its rows, where its axis can show that."""
+    for j in range(len(mode)):
+        first, last = ends[0, j], ends[1, j]
+        whole = mode[j] == WHOLE_OR_ONE or (mode[j] == LAST_APART and last == space.axes[j, SIZE] - 1)
+        if first == last or not whole:
+            lo[j], hi[j] = first, last + 1
 
 
 @inner
@@ -176,7 +186,7 @@ def _move(rows: Any, words: Any, ids: Any, weights: Any, start: int, end: int, j
 @kernel
 def _split(
     space: Any, mode: Any, rows: Any, words: Any, ids: Any, weights: Any, least: int, begin: int, finish: int,
-    stop: int, box: Any, is_start: Any,
+    stop: int, tight: bool, box: Any, is_start: Any,
 ) -> Any:  # fmt: skip
     """Divide ``[begin, finish)``, whose box stands at ``box[:, begin]``; stretches below ``stop`` are given back."""
     n, axes = finish - begin, len(mode)
@@ -199,6 +209,8 @@ def _split(
         j, at = _cut(space, mode, rows, weights, start, end, least, lo, hi, ends, widths, scratch)
         if j < 0:
             is_start[start] = 1
+            if tight:
+                _tighten(space, mode, ends, lo, hi)
             continue
         if depth + 2 > len(stack):
             stack = twice(stack)
@@ -218,6 +230,8 @@ def divide(
     codes: list[NDArray[Any]],
     weights: NDArray[np.int64],
     least: int,
+    *,
+    tight: bool = False,
     progress: Callable[[float], None] = lambda done: None,
 ) -> Boxes:
     """Cut the widest axis at the boundary nearest to the median, as long as both sides weigh at least ``least``."""
@@ -228,7 +242,7 @@ def divide(
     box[1, 0] = space.axes[:, SIZE]
 
     def split(begin: int, finish: int, stop: int) -> Any:
-        return _split(space, mode, rows, words, ids, w, max(least, 1), begin, finish, stop, box, is_start)
+        return _split(space, mode, rows, words, ids, w, max(least, 1), begin, finish, stop, tight, box, is_start)
 
     pieces = sorted(split(0, n, max(n // _PIECES, _SMALL)).tolist(), key=lambda piece: piece[0] - piece[1])
     done = n - sum(end - start for start, end in pieces)

@@ -54,6 +54,10 @@ class PG(Method):
     ``bound = "exact"``, by the worst attack. ``domain = "occurring"`` allows a domain that was not declared
     but projected from the data, which tells an adversary who knows all others; the release warns of it.
 
+    ``boxes``: ``closed`` ones cover the whole space, so that they tell little of who is in the table; ``tight`` ones
+    reach only as far as their people, which analysts like better and the bounds do not mind, for a group still has k
+    people. But an outsider sees that somebody is there, where Equation 13 takes all strangers for equally likely.
+
     Phase 2 looks at quasi-identifiers only and phase 3 at nothing, so perturbing just the rows that are drawn
     gives the same release with the same probability; that is what is done.
     """
@@ -69,6 +73,7 @@ class PG(Method):
     s: float | None = None
     bound: Literal["theorem", "exact"] = "theorem"
     domain: Literal["declared", "occurring"] = "declared"
+    boxes: Literal["closed", "tight"] = "closed"
 
     def __post_init__(self) -> None:
         if self.p is not None:
@@ -83,6 +88,8 @@ class PG(Method):
             raise PolicyError(f"pg: bound = {self.bound!r}; it is 'theorem' or 'exact'")
         if self.domain not in ("declared", "occurring"):
             raise PolicyError(f"pg: domain = {self.domain!r}; it is 'declared' or 'occurring'")
+        if self.boxes not in ("closed", "tight"):
+            raise PolicyError(f"pg: boxes = {self.boxes!r}; it is 'closed' or 'tight'")
 
     def publish(
         self,
@@ -100,7 +107,8 @@ class PG(Method):
             raise Infeasible(f"{table.rows} rows make no group of k = {k}; lower k to {table.rows} or less")
         p = self._retention(bound, k, sensitive)
         progress("cuts", 0.0)
-        groups = make_groups(table, k, lambda done: progress("cuts", done))
+        tight = self.boxes == "tight"
+        groups = make_groups(table, k, tight=tight, progress=lambda done: progress("cuts", done))
         progress("order", 0.0)
         rows = pick(groups.of_row, groups.size, draws(len(groups.size), rng))
         seen = perturb(sensitive.codes[rows], sensitive.size, as_fraction(p), rng)
@@ -190,6 +198,7 @@ class PG(Method):
     ) -> dict[str, Any]:  # fmt: skip
         judgements = [_judged(r, p, k, sensitive.size, groups.size) for r in bound]
         method = {"name": self.name, "p": float(p), "k": k, "epsilon": epsilon(p, sensitive.size), "bound": self.bound}
+        method["boxes"] = self.boxes
         manifest = describe(
             table,
             title=title,
@@ -227,7 +236,7 @@ def _warnings(p: float, sensitive: Column) -> list[str]:
     return told
 
 
-def make_groups(table: Microdata, k: int, progress: Any = lambda done: None) -> Parts:
+def make_groups(table: Microdata, k: int, *, tight: bool = False, progress: Any = lambda done: None) -> Parts:
     """Phase 2: groups of at least k rows whose boxes are disjoint, by quasi-identifiers alone.
 
     As Mondrian, the widest attribute is cut at the boundary nearest to the median. A range of a taxonomy is cut
@@ -237,7 +246,7 @@ def make_groups(table: Microdata, k: int, progress: Any = lambda done: None) -> 
     vectors = count(quasi)
     mode = np.array([_mode(c) for c in table.quasi], np.int64)
     codes = [c.codes[vectors.first] for c in quasi]
-    boxes = divide(space_of(table.quasi, sets=True), mode, codes, vectors.size, k, progress)
+    boxes = divide(space_of(table.quasi, sets=True), mode, codes, vectors.size, k, tight=tight, progress=progress)
     of_row = boxes.of_row[vectors.of_row]
     return Parts(of_row, np.bincount(of_row, minlength=len(boxes.lo)), boxes.lo, boxes.hi)
 
