@@ -79,7 +79,7 @@ def test_a_tree_from_a_release_classifies_the_microdata() -> None:
     guess = 1 - majority(table, CLASSES)["rows"].max() / table.rows
     best = sf.DecisionTree.from_table(table, CLASSES).error(table, CLASSES)
     assert best < 0.11
-    assert tree.error(table, CLASSES) < best + 0.01 < guess
+    assert tree.error(table, CLASSES) < best + 0.03 < guess
     assert tree.leaves < 12
 
 
