@@ -185,8 +185,8 @@ def test_every_model_is_in_the_catalogue() -> None:
     assert {r.model for r in ALL} == set(on_groups)
     for cls in on_groups.values():
         assert cls.monotone
-    assert {"rho-breach", "growth"} <= set(MODELS) - set(on_groups)
         assert cls.summary
+    assert {"rho-breach", "growth"} <= set(MODELS) - set(on_groups)
 
 
 @pytest.mark.parametrize(

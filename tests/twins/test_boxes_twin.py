@@ -1,5 +1,6 @@
 """Boxes against the obvious: enough rows each, disjoint, cut only where that is allowed; and which boxes meet."""
 
+import datetime as dt
 from itertools import product
 from typing import Any
 
@@ -140,3 +141,39 @@ def test_overlapping_boxes_are_found() -> None:
     entry["nodes"][labels[0]] = entry["nodes"][labels[1]]
     with pytest.raises(sf.ReleaseError, match="share a value"):
         release.check()
+
+
+@pytest.mark.parametrize("boxes", ["closed", "tight"])
+@pytest.mark.parametrize("k", [2, 5, 20])
+def test_every_kind_of_attribute_finds_its_row(boxes: Any, k: int) -> None:
+    rng = np.random.default_rng(k)
+    rows = 200
+    days = [dt.date(2024, 1, 1) + dt.timedelta(days=int(d)) for d in rng.integers(0, 300, rows)]
+    frame = pl.DataFrame(
+        {
+            "born": pl.Series([None if i % 11 == 0 else d for i, d in enumerate(days)]),
+            "height": [None if i % 13 == 0 else float(h) for i, h in enumerate(rng.integers(150, 200, rows) / 4)],
+            "wage": [None if i % 17 == 0 else int(w) for i, w in enumerate(rng.integers(0, 90, rows))],
+            "school": rng.choice(["low", "middle", "high"], rows),
+            "ill": rng.choice(["a", "b"], rows),
+        }
+    )
+    table = sf.read(
+        frame,
+        quasi=["born", "height", "wage", "school"],
+        sensitive="ill",
+        taxonomies={"wage": {"width": 5}},
+        domains={"school": ["low", "middle", "high"], "ill": ["a", "b", "c"]},
+        kinds={"school": "ordinal"},
+        missing="category",
+    )
+    release = sf.publish(table, require=sf.KAnonymity(k=k), method=sf.PG(p=0.5, boxes=boxes))
+    release.check()
+    groups, placed = make_groups(table, k), place(release, table)
+    sizes = release.tables["data"]["G"].to_numpy()
+    assert not placed.shared.any()
+    assert (placed.of_person >= 0).all()
+    assert (sizes[placed.of_person] == groups.size[groups.of_row]).all()
+    assert len(set(zip(groups.of_row.tolist(), placed.of_person.tolist(), strict=True))) == len(groups.size)
+    sf.Corruption().attack(release, table)
+    sf.DecisionTree.from_release(release).predict(table)

@@ -103,7 +103,7 @@ class Release:
     @property
     def sampled(self) -> bool:
         """Whether a row stands for a group, whose size is beside it."""
-        return self.scheme == "sampling" and SIZE in self.tables["data"].columns
+        return self.scheme == "sampling" and "data" in self.tables and SIZE in self.tables["data"].columns
 
     def _rows(self) -> Finding:
         rows, claim = self.tables["quasi" if self.bucketized else "data"].height, self.manifest["rows"]

@@ -18,8 +18,8 @@ def weighted(release: Release, name: str, labels: Mapping[str, float] | None) ->
         return dict(zip(sums.to_series(0).to_list(), sums.to_series(1).to_list(), strict=True))
     if not release.manifest["method"].get("p"):
         return labels
-    found = sensitive_counts(release, way="em")
-    return dict(zip(found.values, found.counts.tolist(), strict=True))
+    found = sensitive_counts(release)
+    return {value: max(count, 0.0) for value, count in zip(found.values, found.counts.tolist(), strict=True)}
 
 
 def sample_limits(release: Release) -> list[str]:
