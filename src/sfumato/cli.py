@@ -226,31 +226,8 @@ def plan(policy: Path | None, as_json: bool, **given: Any) -> None:
         raise PolicyError("name a policy, or --domain and --lambda")
     if as_json:
         _print_json(chosen.as_dict())
-        return
-    _print_plan(chosen)
-
-
-def _print_plan(chosen: Any) -> None:
-    """Table III for the user's own domain: a row a k, a column a p; all figures rounded up."""
-    from sfumato.requirement.base import rounded_up
-
-    rows = {(g.k, g.p): g for g in chosen.guarantees()}
-    click.echo(f"{chosen.domain} sensitive values, lambda = {chosen.skew:g}; every figure rounded up")
-    tables = [("growth", "Delta by theorem"), ("growth_exact", "Delta of the worst attack")]
-    if chosen.rho1 is not None:
-        tables = [("rho2", "rho2 by theorem"), ("rho2_exact", "rho2 of the worst attack"), *tables]
-        click.echo(f"rho1 = {chosen.rho1:g}")
-    for name, words in tables:
-        click.echo(f"\n{words:28}" + "".join(f"  p = {p:<6g}" for p in chosen.ps))
-        for k in chosen.ks:
-            cells = (f"  {rounded_up(getattr(rows[k, float(p)], name)):<10.4f}" for p in chosen.ps)
-            click.echo(f"  k = {k:<22}" + "".join(cells))
-    epsilons = (rows[chosen.ks[0], float(p)].epsilon for p in chosen.ps)
-    told = "".join(f"  {'none' if e is None else f'{rounded_up(e):.4g}':<10}" for e in epsilons)
-    click.echo(f"\n{'epsilon of perturbing alone':28}{told}")
-    for line in chosen.retentions():
-        by = {n: "none above 0" if line[n] is None else f"{line[n]:.9g}" for n in ("theorem", "exact")}
-        click.echo(f"largest p for k = {line['k']}: {by['theorem']} by theorem, {by['exact']} by the worst attack")
+    else:
+        click.echo("\n".join(chosen.lines()))
 
 
 def _as_seen_from(data: str, policy: Path | None) -> str:

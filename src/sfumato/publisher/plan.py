@@ -1,6 +1,6 @@
 """`sfumato plan`: what perturbed generalization guarantees for a domain, and which p a promise allows, as tables."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -8,6 +8,7 @@ from typing import Any
 from sfumato.errors import Infeasible, PolicyError
 from sfumato.method.pg import PG
 from sfumato.publisher.policy import Policy, read_policy
+from sfumato.requirement.base import rounded_up
 from sfumato.requirement.corruption import CorruptionPromise, Growth, RhoBreach
 from sfumato.requirement.k_anonymity import KAnonymity
 from sfumato.requirement.retention import PGGuarantee, pg_guarantee, pg_retention
@@ -52,6 +53,26 @@ class Plan:
             return min(pg_retention(k=k, domain=self.domain, skew=self.skew, exact=exact, **w) for w in wanted)
         except Infeasible:
             return None
+
+    def lines(self) -> Iterator[str]:
+        """Table III for this domain: a row a k, a column a p; all figures rounded up."""
+        rows = {(g.k, g.p): g for g in self.guarantees()}
+        yield f"{self.domain} sensitive values, lambda = {self.skew:g}; every figure rounded up"
+        tables = [("growth", "Delta by theorem"), ("growth_exact", "Delta of the worst attack")]
+        if self.rho1 is not None:
+            tables = [("rho2", "rho2 by theorem"), ("rho2_exact", "rho2 of the worst attack"), *tables]
+            yield f"rho1 = {self.rho1:g}"
+        for name, words in tables:
+            yield f"\n{words:28}" + "".join(f"  p = {p:<6g}" for p in self.ps)
+            for k in self.ks:
+                cells = (f"  {rounded_up(getattr(rows[k, float(p)], name)):<10.4f}" for p in self.ps)
+                yield f"  k = {k:<22}" + "".join(cells)
+        epsilons = (rows[self.ks[0], float(p)].epsilon for p in self.ps)
+        told = "".join(f"  {'none' if e is None else f'{rounded_up(e):.4g}':<10}" for e in epsilons)
+        yield f"\n{'epsilon of perturbing alone':28}{told}"
+        for line in self.retentions():
+            by = {n: "none above 0" if line[n] is None else f"{line[n]:.9g}" for n in ("theorem", "exact")}
+            yield f"largest p for k = {line['k']}: {by['theorem']} by theorem, {by['exact']} by the worst attack"
 
     def as_dict(self) -> dict[str, Any]:
         """For machines."""
