@@ -1,5 +1,6 @@
 """`sfumato plan`: what perturbed generalization guarantees for a domain, and which p a promise allows, as tables."""
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -65,7 +66,7 @@ class Plan:
         for name, words in tables:
             yield f"\n{words:28}" + "".join(f"  p = {p:<6g}" for p in self.ps)
             for k in self.ks:
-                cells = (f"  {rounded_up(getattr(rows[k, float(p)], name)):<10.4f}" for p in self.ps)
+                cells = (f"  {_up(getattr(rows[k, float(p)], name)):<10.4f}" for p in self.ps)
                 yield f"  k = {k:<22}" + "".join(cells)
         epsilons = (rows[self.ks[0], float(p)].epsilon for p in self.ps)
         told = "".join(f"  {'none' if e is None else f'{rounded_up(e):.4g}':<10}" for e in epsilons)
@@ -77,6 +78,11 @@ class Plan:
     def as_dict(self) -> dict[str, Any]:
         """For machines."""
         return asdict(self) | {"guarantees": [asdict(g) for g in self.guarantees()], "retentions": self.retentions()}
+
+
+def _up(value: float) -> float:
+    """Four decimals, not below the value (which is a hair above where floating point cannot state it)."""
+    return math.ceil(round(value * 1e4, 9)) / 1e4
 
 
 def plan_of(policy: str | Path | Policy) -> Plan:

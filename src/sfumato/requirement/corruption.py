@@ -9,7 +9,7 @@ import polars as pl
 
 from sfumato.errors import PolicyError
 from sfumato.requirement.base import Promise, Schema, Verdict, as_fraction, is_number, share
-from sfumato.requirement.retention import Setting, as_float_up, checked_rho1, checked_rho2, setting
+from sfumato.requirement.retention import Setting, checked_rho1, checked_rho2, four_digits_up, setting
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,12 +51,11 @@ class CorruptionPromise(Promise):
     def judged(self, *, p: Any, k: Any, domain: Any) -> Verdict:
         """How the promise stands for a release that was drawn with these parameters."""
         theorem, exact = self.bounds(setting(self.model, p=p, k=k, domain=domain, skew=self.skew))
-        name = self.answer()
-        achieved = {name: as_float_up(exact), f"{name}_by_theorem": as_float_up(theorem)}
-        detail = (
-            f"p = {float(p):.6g}, k = {k}: the worst attack {achieved[name]:.4f}, by theorem {as_float_up(theorem):.4f}"
-        )
-        return Verdict("holds" if exact <= self.limit() else "broken", achieved, detail)
+        name, kept = self.answer(), exact <= self.limit()
+        attained = min(four_digits_up(exact), self.limit()) if kept else four_digits_up(exact)
+        achieved = {name: float(attained), f"{name}_by_theorem": float(four_digits_up(theorem))}
+        told = f"the worst attack {achieved[name]:g}, by theorem {achieved[f'{name}_by_theorem']:g}"
+        return Verdict("holds" if kept else "broken", achieved, f"p = {float(p):g}, k = {k}: {told}")
 
     def verify(self, manifest: Mapping[str, Any], tables: Mapping[str, pl.DataFrame]) -> Verdict:
         """Judge by the retention probability, the least group and the domain that the manifest states."""

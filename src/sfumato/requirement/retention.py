@@ -106,6 +106,15 @@ def as_float_up(x: Fraction) -> float:
     return near if Fraction(near) >= x else math.nextafter(near, math.inf)
 
 
+def four_digits_up(x: Fraction) -> Fraction:
+    """The least number with four decimals that is not below.
+
+    >>> four_digits_up(Fraction(2, 7)), four_digits_up(Fraction(1, 4))
+    (Fraction(1429, 5000), Fraction(1, 4))
+    """
+    return Fraction(math.ceil(x * 10**4), 10**4)
+
+
 def setting(model: str, *, p: Any, k: Any, domain: Any, skew: Any) -> Setting:
     """The setting that these parameters mean, each checked against its range."""
     whole_number(model, "k", k, 1)
