@@ -16,22 +16,38 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from sfumato.adversary.algorithm_aware import worlds
     from sfumato.adversary.corruption import Corruption
+    from sfumato.adversary.inference import inferences
+    from sfumato.adversary.knowledge import Count, Fact
+    from sfumato.adversary.negative_rule import NegativeRule, Suspects, break_rule
+    from sfumato.adversary.passed_over import passed_over
+    from sfumato.adversary.sampled_worlds import sampled_worlds
     from sfumato.adversary.worst import worst_attack, worst_predicate
+    from sfumato.analyst.analyst import Analyst
+    from sfumato.analyst.count_query import relative_errors
     from sfumato.analyst.reconstruction import reconstruct, sensitive_counts
     from sfumato.analyst.tree import DecisionTree
+    from sfumato.analyst.workload import Workload
     from sfumato.errors import DataError, Infeasible, OutputError, PolicyError, ReleaseError, SfumatoError
     from sfumato.method.ahead import HilbSafe, MondrianPlus, MondrianPlusPlus
     from sfumato.method.anatomy import Anatomy
     from sfumato.method.hilb import Hilb, HilbPlus, HilbPlusPlus
+    from sfumato.method.incognito import Incognito, Optimum, incognito
+    from sfumato.method.mask import Mask, MaskPlus, MaskPlusPlus
     from sfumato.method.mondrian import Mondrian
     from sfumato.method.pg import PG
+    from sfumato.method.response import optimal_response
+    from sfumato.method.rr import RandomizedResponse
+    from sfumato.method.topdown import TopDown, TopDownDisclosure
     from sfumato.publisher.publish import partition, publish, publish_policy
     from sfumato.release.release import Release, load
     from sfumato.requirement.alpha_k import AlphaK
     from sfumato.requirement.corruption import Growth, RhoBreach
+    from sfumato.requirement.disclosure import Disclosure
     from sfumato.requirement.k_anonymity import KAnonymity
     from sfumato.requirement.l_diversity import LDiversity
+    from sfumato.requirement.m_confidentiality import MConfidentiality
     from sfumato.requirement.retention import pg_guarantee, pg_retention
     from sfumato.requirement.t_closeness import TCloseness
     from sfumato.requirement.templates import Anonymity, Confidentiality
@@ -70,9 +86,33 @@ _HOME = {
     "sensitive_counts": "analyst.reconstruction",
     "DecisionTree": "analyst.tree",
     "PG": "method.pg",
+    "Mask": "method.mask",
+    "MaskPlus": "method.mask",
+    "MaskPlusPlus": "method.mask",
+    "MConfidentiality": "requirement.m_confidentiality",
+    "Count": "adversary.knowledge",
+    "NegativeRule": "adversary.negative_rule",
+    "Suspects": "adversary.negative_rule",
+    "break_rule": "adversary.negative_rule",
+    "Fact": "adversary.knowledge",
+    "passed_over": "adversary.passed_over",
+    "sampled_worlds": "adversary.sampled_worlds",
+    "worlds": "adversary.algorithm_aware",
+    "RandomizedResponse": "method.rr",
+    "optimal_response": "method.response",
+    "Disclosure": "requirement.disclosure",
+    "Analyst": "analyst.analyst",
+    "Incognito": "method.incognito",
+    "Optimum": "method.incognito",
+    "incognito": "method.incognito",
+    "TopDown": "method.topdown",
+    "TopDownDisclosure": "method.topdown",
+    "inferences": "adversary.inference",
     "partition": "publisher.publish",
     "publish": "publisher.publish",
     "publish_policy": "publisher.publish",
+    "Workload": "analyst.workload",
+    "relative_errors": "analyst.count_query",
     "Release": "release.release",
     "load": "release.release",
     "SfumatoError": "errors",
@@ -87,43 +127,67 @@ _HOME = {
 __all__ = [
     "PG",
     "AlphaK",
+    "Analyst",
     "Anatomy",
     "Anonymity",
     "Confidentiality",
     "Corruption",
+    "Count",
     "DataError",
     "DecisionTree",
+    "Disclosure",
+    "Fact",
     "Growth",
     "Hilb",
     "HilbPlus",
     "HilbPlusPlus",
     "HilbSafe",
+    "Incognito",
     "Infeasible",
     "KAnonymity",
     "LDiversity",
+    "MConfidentiality",
+    "Mask",
+    "MaskPlus",
+    "MaskPlusPlus",
     "Microdata",
     "Mondrian",
     "MondrianPlus",
     "MondrianPlusPlus",
+    "NegativeRule",
+    "Optimum",
     "OutputError",
     "PolicyError",
+    "RandomizedResponse",
     "Release",
     "ReleaseError",
     "RhoBreach",
     "SfumatoError",
+    "Suspects",
     "TCloseness",
     "Taxonomy",
+    "TopDown",
+    "TopDownDisclosure",
+    "Workload",
+    "break_rule",
     "from_arx_csv",
+    "incognito",
+    "inferences",
     "load",
+    "optimal_response",
     "partition",
+    "passed_over",
     "pg_guarantee",
     "pg_retention",
     "publish",
     "publish_policy",
     "read",
     "reconstruct",
+    "relative_errors",
+    "sampled_worlds",
     "sensitive_counts",
     "to_arx_csv",
+    "worlds",
     "worst_attack",
     "worst_predicate",
 ]

@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,13 +16,18 @@ from sfumato.errors import OutputError, SfumatoError
 
 _STAGES = {
     "read": "Reading the data",
+    "response": "Finding the best probabilities",
     "code": "Coding the columns",
     "cuts": "Cutting into groups",
+    "steps": "Refining (Ctrl-C stops)",
     "labels": "Labelling the groups",
     "judgement": "Judging the groups",
     "order": "Shuffling the rows",
     "write": "Writing release and report",
 }
+
+_PAUSE = "pause"
+"""The stage in which nothing moves on the terminal, so that a question can be asked."""
 
 
 def _common(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -70,10 +76,17 @@ def init(data: str, out: Path | None, query: str | None, force: bool, as_json: b
 @click.option("-o", "--out", type=click.Path(path_type=Path), default=Path("out"), show_default=True)
 @click.option("--seed", type=click.IntRange(min=0), help="Repeatable randomness. For experiments only.")
 @click.option("--force", is_flag=True, help="Replace an OUT that sfumato wrote before.")
+@click.option(
+    "--on-interrupt",
+    type=click.Choice(["ask", "publish", "discard"]),
+    default="ask",
+    show_default=True,
+    help="What Ctrl-C does while tdr or tdd refine: publish the last valid table or nothing. A pipe is not asked.",
+)
 @_common
-def publish(policy: Path, out: Path, seed: int | None, force: bool, as_json: bool) -> None:
+def publish(policy: Path, out: Path, seed: int | None, force: bool, on_interrupt: str, as_json: bool) -> None:
     """Make the release that POLICY describes: OUT/release to hand over, OUT/private to keep."""
-    _publish(policy, out, seed, force, as_json)
+    _publish(policy, out, seed, force, as_json, on_interrupt)
 
 
 @cli.command()
@@ -90,11 +103,13 @@ def demo(out: Path, force: bool, as_json: bool) -> None:
     _publish(policy, out, None, force, as_json)
 
 
-def _publish(policy: Path, out: Path, seed: int | None, force: bool, as_json: bool) -> None:
+def _publish(
+    policy: Path, out: Path, seed: int | None, force: bool, as_json: bool, on_interrupt: str = "discard"
+) -> None:
     from sfumato.publisher.publish import publish_policy
 
-    with _progress() as progress:
-        result = publish_policy(policy, out, seed=seed, force=force, progress=progress)
+    with _progress() as progress, _interrupts(on_interrupt, progress) as heard:
+        result = publish_policy(policy, out, seed=seed, force=force, progress=heard)
     manifest = result.release.manifest
     if as_json:
         _print_json(
@@ -141,6 +156,34 @@ def check(release: Path, as_json: bool) -> None:
     if broken:
         click.echo(f"error: {len(broken)} of {len(findings)} claims do not hold", err=True)
         sys.exit(4)
+
+
+@cli.command()
+@click.argument("release", type=click.Path(path_type=Path))
+@click.argument("question")
+@click.option("--iid", is_flag=True, help="Errors for a sample of people, not for this very table.")
+@_common
+def query(release: Path, question: str, iid: bool, as_json: bool) -> None:
+    """Estimate counts from RELEASE, with standard errors.
+
+    QUESTION is SELECT COUNT(*) [, columns] [WHERE condition] [GROUP BY columns | CUBE columns], for instance
+    "SELECT COUNT(*) WHERE age >= 30 AND job = 'Sales'" or "SELECT COUNT(*), sex GROUP BY sex".
+    """
+    from sfumato.analyst.analyst import Analyst, Answer
+    from sfumato.release.release import load
+
+    answer = Analyst(load(release), sampling="iid" if iid else "fixed").query(question)
+    if isinstance(answer, Answer):
+        if as_json:
+            _print_json({"estimate": answer.estimate, "standard_error": answer.standard_error})
+        else:
+            click.echo(f"{answer.estimate:.6g} ± {answer.standard_error:.3g} (one standard error)")
+    elif as_json:
+        _print_json({"groups": answer.to_dicts()})
+    else:
+        click.echo("\t".join(answer.columns))
+        for *names, count, error in answer.iter_rows():
+            click.echo("\t".join([*("(all)" if n is None else n for n in names), f"{count:.6g}", f"{error:.3g}"]))
 
 
 @cli.command()
@@ -254,6 +297,46 @@ def _print_json(value: object) -> None:
 
 
 @contextmanager
+def _interrupts(choice: str, progress: Callable[[str, float], None]) -> Iterator[Callable[[str, float], None]]:
+    """While a table is refined Ctrl-C waits for the next valid one; at any other time it ends the command."""
+    from sfumato.method.base import STEP, Enough
+
+    refining = pressed = False
+
+    def press(number: int, frame: object) -> None:
+        nonlocal pressed
+        if not refining or pressed:
+            raise KeyboardInterrupt
+        pressed = True
+
+    def heard(stage: str, done: float) -> None:
+        nonlocal refining
+        refining = stage.startswith(STEP)
+        progress(stage, done)
+        if pressed and refining:
+            refining = False
+            progress(_PAUSE, 0.0)
+            raise Enough if _wanted(choice, stage) else KeyboardInterrupt
+
+    try:
+        before = signal.signal(signal.SIGINT, press)
+    except ValueError:  # not the main thread: nobody presses keys here
+        yield progress
+        return
+    try:
+        yield heard
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _wanted(choice: str, stage: str) -> bool:
+    """Whether the last valid table shall be published."""
+    if choice != "ask" or not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return choice == "publish"
+    return click.confirm(f"Stopped after {stage.partition(':')[0]}. Publish this table?", default=False, err=True)
+
+
+@contextmanager
 def _progress() -> Iterator[Callable[[str, float], None]]:
     """Progress on a terminal, silence in a pipe."""
     if not sys.stderr.isatty():
@@ -262,17 +345,32 @@ def _progress() -> Iterator[Callable[[str, float], None]]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    if not any((Path(__file__).parent / "kernel" / "__pycache__").glob("partition._split*.nbi")):
+    if not _compiled("partition._split"):
         click.echo("The first run of all compiles the kernels, which takes up to half a minute.", err=True)
+    from sfumato.method.base import STEP
+
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("", total=None)
 
         def show(stage: str, done: float) -> None:
             words = _STAGES.get(stage, stage)
+            if stage == "steps" and not _compiled("refine.advance"):
+                bar.console.print("The first refinement of all compiles its kernels, which takes up to half a minute.")
+            if stage == _PAUSE:
+                bar.stop()
+                return
+            if stage.startswith(STEP):
+                bar.console.print(stage, markup=False, highlight=False, soft_wrap=True)
+                words = _STAGES["steps"]
             bar.update(task, description=words, total=1.0 if done else None, completed=done)
 
         yield show
+
+
+def _compiled(name: str) -> bool:
+    """Whether a kernel was compiled before."""
+    return any((Path(__file__).parent / "kernel" / "__pycache__").glob(f"{name}*.nbi"))
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -1,8 +1,9 @@
 """What every method is, and what those that partition the rows into groups share."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
+from fractions import Fraction
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -25,6 +26,14 @@ Progress = Callable[[str, float], None]
 """Called with what is being done and which part of it is done, from 0 to 1."""
 
 
+STEP = "step "
+"""How the progress of a method that refines begins: after each step there is a valid table."""
+
+
+class Enough(Exception):  # noqa: N818 - no error: an answer
+    """Raised by a progress that has seen enough: a method that refines publishes the last valid table."""
+
+
 def silent(stage: str, done: float) -> None:
     """No progress is shown."""
 
@@ -34,6 +43,13 @@ class Groups(NamedTuple):
 
     of_row: NDArray[np.int64]
     number: int
+
+
+class Drawn(NamedTuple):
+    """What a partition method publishes, before it is shown: the groups, and the table with its values as published."""
+
+    table: Microdata
+    groups: Groups
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,7 +80,8 @@ class Method(ABC):
 
     def settings(self) -> dict[str, Any]:
         """The name and the public parameters, as the manifest states them."""
-        return {"name": self.name} | {f.name: getattr(self, f.name) for f in fields(self)}
+        chosen = {f.name: getattr(self, f.name) for f in fields(self)}
+        return {"name": self.name} | {name: value for name, value in chosen.items() if value is not None}
 
 
 Scheme = Literal["generalization", "bucketization"]
@@ -73,6 +90,9 @@ Scheme = Literal["generalization", "bucketization"]
 @dataclass(frozen=True, kw_only=True)
 class PartitionMethod(Method):
     """A method that puts the rows into groups; the scheme says how a group is shown."""
+
+    perturbs: ClassVar[bool] = False
+    """Whether sensitive values may be published other than they are."""
 
     scheme: Scheme = "generalization"
 
@@ -90,6 +110,29 @@ class PartitionMethod(Method):
         progress: Progress,
     ) -> Groups:
         """The group of each row; the requirements are bound to the table."""
+
+    def draw(
+        self,
+        table: Microdata,
+        requirements: Sequence[Requirement],
+        *,
+        rng: np.random.Generator | None = None,
+        progress: Progress = silent,
+    ) -> Drawn:
+        """The groups and the values to publish; most methods publish the values as they are."""
+        return Drawn(table, self.groups(table, requirements, rng=rng, progress=progress))
+
+    def outcomes(self, table: Microdata, requirements: Sequence[Requirement]) -> Iterator[tuple[Drawn, Fraction]]:
+        """Everything that can be published from a small table, with its probability: what an aware adversary weighs."""
+        yield self.draw(table, requirements), Fraction(1)
+
+    def before_draws(self, table: Microdata, requirements: Sequence[Requirement]) -> Groups | None:
+        """The groups before any draw, if the draws depend on them and on the published values alone; else None.
+
+        From tables that share these groups and the published values the same is then published with the same
+        probability.
+        """
+        return self.groups(table, requirements, rng=None, progress=silent)
 
     def shows_sets(self) -> bool:
         """Whether a label may be a set of sibling nodes."""
@@ -110,7 +153,7 @@ class PartitionMethod(Method):
         if not table.quasi:
             raise PolicyError(f"{self.name} groups by quasi-identifiers, and there is none; give a column that role")
         bound = on_groups(bind(requirements, table), self.name)
-        groups = self.groups(table, bound, rng=rng, progress=progress)
+        table, groups = self.draw(table, bound, rng=rng, progress=progress)
         show_groups = self._generalized if self.scheme == "generalization" else self._bucketized
         shown, judgements, tables = show_groups(table, bound, groups, rng, progress)
         manifest = describe(
@@ -134,10 +177,7 @@ class PartitionMethod(Method):
     ) -> "_Parts":
         progress("labels", 0.0)
         shown = show(table, groups.of_row, groups.number, sets=self.shows_sets())
-        progress("judgement", 0.0)
-        judgements = [_judged(r, table, _by_label(r, shown)) for r in bound]
-        progress("order", 0.0)
-        return _Parts(shown, judgements, {"data": _frame(table, shown)[shuffled(table.rows, rng)]})
+        return labelled(table, bound, shown, rng, progress)
 
     def _bucketized(
         self,
@@ -166,6 +206,20 @@ class _Parts(NamedTuple):
     tables: dict[str, pl.DataFrame]
 
 
+def labelled(
+    table: Microdata,
+    bound: Sequence[GroupRequirement],
+    shown: list[Shown],
+    rng: np.random.Generator | None,
+    progress: Progress,
+) -> _Parts:
+    """Judge the groups that labels make, and put the rows that show them into a secret order."""
+    progress("judgement", 0.0)
+    judgements = [_judged(r, table, _by_label(r, shown)) for r in bound]
+    progress("order", 0.0)
+    return _Parts(shown, judgements, {"data": published(table, shown)[shuffled(table.rows, rng)]})
+
+
 def _by_label(requirement: GroupRequirement, shown: Sequence[Shown]) -> Groups:
     """The groups that the labels make, which is what the outside world sees."""
     chosen = requirement.groups_by() or tuple(s.column.name for s in shown)
@@ -186,7 +240,7 @@ def _judged(requirement: GroupRequirement, table: Microdata, groups: Groups) -> 
     return judgement
 
 
-def _frame(table: Microdata, shown: Sequence[Shown]) -> pl.DataFrame:
+def published(table: Microdata, shown: Sequence[Shown]) -> pl.DataFrame:
     """The published columns: labels, then sensitive and class values and the insensitive columns as they are."""
     values = [as_published(c) for c in table.columns.values() if c.role is not Role.QUASI]
     return pl.DataFrame([*(s.column for s in shown), *values, *table.plain.get_columns()])

@@ -9,13 +9,34 @@ from sfumato.method.ahead import HilbSafe, MondrianPlus, MondrianPlusPlus
 from sfumato.method.anatomy import Anatomy
 from sfumato.method.base import Method
 from sfumato.method.hilb import Hilb, HilbPlus, HilbPlusPlus
+from sfumato.method.incognito import Incognito
+from sfumato.method.mask import Mask, MaskPlus, MaskPlusPlus
 from sfumato.method.mondrian import Mondrian
 from sfumato.method.pg import PG
+from sfumato.method.rr import RandomizedResponse
+from sfumato.method.topdown import TopDown, TopDownDisclosure
 
 METHODS: dict[str, type[Method]] = {
     cls.name: cls
-    for cls in (Mondrian, MondrianPlus, MondrianPlusPlus, Hilb, HilbPlus, HilbPlusPlus, HilbSafe, Anatomy, PG)
+    for cls in (
+        Mondrian,
+        MondrianPlus,
+        MondrianPlusPlus,
+        Hilb,
+        HilbPlus,
+        HilbPlusPlus,
+        HilbSafe,
+        Anatomy,
+        Mask,
+        MaskPlus,
+        MaskPlusPlus,
+    )
 }
+METHODS[RandomizedResponse.name] = RandomizedResponse
+METHODS[PG.name] = PG
+
+METHODS[Incognito.name] = Incognito
+METHODS |= {cls.name: cls for cls in (TopDown, TopDownDisclosure)}
 
 
 def from_table(entry: Mapping[str, Any]) -> Method:

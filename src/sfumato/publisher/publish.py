@@ -19,6 +19,7 @@ from sfumato.release.judgement import bind
 from sfumato.release.release import Release
 from sfumato.release.store import fill, refuse_existing, whole_folder
 from sfumato.report import render_report
+from sfumato.report.response import response
 from sfumato.requirement.base import Requirement
 from sfumato.table.database import masked
 from sfumato.table.encode import Role
@@ -133,6 +134,7 @@ def _write_private(
         "hidden": table.hidden.columns,
         "sensitive": [c.name for c in table.with_role(Role.SENSITIVE)],
         "seed": seed,
+        "response": response(release, table),
     }
     (folder / "audit.json").write_text(json.dumps(audit, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
     (folder / "policy.toml").write_text(policy_text, encoding="utf-8")

@@ -1,8 +1,9 @@
 """The generalization scheme: each group shows one label for each quasi-identifier."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -84,6 +85,48 @@ def _shown(column: Column, summary: NDArray[np.int64], group_of_row: NDArray[np.
     )
 
 
+class Box(NamedTuple):
+    """What a label of a cut covers: an interval or a value (the codes [lo, hi)), a node of a tree, a hidden rest."""
+
+    lo: int
+    hi: int
+    node: int = -1
+    rest: bool = False
+
+
+def name_boxes(domain: Domain, boxes: Sequence[Box]) -> list[tuple[str, Meaning, float]]:
+    """Label, meaning and hidden share of each box of a cut; intervals reach up to the next."""
+    named = [_cut_box(domain, box) for box in boxes]
+    labels = told_apart([n[0] for n in named], [n[1] for n in named])
+    return [(label, meaning, share) for label, (_, meaning, share) in zip(labels, named, strict=True)]
+
+
+def _cut_box(domain: Domain, box: Box) -> tuple[str, Meaning, float]:
+    if box.rest:
+        return SUPPRESSED, None, (box.hi - box.lo) / domain.size
+    if not isinstance(domain, Line):
+        node = box.node if box.node >= 0 else int(domain.leaf_nodes[box.lo])
+        single = domain.hi[node] - domain.lo[node] == 1
+        return _box(domain, box.lo if single else -1, box.lo if single else -1, node, 0)
+    share = min(float(domain.position[box.hi - 1] - domain.position[box.lo]), 1.0)
+    label = domain.interval(box.lo, box.hi)
+    return label, None if label == SUPPRESSED else domain.interval_meaning(box.lo, box.hi), share
+
+
+def show_cut(column: Column, boxes: Sequence[Box], box_of_code: NDArray[np.int64]) -> Shown:
+    """One attribute by a cut that is the same for all rows."""
+    named = name_boxes(column.domain, boxes)
+    occurring = np.zeros(len(boxes), np.bool_)
+    box_of_row = box_of_code[column.codes]
+    occurring[box_of_row] = True
+    nodes = {label: meaning for (label, meaning, _), here in zip(named, occurring, strict=True) if here}
+    return Shown(
+        recode(column.name, [n[0] for n in named], box_of_row),
+        dict(sorted(nodes.items())),
+        np.array([n[2] for n in named])[box_of_row],
+    )
+
+
 def told_apart(labels: list[str], meanings: list[Meaning]) -> list[str]:
     """Labels that read alike and mean different things get a number; what hides all keeps its label.
 
@@ -112,6 +155,17 @@ def _box(domain: Domain, lo: int, hi: int, node: int, mask: int) -> tuple[str, M
     codes = domain.codes_of(node, mask)
     label = domain.label(node, mask)
     return label, _tree_meaning(domain, label, codes, node, mask), len(codes) / domain.size
+
+
+def as_shown(tree: Taxonomy, node: int) -> tuple[str, Meaning, float]:
+    """The label of a node that is shown as it is, its meaning for the manifest, and the share that it hides."""
+    if node in tree.leaf_nodes:
+        return _box(tree, int(tree.lo[node]), int(tree.lo[node]), node, 0)
+    codes = tree.codes_of(node)
+    label, share = tree.labels[node], 0.0 if len(codes) == 1 else len(codes) / tree.size
+    if tree.derived and tree.intervals is None:
+        return label, None, share
+    return label, _tree_meaning(tree, label, codes, node), share
 
 
 def _tree_meaning(tree: Taxonomy, label: str, codes: list[int], node: int = 0, mask: int = 0) -> Meaning:

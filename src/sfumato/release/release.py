@@ -1,5 +1,6 @@
 """A release as the outside world sees it: the manifest and the tables, nothing else."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from sfumato.release.sampling import SIZE, examine
 from sfumato.release.store import read_folder, write_folder
 from sfumato.requirement.base import GroupRequirement, Promise, Requirement, Schema, names
 from sfumato.requirement.catalogue import from_table
+from sfumato.table.distortion import stated
 from sfumato.table.encode import Attribute, Domain, Kind, Role, encode, value_codes
 from sfumato.table.line import MISSING, Line
 from sfumato.table.taxonomy import Taxonomy, named
@@ -83,7 +85,7 @@ class Release:
 
     def findings(self) -> list[Finding]:
         """How each claim of the manifest stands: holds, broken, or not to be seen from the public part."""
-        looks = [self._rows, self._columns, self._buckets if self.bucketized else self._labels]
+        looks = [self._rows, self._columns, self._scheme_look()]
         structure = []
         for look in looks:
             structure.append(look())
@@ -94,6 +96,12 @@ class Release:
             if any(finding.status == "broken" for finding in structure):
                 return structure
         return structure + [self._claim(entry) for entry in self.manifest["requirements"]]
+
+    def _scheme_look(self) -> Callable[[], Finding]:
+        """What is checked of the tables themselves depends on how they show people."""
+        if self.bucketized:
+            return self._buckets
+        return {"randomization": self._matrices}.get(self.scheme, self._labels)
 
     @property
     def bucketized(self) -> bool:
@@ -139,6 +147,19 @@ class Release:
         if people.equals(values):
             return Finding(claim, "holds", f"{people.height} groups")
         return Finding(claim, "broken", "a group has more or fewer sensitive values than people")
+
+    def _matrices(self) -> Finding:
+        """Whether the matrices can be drawn from and undone, and all values lie in the stated domains."""
+        claim = "values were randomized by the stated matrices"
+        try:
+            ways = stated(self.manifest)
+            view = _PublicSchema(self)
+            for name in self.manifest["matrices"]:
+                view.counted(name)
+        except (SfumatoError, TypeError, ValueError, AttributeError) as e:
+            return Finding(claim, "broken", str(e))
+        told = ", ".join(f"{n}: keep {ways[n].keep:.4g} of {ways[n].size}" for n in self.manifest["matrices"])
+        return Finding(claim, "holds", f"stochastic, invertible, all values in their domains; {told or 'none changed'}")
 
     def _claim(self, entry: dict[str, Any]) -> Finding:
         """Judge one requirement again; a claim that makes no sense is no claim."""

@@ -17,6 +17,7 @@ from sfumato.errors import OutputError
 from sfumato.release.release import Release
 from sfumato.report.distribution import Distribution, compare, plain
 from sfumato.report.plots import drawn, losses, percent, shortened
+from sfumato.report.response import reconstructed, response
 from sfumato.report.risk import combinations, risks
 from sfumato.report.sample import sample_limits, weighted
 from sfumato.report.words import figure, general_limits, guarantee, in_words, is_met, method_limits
@@ -51,7 +52,9 @@ def render_report(
     release; ``seeded`` says whether its randomness came from a known seed; ``made`` is when.
     """
     entity = _entity(release)
-    labels = {name: weighted(release, name, _labels(release, name)) for name in table.columns}
+    labels = {
+        name: weighted(release, name, reconstructed(release, name, _labels(release, name))) for name in table.columns
+    }
     facts = {
         "title": release.manifest["title"] or "Untitled release",
         "rows": table.rows,
@@ -59,6 +62,7 @@ def render_report(
         "scheme": release.scheme,
         "scheme_words": _SCHEMES.get(release.scheme, "see the manifest"),
         "requirements": _requirements(release),
+        "response": response(release, table),
         "risk": risks(release, table, entity),
         "riskiest": combinations(table, entity),
         "loss": _loss(release, labels),

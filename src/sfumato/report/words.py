@@ -11,9 +11,10 @@ from sfumato.requirement.catalogue import MODELS, from_table
 
 Entry = Mapping[str, Any]
 
-_AT_LEAST = {"k": ("k-anonymity", "anonymity", "alpha-k"), "l": ("l-diversity",)}
+_AT_LEAST = {"k": ("k-anonymity", "anonymity", "alpha-k"), "l": ("l-diversity",), "m": ("m-confidentiality",)}
 _AT_MOST = {"k": ("confidentiality",), "alpha": ("alpha-k",), "t": ("t-closeness",), "c": ("l-diversity",)}
 _AT_MOST |= {"rho2": ("rho-breach",), "delta": ("growth",)}
+_AT_MOST["tau"] = ("disclosure",)
 
 
 @dataclass(frozen=True)
@@ -199,6 +200,33 @@ def _up(value: object) -> str:
     return figure(rounded_up(value)) if isinstance(value, int | float) else "unknown"
 
 
+def _disclosure(required: Entry, achieved: Entry) -> Guarantee:
+    return Guarantee(
+        "Bounded disclosure (randomized response)",
+        "Whoever picks a row, traces its quasi-identifiers and its sensitive value back by the public matrices, and "
+        "takes it for a certain person’s, finds that person’s value in this way with a probability of at most "
+        f"{figure(achieved.get('tau'))} (Equation 6 of Guo, Ying and Wu).",
+        (
+            "It is not how often the best attacker is right. Who reconstructs the distribution and takes the most "
+            "frequent value among people of the same quasi-identifiers is right as often as it is frequent, whatever "
+            "was randomized; this report states that rate beside the risk.",
+            "It rests on the values of this table: the optimal probabilities depend on it, and are public.",
+        ),
+    )
+
+
+def _m_confidentiality(required: Entry, achieved: Entry) -> Guarantee:
+    return Guarantee(
+        "m-confidentiality",
+        "By the published values nobody has a sensitive value with a confidence above "
+        f"1/{figure(required.get('m'))}; at best 1 in {figure(achieved.get('m'))} of a group has one.",
+        (
+            "Values were changed to reach this, and only where it was needed. Who knows the method can tell more: see "
+            "the warning.",
+        ),
+    )
+
+
 _KNOWN: dict[str, Callable[[Entry, Entry], Guarantee]] = {
     "k-anonymity": _k_anonymity,
     "l-diversity": _l_diversity,
@@ -208,6 +236,8 @@ _KNOWN: dict[str, Callable[[Entry, Entry], Guarantee]] = {
     "confidentiality": _confidentiality,
     "rho-breach": _rho_breach,
     "growth": _growth,
+    "disclosure": _disclosure,
+    "m-confidentiality": _m_confidentiality,
 }
 
 

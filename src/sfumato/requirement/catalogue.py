@@ -8,15 +8,18 @@ from sfumato.errors import PolicyError, nearest
 from sfumato.requirement.alpha_k import AlphaK
 from sfumato.requirement.base import Requirement
 from sfumato.requirement.corruption import Growth, RhoBreach
+from sfumato.requirement.disclosure import Disclosure
 from sfumato.requirement.k_anonymity import KAnonymity
 from sfumato.requirement.l_diversity import LDiversity
+from sfumato.requirement.m_confidentiality import MConfidentiality
 from sfumato.requirement.t_closeness import TCloseness
 from sfumato.requirement.templates import Anonymity, Confidentiality
 
 MODELS: dict[str, type[Requirement]] = {
-    cls.model: cls
-    for cls in (KAnonymity, LDiversity, TCloseness, AlphaK, Anonymity, Confidentiality, RhoBreach, Growth)
+    cls.model: cls for cls in (KAnonymity, LDiversity, TCloseness, AlphaK, Anonymity, Confidentiality, MConfidentiality)
 }
+MODELS[Disclosure.model] = Disclosure
+MODELS |= {cls.model: cls for cls in (RhoBreach, Growth)}
 
 
 def from_table(entry: Mapping[str, Any]) -> Requirement:

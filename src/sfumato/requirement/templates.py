@@ -63,7 +63,9 @@ class Anonymity(GroupRequirement):
         for name in names(self.y):
             if name not in known:
                 raise PolicyError(f"{self.model}: there is no attribute {name!r} for y{nearest(name, known)}")
-        return self.with_parameters(x=_quasi(self.model, names(self.x), schema))
+        bound = self.with_parameters(x=_quasi(self.model, names(self.x), schema))
+        _disjoint(self.model, names(bound.x), names(bound.y))
+        return bound
 
     def groups_by(self) -> Key | None:
         return names(self.x)
@@ -134,6 +136,10 @@ class Confidentiality(GroupRequirement):
 
     def _limit(self, value: str) -> Fraction:
         return as_fraction(self.k.get(value, 1) if isinstance(self.k, Mapping) else self.k)
+
+    def limits(self, schema: Schema) -> dict[tuple[str, str], Fraction]:
+        """The limit of each sensitive value, by attribute and value."""
+        return {(n, v): self._limit(v) for n in self._attributes() for v in self._values(schema, n)}
 
     def bind(self, schema: Schema) -> Self:
         for name in self._attributes():

@@ -1,7 +1,7 @@
 """Encode a column once: distinct values in domain order, and a code a row in the smallest unsigned integers."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -259,7 +259,8 @@ def _domain(attribute: Attribute, kind: Kind, texts: list[str], missing: bool, f
                 'domain = ["low", "medium", "high"], or make numbers continuous'
             )
         return Line.of_words([v for v in values if v != MISSING] if missing else values, missing=missing)
-    return Taxonomy.flat([*values, MISSING] if missing and MISSING not in values else values)
+    flat = Taxonomy.flat([*values, MISSING] if missing and MISSING not in values else values)
+    return flat if attribute.domain is None else replace(flat, derived=False)
 
 
 def in_order(texts: list[str]) -> list[str]:

@@ -95,6 +95,30 @@ class Line:
             high = _between(last, float(self.values[hi]))
         return float(self.values[lo]), high
 
+    def reach(self, lo: int, hi: int) -> tuple[float, float]:
+        """The half-open interval from the first of the codes ``[lo, hi)`` up to the next value beyond them.
+
+        >>> Line.of_numbers([20.0, 25.0, 39.0]).reach(0, 2)
+        (20.0, 39.0)
+        """
+        low, high = self.bounds(lo, hi)
+        return low, float(self.values[hi]) if hi < len(self.values) else high
+
+    def interval(self, lo: int, hi: int) -> str:
+        """How one of several intervals that cover the line without a gap is shown."""
+        if hi > len(self.words) or self.form == "word":
+            return self.label(lo, hi)
+        low, high = self.reach(lo, hi)
+        text = day_text if self.form == "date" else number_text
+        return f"[{text(low)}, {text(high)})"
+
+    def interval_meaning(self, lo: int, hi: int) -> list[float] | list[str]:
+        """What such an interval means."""
+        if hi > len(self.words) or self.form == "word":
+            return self.meaning(lo, hi)
+        low, high = self.reach(lo, hi)
+        return [day_text(low), day_text(high)] if self.form == "date" else [low, high]
+
     def label(self, lo: int, hi: int) -> str:
         """How a group shows the codes ``[lo, hi)``."""
         if hi - lo == 1:

@@ -1,0 +1,255 @@
+"""Counts from a release, with standard errors: by conditions, by groups, with all subtotals."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations, product
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sfumato.analyst.condition import All, Comparison, Condition, Truth, comparisons, evaluate
+from sfumato.analyst.query import parse, parse_condition
+from sfumato.analyst.response import Estimator, Reconstruction, Sampling, check_sampling, too_large, uncertainty
+from sfumato.analyst.view import Seen, View
+from sfumato.engine.local import count
+from sfumato.errors import PolicyError
+from sfumato.release.release import Release
+from sfumato.table.distortion import Distortion, Floats, distorted
+
+MOST_CELLS = 100_000_000
+"""The largest contingency table of the attributes that a question touches."""
+
+_MOST_ANSWERS = 20_000_000
+_MOST_CLASSES = 1_000_000
+_MOST_CUBE = 12
+_BLOCK = 1 << 16
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A count as it can be estimated, and its standard error."""
+
+    estimate: float
+    standard_error: float
+
+    def interval(self, deviations: float = 1.96) -> tuple[float, float]:
+        """The estimate, that many standard errors down and up; 1.96 covers about 95%."""
+        return self.estimate - deviations * self.standard_error, self.estimate + deviations * self.standard_error
+
+
+class Analyst:
+    """Whoever uses a release: sees its manifest and tables, nothing else.
+
+    From a randomized release counts are unbiased (they may come out negative), and the standard error is that of
+    the randomization (``sampling="fixed"``: the question is about this very table) or of drawing people too
+    (``iid``). A generalized label is spread evenly over what it covers, a bucketized value over the people of its
+    group; there the standard error supposes that this is how people are spread, one independently of the other.
+
+    >>> import polars as pl, sfumato as sf
+    >>> table = sf.read(pl.DataFrame({"sex": ["m", "f"] * 50, "ill": ["flu"] * 60 + ["HIV"] * 40}), quasi=["sex"],
+    ...                 sensitive="ill")
+    >>> release = sf.publish(table, require=sf.Disclosure(tau=1.0), method="rr")
+    >>> Analyst(release).count("sex = 'm' and ill = 'flu'")
+    Answer(estimate=30.0, standard_error=0.0)
+    """
+
+    def __init__(self, release: Release, *, sampling: Sampling = "fixed") -> None:
+        check_sampling(sampling)
+        self.view = View(release)
+        self.sampling = sampling
+
+    def count(self, where: str = "") -> Answer:
+        """How many rows satisfy a condition."""
+        return self._count(parse_condition(where))
+
+    def group_by(self, columns: str | Sequence[str], where: str = "") -> pl.DataFrame:
+        """The count and its standard error for each combination of values of some columns."""
+        return self._grouped(_listed(columns), parse_condition(where))
+
+    def cube(self, columns: str | Sequence[str], where: str = "") -> pl.DataFrame:
+        """The counts by all subsets of the columns; a missing value in a column means all of its values."""
+        return self._cube(_listed(columns), parse_condition(where))
+
+    def query(self, text: str) -> Answer | pl.DataFrame:
+        """Answer ``SELECT COUNT(*) [, columns] [WHERE condition] [GROUP BY columns | CUBE columns]``."""
+        asked = parse(text)
+        if not asked.columns:
+            return self._count(asked.where)
+        return (self._cube if asked.cube else self._grouped)(list(asked.columns), asked.where)
+
+    def distribution(self, columns: str | Sequence[str]) -> Reconstruction:
+        """The shares that a randomized release shows, with the way back; for more attributes than needed, ask less."""
+        if self.view.release.scheme != "randomization":
+            raise PolicyError("a distribution is reconstructed from a randomized release; this one is not")
+        seen = [self.view[n] for n in _listed(columns)]
+        sizes = [s.shown.size for s in seen]
+        too_large([s.name for s in seen], sizes, MOST_CELLS)
+        flat = _flat(seen, self.view.rows)
+        table = np.bincount(flat, minlength=math.prod(sizes)) / self.view.rows
+        ways = [w if isinstance(w := s.weights, Distortion) else _kept(s.shown.size) for s in seen]
+        return Reconstruction(table.reshape(sizes), ways, self.view.rows)
+
+    def uncertainty(self, first: str, second: str, *, estimator: Estimator = "simplex") -> float:
+        """The uncertainty coefficient of two attributes (Eq. 12): what the first tells of the second, from 0 to 1."""
+        if self.view.release.scheme == "randomization":
+            return uncertainty(self.distribution([first, second]).estimate(estimator))
+        table = self._grouped([first, second], All())
+        shape = [len(self.view[n].values.texts) for n in (first, second)]
+        return uncertainty(table["count"].to_numpy().reshape(shape) / max(self.view.rows, 1))
+
+    def _count(self, where: Condition) -> Answer:
+        plan = _Plan(self.view, where, ())
+        groups = count([s.shown for s in plan.seen]) if plan.seen else None
+        if groups is None:
+            return Answer(float(self.view.rows) if bool(plan.truth) else 0.0, 0.0)
+        weight = plan.weights([s.shown.codes[groups.first] for s in plan.seen], plan.truth)
+        first, second = float(groups.size @ weight), float(groups.size @ weight**2)
+        exact = self.view.release.bucketized and len(plan.seen) == 1
+        return Answer(first, 0.0 if exact else float(np.sqrt(self._variance(np.array(first), np.array(second)))))
+
+    def _variance(self, estimate: Floats, squares: Floats) -> Floats:
+        """From the sums of the rows' weights and of their squares; at least 0."""
+        if self.view.release.scheme != "randomization":
+            return np.maximum(estimate - squares, 0.0)
+        if self.sampling == "fixed":
+            return np.maximum(squares - estimate, 0.0)
+        rows = self.view.rows
+        return np.maximum(squares - estimate**2 / rows, 0.0) * rows / max(rows - 1, 1)
+
+    def _grouped(self, columns: Sequence[str], where: Condition) -> pl.DataFrame:
+        by = [self.view[n] for n in columns]
+        sizes = [len(s.values.texts) for s in by]
+        too_large(columns, sizes, _MOST_ANSWERS)
+        too_large(columns, [s.shown.size for s in by], MOST_CELLS)
+        plan = _Plan(self.view, where, columns)
+        estimate, squares = np.zeros(sizes), np.zeros(sizes)
+        flat = _flat(by, self.view.rows)
+        for chosen in product(*(range(plan.numbers[n]) for n in plan.shared)):
+            truth = plan.truth[chosen]
+            if not np.any(truth):
+                continue
+            weight = plan.weights([s.shown.codes for s in plan.seen], truth) if plan.seen else None
+            place = np.ix_(*(plan.cells(s, chosen) for s in by))
+            for power, total in ((1, estimate), (2, squares)):
+                total[place] = _spread(by, flat, None if weight is None else weight**power, power)[place]
+        frame = _cells([s.values.texts for s in by], columns)
+        return frame.with_columns(
+            pl.Series("count", estimate.ravel()),
+            pl.Series("standard_error", np.sqrt(self._variance(estimate, squares)).ravel()),
+        )
+
+    def _cube(self, columns: Sequence[str], where: Condition) -> pl.DataFrame:
+        if len(columns) > _MOST_CUBE:
+            raise PolicyError(
+                f"a cube of {len(columns)} columns has {2 ** len(columns):,} parts; take at most {_MOST_CUBE}"
+            )
+        for n in columns:
+            self.view[n]
+        too_large(columns, [len(self.view[n].values.texts) + 1 for n in columns], _MOST_ANSWERS)
+        parts = []
+        for size in range(len(columns), -1, -1):
+            for some in combinations(columns, size):
+                part = self._grouped(some, where) if some else _single(self._count(where))
+                missing = [pl.lit(None, pl.String).alias(n) for n in columns if n not in some]
+                parts.append(part.with_columns(missing).select(*columns, "count", "standard_error"))
+        return pl.concat(parts)
+
+
+class _Plan:
+    """A condition taken apart: values of an attribute that no comparison tells apart form a class.
+
+    ``truth`` has an axis for each touched attribute: first those that are grouped by too (``shared``), then the others
+    (``seen``). So a question over many large domains needs a table of few classes, never of the values.
+    """
+
+    def __init__(self, view: View, where: Condition, grouped: Sequence[str]) -> None:
+        mentioned: dict[str, list[Comparison]] = {}
+        for c in comparisons(where):
+            mentioned.setdefault(c.attribute, []).append(c)
+        self.shared = [n for n in mentioned if n in grouped]
+        order = self.shared + [n for n in mentioned if n not in grouped]
+        self.which: dict[str, NDArray[np.int64]] = {}
+        self.numbers: dict[str, int] = {}
+        known: dict[Comparison, Truth] = {}
+        for axis, name in enumerate(order):
+            truths = np.stack([view[name].values.truth(c) for c in mentioned[name]])
+            classes, which = np.unique(truths, axis=1, return_inverse=True)
+            self.which[name], self.numbers[name] = which.ravel(), classes.shape[1]
+            for c, row in zip(mentioned[name], classes, strict=True):
+                known[c] = row.reshape([-1 if a == axis else 1 for a in range(len(order))])
+        shape = [self.numbers[n] for n in order]
+        if math.prod(shape) > _MOST_CLASSES:
+            raise PolicyError(f"the condition tells {math.prod(shape):,} cases apart; ask for less at a time")
+        self.truth: NDArray[np.bool_] = np.broadcast_to(evaluate(where, known), shape)
+        self.seen: list[Seen] = [view[n] for n in order[len(self.shared) :]]
+
+    def weights(self, codes: Sequence[NDArray[Any]], truth: NDArray[np.bool_]) -> Floats:
+        """For each row, how much of it satisfies the condition, its values weighed by what it shows."""
+        tables = [s.classes(self.which[s.name], self.numbers[s.name]) for s in self.seen]
+        out = np.empty(len(codes[0]))
+        for first in range(0, len(out), _BLOCK):
+            rows = slice(first, first + _BLOCK)
+            part: Any = tables[0][codes[0][rows]] @ truth.reshape(truth.shape[0], -1)
+            for table, code, size in zip(tables[1:], codes[1:], truth.shape[1:], strict=True):
+                part = np.einsum("gc,gcr->gr", table[code[rows]], part.reshape(len(part), size, -1))
+            out[rows] = part.ravel()
+        return out
+
+    def cells(self, by: Seen, chosen: Sequence[int]) -> NDArray[np.int64]:
+        """The values of a grouped attribute that belong to the chosen class."""
+        if by.name not in self.shared:
+            return np.arange(len(by.values.texts))
+        return np.flatnonzero(self.which[by.name] == chosen[self.shared.index(by.name)])
+
+
+def _spread(by: Sequence[Seen], flat: NDArray[np.int64], weight: Floats | None, power: int) -> Floats:
+    """The rows, counted by what they show, spread over the values; entries of the maps to a power."""
+    shape = [s.shown.size for s in by]
+    table = np.bincount(flat, weights=weight, minlength=math.prod(shape)).astype(np.float64)
+    maps = [s.weights for s in by]
+    if all(m is None or (isinstance(m, Distortion) and m.share is not None) for m in maps):
+        ways = [m if isinstance(m, Distortion) else _kept(n) for m, n in zip(maps, shape, strict=True)]
+        return distorted(table, shape, ways, power=power, undo=True).reshape(shape)
+    table = table.reshape(shape)
+    for axis, s in enumerate(by):
+        if s.weights is not None:
+            table = np.moveaxis(np.tensordot(s.matrix**power, table, axes=(1, axis)), 0, axis)
+    return np.asarray(table)
+
+
+def _kept(size: int) -> Distortion:
+    return Distortion(size, 0)
+
+
+def _flat(seen: Sequence[Seen], rows: int) -> NDArray[np.int64]:
+    """The place of each row in the table of what the attributes show."""
+    place = np.zeros(rows, np.int64)
+    for s in seen:
+        place = place * s.shown.size + s.shown.codes
+    return place
+
+
+def _listed(columns: str | Sequence[str]) -> list[str]:
+    listed = [columns] if isinstance(columns, str) else list(columns)
+    if not listed or len(set(listed)) < len(listed):
+        raise PolicyError(f"the columns are {listed}; name at least one, and each once")
+    return listed
+
+
+def _cells(texts: Sequence[tuple[str, ...]], columns: Sequence[str]) -> pl.DataFrame:
+    """All combinations of values, in row-major order."""
+    shape = [len(t) for t in texts]
+    places = np.unravel_index(np.arange(math.prod(shape)), shape)
+    data: Mapping[str, pl.Series] = {
+        n: pl.Series(n, t, dtype=pl.String).gather(p) for n, t, p in zip(columns, texts, places, strict=True)
+    }
+    if taken := {"count", "standard_error"} & set(columns):
+        raise PolicyError(f"the answer has columns of its own named {sorted(taken)}; rename those of the table")
+    return pl.DataFrame(data)
+
+
+def _single(answer: Answer) -> pl.DataFrame:
+    return pl.DataFrame({"count": [answer.estimate], "standard_error": [answer.standard_error]})

@@ -1,0 +1,225 @@
+"""The small language of queries: SELECT COUNT(*) [, columns] [WHERE condition] [GROUP BY columns | CUBE columns].
+
+>>> parse("select count(*), sex where age >= 30 and job in ('Nurse', 'Cook') group by sex").columns
+('sex',)
+>>> parse_condition("age >= 30 and not ill = 'flu'").parts[1]
+Not(part=Comparison(attribute='ill', op='=', literals=('flu',)))
+"""
+
+import re
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from sfumato.analyst.condition import All, Comparison, Condition, Not, Some
+from sfumato.errors import PolicyError
+
+_TOKEN = re.compile(
+    r"\s*(?:(?P<number>[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)(?![\w.-])"
+    r"|(?P<text>'(?:[^']|'')*')"
+    r'|(?P<quoted>"(?:[^"]|"")*"|`[^`]*`|\[[^\]]*\])'
+    r"|(?P<word>[^\W\d][\w.-]*)"
+    r"|(?P<sign><=|>=|<>|!=|==|[=<>(),*;]))"
+)
+_LONGEST = 100_000
+_DEEPEST = 60
+_RESERVED = {"select", "count", "from", "where", "group", "by", "cube", "and", "or", "not", "in", "between"}
+
+
+@dataclass(frozen=True)
+class Query:
+    """What is asked: counts of the rows for which ``where`` is true, by ``columns``, with all subtotals if ``cube``."""
+
+    columns: tuple[str, ...] = ()
+    cube: bool = False
+    where: Condition = All()  # noqa: RUF009 - it is frozen
+
+
+class _Token(NamedTuple):
+    kind: str
+    text: str
+
+
+def parse(text: str) -> Query:
+    """Read a query; what is not understood is said with its place."""
+    reader = _Reader(text)
+    reader.need("select")
+    selected = reader.selection()
+    if reader.takes("from"):
+        reader.name()
+    where: Condition = reader.condition() if reader.takes("where") else All()
+    columns, cube = reader.grouping()
+    reader.takes(";")
+    reader.end()
+    if columns and (extra := [c for c in selected if c not in columns]):
+        raise PolicyError(f"the query selects {extra[0]!r} and does not group by it; add it to GROUP BY")
+    chosen = columns or selected
+    if len(set(chosen)) < len(chosen):
+        raise PolicyError("the query names a column twice; name it once")
+    return Query(tuple(chosen), cube, where)
+
+
+def parse_condition(text: str) -> Condition:
+    """Read a condition alone; nothing is always true."""
+    reader = _Reader(text)
+    if reader.now.kind == "end":
+        return All()
+    condition = reader.condition()
+    reader.end()
+    return condition
+
+
+class _Reader:
+    """Tokens from left to right, one method a rule of the grammar."""
+
+    def __init__(self, text: str) -> None:
+        if not isinstance(text, str) or len(text) > _LONGEST:
+            raise PolicyError(f"a query is a text of at most {_LONGEST:,} characters")
+        self.tokens = list(_tokens(text))
+        self.at = 0
+        self.depth = 0
+
+    @property
+    def now(self) -> _Token:
+        return self.tokens[self.at]
+
+    def takes(self, word: str) -> bool:
+        """Go on if the next token is this word or sign."""
+        found = self.now.kind in ("word", "sign") and self.now.text.lower() == word
+        self.at += found
+        return found
+
+    def need(self, word: str) -> None:
+        if not self.takes(word):
+            raise PolicyError(
+                f"{word.upper()} is expected where the query says {self.now.text or 'nothing more'!r}; "
+                "write SELECT COUNT(*) [, columns] [WHERE condition] [GROUP BY columns | CUBE columns]"
+            )
+
+    def end(self) -> None:
+        if self.now.kind != "end":
+            raise PolicyError(f"the query is not understood from {self.now.text!r} on; join conditions by AND or OR")
+
+    def name(self) -> str:
+        token = self.now
+        if token.kind == "quoted":
+            self.at += 1
+            return token.text[1:-1].replace('""', '"') if token.text[0] == '"' else token.text[1:-1]
+        if token.kind != "word" or token.text.lower() in _RESERVED:
+            raise PolicyError(
+                f"a column is expected where the query says {token.text or 'nothing more'!r}; "
+                'names with blanks stand in double quotes: "marital status"'
+            )
+        self.at += 1
+        return token.text
+
+    def names(self) -> list[str]:
+        found = [self.name()]
+        while self.takes(","):
+            found.append(self.name())
+        return found
+
+    def selection(self) -> list[str]:
+        """COUNT(*) once, columns beside it."""
+        columns, counts = [], 0
+        while True:
+            if self.takes("count"):
+                self.need("(")
+                self.need("*")
+                self.need(")")
+                counts += 1
+            else:
+                columns.append(self.name())
+            if not self.takes(","):
+                break
+        if counts != 1:
+            raise PolicyError("a query counts rows: SELECT COUNT(*), once, with columns beside it or without")
+        return columns
+
+    def grouping(self) -> tuple[list[str], bool]:
+        grouped = self.takes("group")
+        if grouped:
+            self.need("by")
+        cube = self.takes("cube")
+        if not grouped and not cube:
+            return [], False
+        inside = self.takes("(")
+        columns = self.names()
+        if inside:
+            self.need(")")
+        return columns, cube
+
+    def condition(self) -> Condition:
+        self.depth += 1
+        if self.depth > _DEEPEST:
+            raise PolicyError(f"the condition is nested deeper than {_DEEPEST} levels; write it more simply")
+        parts = [self.conjunction()]
+        while self.takes("or"):
+            parts.append(self.conjunction())
+        self.depth -= 1
+        return parts[0] if len(parts) == 1 else Some(tuple(parts))
+
+    def conjunction(self) -> Condition:
+        parts = [self.negation()]
+        while self.takes("and"):
+            parts.append(self.negation())
+        return parts[0] if len(parts) == 1 else All(tuple(parts))
+
+    def negation(self) -> Condition:
+        odd = False
+        while self.takes("not"):
+            odd = not odd
+        part = self.primary()
+        return Not(part) if odd else part
+
+    def primary(self) -> Condition:
+        if self.takes("("):
+            inside = self.condition()
+            self.need(")")
+            return inside
+        return self.comparison()
+
+    def comparison(self) -> Condition:
+        name = self.name()
+        negated = self.takes("not")
+        if self.takes("in"):
+            self.need("(")
+            values = [self.literal()]
+            while self.takes(","):
+                values.append(self.literal())
+            self.need(")")
+            return Comparison(name, "!=" if negated else "=", tuple(values))
+        if self.takes("between"):
+            low = self.literal()
+            self.need("and")
+            inside = All((Comparison(name, ">=", (low,)), Comparison(name, "<=", (self.literal(),))))
+            return Not(inside) if negated else inside
+        op = {"<>": "!=", "==": "="}.get(self.now.text, self.now.text)
+        if negated or self.now.kind != "sign" or op not in ("=", "!=", "<", "<=", ">", ">="):
+            raise PolicyError(f"after {name!r} comes =, !=, <, <=, >, >=, IN or BETWEEN, not {self.now.text!r}")
+        self.at += 1
+        return Comparison(name, op, (self.literal(),))
+
+    def literal(self) -> str | float:
+        token = self.now
+        self.at += 1
+        if token.kind == "number":
+            return float(token.text)
+        if token.kind == "text":
+            return token.text[1:-1].replace("''", "'")
+        raise PolicyError(
+            f"a value is expected where the query says {token.text or 'nothing more'!r}; "
+            "words stand in single quotes: 'Sales'"
+        )
+
+
+def _tokens(text: str) -> "list[_Token]":
+    found, at = [], 0
+    text = text.rstrip()
+    while at < len(text):
+        match = _TOKEN.match(text, at)
+        if match is None or match.end() == at:
+            raise PolicyError(f"the query is not understood from {text[at : at + 20]!r} on")
+        kind = str(match.lastgroup)
+        found.append(_Token(kind, match.group(kind)))
+        at = match.end()
+    return [*found, _Token("end", "")]

@@ -1,0 +1,140 @@
+"""Products of many small matrices of the form a I + b J, applied along the axes of a table without building them.
+
+A table of D cells is a flat array in row-major order; ``sizes`` are the lengths of its axes. What one pass along one
+axis costs is linear in D, so a product over m axes costs m passes where the matrix itself would have D x D entries.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.kernel.jit import inner, kernel
+
+
+@inner
+def blend(x: Any, size: int, stride: int, own: float, every: float) -> None:
+    """In place: each cell becomes ``own`` times itself plus ``every`` times the sum along its axis."""
+    block = size * stride
+    if stride == 1:
+        for base in range(0, len(x), block):
+            total = 0.0
+            for i in range(base, base + block):
+                total += x[i]
+            total *= every
+            for i in range(base, base + block):
+                x[i] = own * x[i] + total
+        return
+    sums = np.empty(stride)
+    for base in range(0, len(x), block):
+        sums[:] = 0.0
+        for first in range(base, base + block, stride):
+            for j in range(stride):
+                sums[j] += x[first + j]
+        for first in range(base, base + block, stride):
+            for j in range(stride):
+                x[first + j] = own * x[first + j] + every * sums[j]
+
+
+@inner
+def spread(x: Any, sizes: Any, own: Any, every: Any) -> None:
+    """In place: the product over all axes."""
+    stride = len(x)
+    for k in range(len(sizes)):
+        stride //= sizes[k]
+        blend(x, sizes[k], stride, own[k], every[k])
+
+
+@kernel
+def _product(x: Any, sizes: Any, own: Any, every: Any) -> None:
+    spread(x, sizes, own, every)
+
+
+def product(
+    x: NDArray[np.float64], sizes: NDArray[np.int64], own: NDArray[np.float64], every: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """The product of the matrices ``own[k] I + every[k] J`` along all axes with the table ``x``.
+
+    >>> product(np.array([1.0, 2.0]), np.array([2]), np.array([3.0]), np.array([10.0])).tolist()
+    [33.0, 36.0]
+    """
+    out = x.copy()
+    _product(out, sizes, own, every)
+    return out
+
+
+@kernel
+def _replace(codes: Any, noise: Any, share: int, size: int, out: Any, first: int) -> tuple[int, int]:
+    """Below ``share`` for each other value, a 32-bit word chooses one of them; else the code stays.
+
+    The word is read byte by byte, and its last three only where the first leaves the choice open. Ends where the
+    noise does; returns how many codes are done and how much noise was read.
+    """
+    changed = share * (size - 1)
+    top = changed >> 24
+    at = 0
+    for i in range(first, len(codes)):
+        if at + 4 > len(noise):
+            return i, at
+        code = np.int64(codes[i])
+        word = np.int64(noise[at])
+        at += 1
+        if word <= top:
+            word = (word << 24) | (np.int64(noise[at]) << 16) | (np.int64(noise[at + 1]) << 8) | np.int64(noise[at + 2])
+            at += 3
+            if word < changed:
+                value = word // share
+                code = value + (value >= code)
+        out[i] = code
+    return len(codes), at
+
+
+@kernel
+def _replace_by(codes: Any, noise: Any, ends: Any, out: Any) -> None:
+    """A 32-bit word falls into one of the stretches that the row of ``ends`` for the code divides 2^32 into."""
+    for i in range(len(codes)):
+        word = np.int64(0)
+        for b in range(4):
+            word = (word << 8) | np.int64(noise[4 * i + b])
+        row = ends[codes[i]]
+        low, high = 0, len(row) - 1
+        while low < high:
+            middle = (low + high) // 2
+            if word < row[middle]:
+                high = middle
+            else:
+                low = middle + 1
+        out[i] = low
+
+
+Noise = Callable[[int], NDArray[np.uint8]]
+"""Gives that many fresh random bytes."""
+
+
+def replaced(codes: NDArray[Any], noise: Noise, share: int, size: int) -> NDArray[Any]:
+    """Each code stays, or becomes each of the others with probability ``share`` / 2^32, exactly.
+
+    >>> zeros = lambda n: np.zeros(n, np.uint8)
+    >>> replaced(np.array([2, 0], np.uint8), zeros, 5, 3).tolist()
+    [0, 1]
+    """
+    out = np.empty_like(codes)
+    open_bytes = 1 + 3 * min(1.0, (share * (size - 1) / 2**24 + 1) / 2**8)
+    done = 0
+    while done < len(codes):
+        left = len(codes) - done
+        done, _ = _replace(codes, noise(int(left * open_bytes) + 1024), share, size, out, done)
+    return out
+
+
+def replaced_by(codes: NDArray[Any], noise: Noise, ends: NDArray[np.int64]) -> NDArray[Any]:
+    """Each code ``v`` becomes the first ``u`` whose ``ends[v, u]`` is above its random 32-bit word.
+
+    >>> ones = lambda n: np.ones(n, np.uint8)
+    >>> replaced_by(np.array([0, 1]), ones, np.array([[2, 2**32], [2**25, 2**32]])).tolist()
+    [1, 0]
+    """
+    out = np.empty_like(codes)
+    _replace_by(codes, noise(4 * len(codes)), ends, out)
+    return out

@@ -1,0 +1,90 @@
+"""What top-down refinement is asked for: requirements as templates, and whether they can be met at all."""
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from sfumato.errors import Infeasible, PolicyError
+from sfumato.release.judgement import TableSchema, whole_tally
+from sfumato.requirement.base import GroupRequirement, Requirement, rounded_up
+from sfumato.requirement.k_anonymity import KAnonymity
+from sfumato.requirement.redundancy import Redundant, Template, notation, without_redundant
+from sfumato.requirement.templates import Anonymity, Confidentiality
+from sfumato.table.encode import Role
+from sfumato.table.microdata import Microdata
+from sfumato.table.taxonomy import named
+
+
+def refuse_others(requirement: object, method: str) -> None:
+    """Refuse what is no template."""
+    if not isinstance(requirement, Anonymity | Confidentiality | KAnonymity):
+        model = getattr(requirement, "model", repr(requirement))
+        raise PolicyError(
+            f"{method} serves the templates anonymity and confidentiality, and k-anonymity; {model} is none of them"
+        )
+
+
+def bound_to(requirements: Sequence[Requirement], table: Microdata, method: str) -> list[GroupRequirement]:
+    """The requirements, bound to the table, if they can be met at all (Theorem 5.1.3)."""
+    if not requirements:
+        raise PolicyError(f"{method}: nothing is required; name at least one template")
+    if not table.quasi:
+        raise PolicyError(f"{method} masks quasi-identifiers, and there is none; give a column that role")
+    schema = TableSchema(table)
+    bound: list[GroupRequirement] = []
+    for requirement in requirements:
+        refuse_others(requirement, method)
+        if isinstance(requirement, GroupRequirement):
+            bound.append(requirement.bind(schema))
+    for requirement, template in zip(bound, [_as_template(b, schema) for b in bound], strict=True):
+        whole = whole_tally(requirement, table)
+        if not requirement.holds(schema, whole)[0]:
+            raise Infeasible(
+                f"{requirement.model}: no masking satisfies {notation(template)}: {_best(template, table)}"
+            )
+    return bound
+
+
+def _best(template: Template, table: Microdata) -> str:
+    """What a template has on the most masked table, and the nearest threshold that this satisfies."""
+    schema = TableSchema(table)
+    whole = whole_tally(template, table)
+    if isinstance(template, Anonymity):
+        most = int(template.achieved(schema, whole)["k"])
+        return f"on the most masked table its anonymity is {most}; lower k to {most} or less"
+    told = []
+    for (name, value), limit in template.limits(schema).items():
+        held = int(whole.counts[(name,)][0, schema.domain(name).leaves.index(value)])
+        if Fraction(held, table.rows) > limit:
+            share = Fraction(held, table.rows)
+            told.append(
+                f"on the most masked table {name} = {value} has a confidence of {share} = {float(share):.2%}; "
+                f"raise its k to {share} or more (e.g. {rounded_up(float(share))}), or take it out of y"
+            )
+    return "; ".join(told)
+
+
+def _as_template(requirement: GroupRequirement, schema: TableSchema) -> Template:
+    """A requirement as a template; k-anonymity is one over all quasi-identifiers."""
+    if isinstance(requirement, KAnonymity):
+        return Anonymity(x=schema.quasi_names(), y=requirement.entity, k=requirement.k)
+    if isinstance(requirement, Anonymity | Confidentiality):
+        return requirement
+    raise PolicyError(f"{requirement.model} is no template")
+
+
+def templates_of(
+    requirements: Sequence[GroupRequirement], schema: TableSchema
+) -> tuple[list[Template], list[Redundant]]:
+    """The templates that count, and those that they imply."""
+    return without_redundant([_as_template(b, schema) for b in requirements], schema)
+
+
+def need_class(table: Microdata, score: str) -> None:
+    """Refuse a score that measures information about a class where there is none."""
+    classes = table.with_role(Role.CLASS)
+    if len(classes) != 1:
+        found = "no column has that role" if not classes else f"{named(c.name for c in classes)} have that role"
+        raise PolicyError(
+            f"the score {score!r} measures information about one class, and {found}; give one column the role "
+            "'class', or take the score 'distortion' or 'discernibility'"
+        )

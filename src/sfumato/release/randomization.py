@@ -1,0 +1,57 @@
+"""The randomization scheme: values are drawn by public matrices, every row and attribute by itself."""
+
+import os
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sfumato.engine.local import shuffled
+from sfumato.kernel.distort import Noise
+from sfumato.release.generalization import as_published
+from sfumato.table.distortion import Distortion
+from sfumato.table.encode import Column
+from sfumato.table.microdata import Microdata
+
+_BLOCK = 1 << 19
+
+
+def randomized(table: Microdata, ways: Mapping[str, Distortion], rng: np.random.Generator | None) -> pl.DataFrame:
+    """The published table: randomized columns, all others as they are, the rows in random order.
+
+    The bytes come from the operating system's generator: it is the one source that stays unpredictable to who
+    knows what it gave before. Fast generators such as PCG64 or Philox can be reconstructed from their output, and
+    with them every draw. To be fast all the same, a draw reads the bytes of its 32-bit word only as far as they
+    matter, one byte where the value is kept for certain, and columns are drawn side by side.
+    """
+    columns = list(table.columns.values())
+    if rng is not None:
+        drawn = [as_published(_drawn(c, ways.get(c.name), _repeatable(rng))) for c in columns]
+        order = shuffled(table.rows, rng)
+    else:
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            waiting = pool.submit(shuffled, table.rows, None)
+            drawn = list(pool.map(lambda c: as_published(_drawn(c, ways.get(c.name), secret)), columns))
+            order = waiting.result()
+    return pl.DataFrame([*drawn, *table.plain.get_columns()])[order]
+
+
+def _drawn(column: Column, way: Distortion | None, noise: Noise) -> Column:
+    if way is None or not way.changes:
+        return column
+    blocks = range(0, len(column.codes), _BLOCK)
+    parts = [way.draw(column.codes[first : first + _BLOCK], noise) for first in blocks]
+    return replace(column, codes=np.concatenate(parts))
+
+
+def secret(number: int) -> NDArray[np.uint8]:
+    """Fresh bytes from the operating system."""
+    return np.frombuffer(os.urandom(number), dtype=np.uint8)
+
+
+def _repeatable(rng: np.random.Generator) -> Noise:
+    """Bytes from a given generator, for experiments."""
+    return lambda number: np.frombuffer(rng.bytes(number), dtype=np.uint8)

@@ -1,0 +1,171 @@
+"""Attribute disclosure under randomized response (Guo, Ying, Wu, JCSE 2011): Definition 1 and Result 1."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sfumato.errors import PolicyError, SfumatoError
+from sfumato.requirement.base import Promise, Schema, Verdict, names, share
+from sfumato.table.distortion import Distortion, Floats, distorted, stated
+
+_MOST_ESTIMATED = 2_000_000
+
+
+class People(NamedTuple):
+    """The table as the risk sees it: the share of every combination of quasi-identifiers (``sizes`` are their
+    domains, flat in row-major order), which of them occur, and the shares of the sensitive values in each of these."""
+
+    sizes: tuple[int, ...]
+    pi: Floats
+    cell: NDArray[np.int64]
+    shares: Floats
+
+    @property
+    def occurring(self) -> NDArray[np.bool_]:
+        """Which pairs of quasi-identifiers and sensitive value some person has."""
+        return np.asarray(self.shares > 0)
+
+    def attack_success(self) -> Floats:
+        """For each combination, how often who takes its most frequent value is right, whatever the matrices are."""
+        return np.asarray(self.shares.max(axis=1))
+
+
+def traced_back(people: People, quasi: Sequence[Distortion]) -> Floats:
+    """Pr(reconstructed = true) of each combination that occurs (Eq. 7 and 9)."""
+    seen = distorted(people.pi, people.sizes, quasi)
+    once = np.divide(1.0, seen, out=np.zeros_like(seen), where=seen > 0)
+    back = distorted(once, people.sizes, quasi, power=2)
+    return np.asarray(people.pi[people.cell] * back[people.cell])
+
+
+def value_traced_back(shares: Floats, sensitive: Distortion) -> Floats:
+    """Pr(reconstructed = true | quasi-identifiers) of each sensitive value (Eq. 8)."""
+    p = sensitive.matrix
+    seen = shares @ p.T
+    once = np.divide(1.0, seen, out=np.zeros_like(seen), where=seen > 0)
+    return np.asarray(shares * (once @ p**2))
+
+
+def paper_risk(people: People, quasi: Sequence[Distortion], sensitive: Distortion) -> Floats:
+    """Pr(S_r | QI_r) of Equation 6: combinations that occur x sensitive values.
+
+    >>> table = People((2,), np.array([0.5, 0.5]), np.array([0, 1]), np.array([[1.0, 0.0], [0.5, 0.5]]))
+    >>> kept = Distortion.keeping(1.0, 2, what="")
+    >>> paper_risk(table, [kept], kept).tolist()
+    [[1.0, 0.0], [0.5, 0.5]]
+    """
+    back = traced_back(people, quasi)
+    return np.asarray(people.shares * back[:, None] * value_traced_back(people.shares, sensitive))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Disclosure(Promise):
+    """The risk of Equation 6 is at most ``tau`` for every person in the table; tau = 1/l compares with l-diversity.
+
+    ``tau`` may also give each sensitive value its own limit (those not named have none), and ``person`` may name a
+    column that gives each person theirs; where both are given, both hold.
+
+    Equation 6 is not how often the best attacker is right: who takes the most frequent value among people of the same
+    quasi-identifiers is right as often as it is frequent, whatever was randomized. Reports state both.
+
+    >>> Disclosure(tau=0.5).words()
+    'nobody’s sensitive value is traced back (Equation 6) with a probability above 0.5'
+    """
+
+    model: ClassVar[str] = "disclosure"
+    summary: ClassVar[str] = "randomized response: the chance to trace a person's sensitive value back is at most tau"
+    tau: float | Mapping[str, float] | None = None
+    person: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.tau is None and self.person is None:
+            raise PolicyError("disclosure needs tau, a number above 0 up to 1, or person, a column with one a person")
+        if isinstance(self.tau, Mapping):
+            if not self.tau:
+                raise PolicyError("disclosure: tau names no value; write e.g. tau = { HIV = 0.2 }, or one number")
+            for value, limit in self.tau.items():
+                share(self.model, f"tau of {value!r}", limit)
+        elif self.tau is not None:
+            share(self.model, "tau", self.tau)
+        if self.person is not None:
+            names(self.person)
+
+    def bind(self, schema: Schema) -> "Disclosure":
+        known = schema.sensitive_names()
+        if len(known) != 1:
+            raise PolicyError(
+                f"disclosure is about one sensitive attribute, and this table has {len(known)}; "
+                "give exactly one column the role 'sensitive'"
+            )
+        if isinstance(self.tau, Mapping):
+            leaves = schema.domain(known[0]).leaves
+            if strange := [v for v in self.tau if v not in leaves]:
+                raise PolicyError(f"disclosure: tau names {strange[0]!r}, which is no value of {known[0]!r}")
+        if self.person is not None and self.person not in schema.all_names():
+            raise PolicyError(f"disclosure: there is no column {self.person!r} with a limit a person")
+        return self
+
+    def words(self) -> str:
+        what = "nobody’s sensitive value is traced back (Equation 6) with a probability above "
+        if isinstance(self.tau, Mapping):
+            what += ", ".join(f"{limit:.6g} for {value}" for value, limit in self.tau.items())
+        elif self.tau is not None:
+            what += f"{self.tau:.6g}"
+        if self.person is not None:
+            what += f"{' or ' if self.tau is not None else ''}the person’s own limit ({self.person})"
+        return what
+
+    def limits(self, values: Sequence[str]) -> Floats:
+        """The limit of each sensitive value, infinite where there is none; a person's own are not in it."""
+        if isinstance(self.tau, Mapping):
+            return np.array([float(self.tau.get(v, math.inf)) for v in values])
+        return np.full(len(values), math.inf if self.tau is None else float(self.tau))
+
+    def verify(self, manifest: Mapping[str, Any], tables: Mapping[str, pl.DataFrame]) -> Verdict:
+        """Broken where the matrices are none; the true risk cannot be seen, and is estimated from the release."""
+        if manifest.get("scheme") != "randomization":
+            return Verdict("broken", {}, "the release is not randomized")
+        try:
+            ways = stated(manifest)
+        except SfumatoError as e:
+            return Verdict("broken", {}, str(e))
+        told = ", ".join(f"{n} {ways[n].epsilon:.3g}" for n in manifest["matrices"])
+        detail = (
+            f"local differential privacy ε of the matrices: {told or 'none'}; the true risk needs the private table"
+        )
+        estimate = _estimated(manifest, tables, ways)
+        if estimate is not None:
+            detail += f"; estimated from the release it is about {estimate:.3g}"
+        return Verdict("unseen", {}, detail)
+
+
+def _estimated(
+    manifest: Mapping[str, Any], tables: Mapping[str, pl.DataFrame], ways: Mapping[str, Distortion]
+) -> float | None:
+    """The greatest risk of combinations that make up a row or more, by the reconstructed distribution."""
+    roles = {n: a["role"] for n, a in manifest["attributes"].items()}
+    chosen = [n for n, r in roles.items() if r == "quasi"] + [n for n, r in roles.items() if r == "sensitive"]
+    sizes = [ways[n].size for n in chosen if n in ways]
+    if len(sizes) < len(chosen) or math.prod(sizes) > _MOST_ESTIMATED or not chosen:
+        return None
+    flat = np.zeros(tables["data"].height, np.int64)
+    for name, size in zip(chosen, sizes, strict=True):
+        place = {str(v): i for i, v in enumerate(manifest["attributes"][name]["domain"])}
+        codes = tables["data"][name].cast(pl.String).replace_strict(place, default=-1, return_dtype=pl.Int64).to_numpy()
+        if (codes < 0).any():
+            return None
+        flat = flat * size + codes
+    seen = np.bincount(flat, minlength=math.prod(sizes)) / max(len(flat), 1)
+    guess = distorted(seen, sizes, [ways[n] for n in chosen], undo=True).reshape(-1, sizes[-1])
+    guess = np.where(guess * len(flat) >= 0.5, guess, 0.0)
+    pi = guess.sum(axis=1) / max(guess.sum(), 1e-300)
+    cell = np.flatnonzero(pi)
+    if not len(cell):
+        return None
+    people = People(tuple(sizes[:-1]), pi, cell, guess[cell] / guess[cell].sum(axis=1, keepdims=True))
+    return float(paper_risk(people, [ways[n] for n in chosen[:-1]], ways[chosen[-1]]).max())

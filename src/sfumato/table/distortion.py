@@ -1,0 +1,216 @@
+"""How the values of one attribute are randomized: the distortion matrix, public and beyond doubt."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.errors import PolicyError
+from sfumato.kernel.distort import Noise, product, replaced, replaced_by
+
+Floats = NDArray[np.float64]
+
+WORDS = 1 << 32
+"""A random word has 32 bits: probabilities are multiples of 1 / WORDS, and what is stated is what is drawn."""
+
+_WORST_CONDITION = 1e9
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Distortion:
+    """Pr(shown u | true v) of an attribute with ``size`` values: the keep probability p of every value, all other
+    values being equally likely (Guo, Ying, Wu, Eq. 1), or a ``matrix`` whose columns sum to 1 (PRAM).
+
+    Probabilities are rounded to multiples of 2^-32, always towards more randomness where there is one keep
+    probability, so that the matrix that is drawn from is the matrix that is stated.
+
+    >>> d = Distortion.keeping(0.75, 3, what="sex")
+    >>> d.matrix.round(3).tolist(), round(d.epsilon, 3), round(d.noise, 2)
+    ([[0.75, 0.125, 0.125], [0.125, 0.75, 0.125], [0.125, 0.125, 0.75]], 1.792, 6.12)
+    """
+
+    size: int
+    share: int | None
+    ends: NDArray[np.int64] | None = None
+
+    @classmethod
+    def keeping(cls, keep: float, size: int, *, what: str) -> "Distortion":
+        """Every value is kept with probability ``keep``, else one of the others is drawn."""
+        if isinstance(keep, bool) or not isinstance(keep, int | float | np.number) or not 0 <= keep <= 1:
+            raise PolicyError(f"{what}: the keep probability is {keep!r}; it lies above 1/{size} up to 1")
+        if size > 1 and keep * size <= 1:
+            raise PolicyError(
+                f"{what}: the keep probability {keep:.6g} is not above 1/{size}, so that the release would tell "
+                f"nothing about it; raise it above {1 / size:.6g}, or leave the column out"
+            )
+        share = 0 if size == 1 else int(np.ceil((1.0 - float(keep)) * WORDS / (size - 1) - _ROUNDING))
+        if size > 1 and share * size >= WORDS:
+            raise PolicyError(f"{what}: the keep probability {keep!r} is 1/{size} up to 2^-32; raise it")
+        return cls(size, share)
+
+    @classmethod
+    def given(cls, rows: object, size: int, *, what: str) -> "Distortion":
+        """A matrix by hand: ``rows[u][v]`` is Pr(shown u | true v)."""
+        matrix = _numbers(rows, size, what)
+        return cls(size, None, _ends(matrix))
+
+    @classmethod
+    def from_entry(cls, entry: object, size: int, *, what: str) -> "Distortion":
+        """What a manifest states."""
+        if not isinstance(entry, Mapping) or len(entry.keys() & {"keep", "matrix"}) != 1:
+            raise PolicyError(f"{what} has neither a keep probability nor a matrix, or both")
+        if "keep" in entry:
+            return cls.keeping(entry["keep"], size, what=what)
+        return cls.given(entry["matrix"], size, what=what)
+
+    def entry(self) -> dict[str, Any]:
+        """What the manifest states of it."""
+        return {"keep": self.keep} if self.share is not None else {"matrix": self.matrix.tolist()}
+
+    @property
+    def keep(self) -> float:
+        """The least probability with which a value is kept."""
+        if self.share is None:
+            return float(np.diag(self.matrix).min())
+        return 1.0 - (self.size - 1) * self.share / WORDS
+
+    @property
+    def retained(self) -> float:
+        """c of P = c I + (1 - c)/d J: the share that is surely kept (1 where there is one value)."""
+        return 1.0 - self.size * (self.share or 0) / WORDS
+
+    @cached_property
+    def matrix(self) -> Floats:
+        """The matrix itself; its columns sum to 1."""
+        if self.ends is not None:
+            steps: NDArray[np.int64] = np.diff(self.ends, axis=1, prepend=0)
+            return np.asarray(np.ascontiguousarray(steps.T) / WORDS)
+        q = (self.share or 0) / WORDS
+        return np.asarray(np.full((self.size, self.size), q) + (self.keep - q) * np.eye(self.size))
+
+    @cached_property
+    def inverse(self) -> Floats:
+        """Its inverse (Lemma 4 where there is one keep probability)."""
+        if self.share is None:
+            return np.asarray(np.linalg.inv(self.matrix), np.float64)
+        q = self.share / WORDS
+        return (np.eye(self.size) - q) / self.retained
+
+    @property
+    def noise(self) -> float:
+        """The squared Frobenius norm of the inverse, which Result 2 multiplies: d where nothing is changed."""
+        if self.share is None:
+            return float((self.inverse**2).sum())
+        return 1.0 + (self.size - 1) / self.retained**2
+
+    @property
+    def epsilon(self) -> float:
+        """The local differential privacy of the matrix: the greatest ln of a ratio within a row; may be infinite."""
+        if self.size == 1:
+            return 0.0
+        if self.share is not None:
+            return float(np.log(self.keep * WORDS / self.share)) if self.share else float("inf")
+        low, high = self.matrix.min(axis=1), self.matrix.max(axis=1)
+        if (low[high > 0] == 0).any():
+            return float("inf")
+        return float(np.log(high[high > 0] / low[high > 0]).max())
+
+    @property
+    def changes(self) -> bool:
+        """Whether any value is ever changed."""
+        return self.share != 0
+
+    def draw(self, codes: NDArray[Any], noise: Noise) -> NDArray[Any]:
+        """Randomize codes; ``noise`` gives fresh random bytes."""
+        if not self.changes:
+            return codes
+        if self.share is not None:
+            return replaced(codes, noise, self.share, self.size)
+        assert self.ends is not None
+        return replaced_by(codes, noise, self.ends)
+
+
+def _numbers(rows: object, size: int, what: str) -> Floats:
+    """A matrix by hand, if it is one to draw from and to undo."""
+    try:
+        matrix = np.array(rows, dtype=np.float64)
+    except (TypeError, ValueError):
+        matrix = np.empty(0)
+    if matrix.shape != (size, size):
+        raise PolicyError(f"{what}: the matrix is no {size} x {size} table of numbers, one row and column a value")
+    if not np.isfinite(matrix).all() or (matrix < 0).any() or (matrix > 1).any():
+        raise PolicyError(f"{what}: the matrix has entries that are no probabilities; they lie from 0 to 1")
+    if np.abs(matrix.sum(axis=0) - 1).max() > _ROUNDING:
+        turned = " Its rows do: transpose it." if np.abs(matrix.sum(axis=1) - 1).max() <= _ROUNDING else ""
+        raise PolicyError(
+            f"{what}: the matrix is not stochastic: column v holds the probabilities of what value v is shown as, and "
+            f"its columns sum to {', '.join(f'{s:.6g}' for s in matrix.sum(axis=0)[:5])}, not 1.{turned}"
+        )
+    if np.linalg.cond(matrix) > _WORST_CONDITION:
+        raise PolicyError(
+            f"{what}: the matrix is not invertible, so that nobody could reconstruct the distribution; "
+            "make its columns differ more"
+        )
+    return matrix
+
+
+def _ends(matrix: Floats) -> NDArray[np.int64]:
+    """Cumulative probabilities of each column in units of 2^-32, by largest remainders."""
+    exact = matrix.T * WORDS
+    units = np.floor(exact).astype(np.int64)
+    for v, column in enumerate(exact - units):
+        missing = WORDS - int(units[v].sum())
+        order = np.argsort(-column, kind="stable")
+        possible = [u for u in order if matrix[u, v] > 0]
+        for i in range(abs(missing)):
+            units[v, possible[i % len(possible)]] += np.sign(missing)
+    return np.cumsum(units, axis=1)
+
+
+def distorted(
+    x: Floats, sizes: Sequence[int], ways: Sequence[Distortion], *, power: int = 1, undo: bool = False
+) -> Floats:
+    """The product of all matrices with a table, one pass an attribute, never a D x D matrix (Lemma 2).
+
+    ``x`` is flat in row-major order; ``power`` 2 takes each entry of the matrices squared, and their transposes with
+    it, as Equation 9 wants them; ``undo`` takes the inverses. With both, the squared inverses, not transposed.
+    """
+    shape = tuple(sizes)
+    if all(w.share is not None for w in ways):
+        own, every = np.array([_two_numbers(w, power, undo) for w in ways]).reshape(-1, 2).T.copy()
+        return product(x, np.array(shape, np.int64), own, every)
+    table = x.reshape(shape)
+    for axis, way in enumerate(ways):
+        matrix = (way.inverse if undo else way.matrix) ** power
+        along = matrix if undo or power == 1 else matrix.T
+        table = np.moveaxis(np.tensordot(along, table, axes=(1, axis)), 0, axis)
+    return np.ascontiguousarray(table).ravel()
+
+
+def _two_numbers(way: Distortion, power: int, undo: bool) -> tuple[float, float]:
+    """The matrix as own I + every J."""
+    q, c = (way.share or 0) / WORDS, way.retained
+    own, every = (1.0 / c, -q / c) if undo else (c, q)
+    return (own, every) if power == 1 else ((own + every) ** 2 - every**2, every**2)
+
+
+def stated(manifest: Mapping[str, Any]) -> dict[str, Distortion]:
+    """The distortion of every attribute with a domain, as a manifest states it; without a word, nothing is changed."""
+    matrices, found = manifest.get("matrices"), {}
+    if not isinstance(matrices, Mapping):
+        raise PolicyError("the manifest states no matrices")
+    attributes = manifest["attributes"]
+    if strange := [n for n in matrices if n not in attributes]:
+        raise PolicyError(f"the manifest has a matrix of {strange[0]!r}, which is no attribute")
+    for name, about in attributes.items():
+        domain = about.get("domain")
+        if name in matrices and (not isinstance(domain, list) or len(set(map(str, domain))) < max(len(domain), 1)):
+            raise PolicyError(f"the manifest states no domain of distinct values for {name!r}")
+        if isinstance(domain, list) and domain:
+            entry = matrices.get(name, {"keep": 1.0})
+            found[name] = Distortion.from_entry(entry, len(domain), what=f"the matrix of {name!r}")
+    return found

@@ -1,0 +1,191 @@
+"""The language of queries, and counts from every scheme."""
+
+import contextlib
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import sfumato as sf
+from sfumato.analyst.analyst import Answer
+from sfumato.analyst.condition import All, Comparison, Not, Some
+from sfumato.analyst.query import parse, parse_condition
+
+
+def test_grammar() -> None:
+    where = "(a = 1 OR b <> 'it''s') AND NOT c IN (1, 'x')"
+    q = parse(f'SELECT "marital status", COUNT(*) FROM t WHERE {where} GROUP BY "marital status";')
+    assert q.columns == ("marital status",)
+    assert not q.cube
+    assert q.where == All(
+        (
+            Some((Comparison("a", "=", (1.0,)), Comparison("b", "!=", ("it's",)))),
+            Not(Comparison("c", "=", (1.0, "x"))),
+        )
+    )
+    assert parse("select count(*) cube (a, b)").cube
+    assert parse("select count(*), a group by cube a, b") == parse("select count(*) cube a, b")
+    assert parse_condition("hours-per-week between 10 and 20 and x not in (-1.5e3)") == All(
+        (
+            All((Comparison("hours-per-week", ">=", (10.0,)), Comparison("hours-per-week", "<=", (20.0,)))),
+            Comparison("x", "!=", (-1500.0,)),
+        )
+    )
+    assert parse_condition("") == All()
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "SELECT is expected"),
+        ("select a", "counts rows"),
+        ("select count(*), count(*)", "counts rows"),
+        ("select count(*) where a", "after 'a' comes"),
+        ("select count(*) where a = b", "single quotes"),
+        ("select count(*) where a = 'b", "not understood"),
+        ("select count(*) where a = 1 b = 2", "from 'b' on"),
+        ("select count(*), c group by a", "does not group by it"),
+        ("select count(*) group by a, a", "twice"),
+        ("select count(*) where a = 1; drop table t", "from 'drop' on"),
+        ("select count(*) where " + "(" * 100 + "a = 1" + ")" * 100, "nested deeper"),
+        ("select count(*) where a not = 1", "after 'a' comes"),
+    ],
+)
+def test_what_is_not_understood_is_said(text: str, told: str) -> None:
+    with pytest.raises(sf.PolicyError, match=told):
+        parse(text)
+
+
+@given(st.text(max_size=60))
+def test_any_text_is_read_or_refused(text: str) -> None:
+    for read in (parse, parse_condition):
+        with contextlib.suppress(sf.PolicyError):
+            read(text)
+
+
+def people() -> pl.DataFrame:
+    rng = np.random.default_rng(5)
+    return pl.DataFrame(
+        {
+            "age": rng.integers(20, 60, 400),
+            "sex": rng.choice(["m", "f"], 400),
+            "job": rng.choice(["Nurse", "Cook", "Smith", "Clerk"], 400),
+            "ill": rng.choice(["flu", "HIV", "cold", "none"], 400),
+        }
+    )
+
+
+TREE = {"Any": {"Care": ["Nurse", "Cook"], "Work": ["Smith", "Clerk"]}}
+
+
+@pytest.fixture(scope="module")
+def generalized() -> sf.Release:
+    table = sf.read(people(), quasi=["age", "sex", "job"], sensitive="ill", taxonomies={"job": TREE})
+    return sf.publish(table, require=sf.KAnonymity(k=10))
+
+
+def spread(release: sf.Release, wanted: "dict[str, object]") -> float:
+    """Row by row: each label spread evenly over what it covers."""
+    total = 0.0
+    for row in release.tables["data"].iter_rows(named=True):
+        weight = 1.0
+        for name, test in wanted.items():
+            meaning = release.manifest["attributes"][name].get("nodes", {}).get(row[name], [row[name]])
+            if name == "age":
+                values = list(range(int(meaning[0]), int(meaning[1])))
+            else:
+                values = ["m", "f"] if meaning is None and name == "sex" else meaning
+            weight *= sum(test(v) for v in values) / len(values)  # type: ignore[operator]
+        total += weight
+    return total
+
+
+def test_generalization_spreads_labels_evenly(generalized: sf.Release) -> None:
+    analyst = sf.Analyst(generalized)
+    answer = analyst.count("age >= 30 and age < 41 and job = 'Cook' and ill in ('flu', 'HIV')")
+    wanted = {"age": lambda v: 30 <= v < 41, "job": lambda v: v == "Cook", "ill": lambda v: v in ("flu", "HIV")}
+    assert answer.estimate == pytest.approx(spread(generalized, wanted))
+    assert answer.standard_error > 0
+    assert analyst.count("ill = 'flu'") == Answer(float(people().filter(pl.col("ill") == "flu").height), 0.0)
+    assert analyst.count("age >= 30 or age < 30") == Answer(400.0, 0.0)
+    by = analyst.group_by(["sex", "ill"])
+    assert by["count"].sum() == pytest.approx(400)
+    assert analyst.cube(["sex", "ill"]).filter(pl.col("sex").is_null() & pl.col("ill").is_null())["count"][0] == 400
+
+
+def test_bucketization_spreads_values_over_the_group() -> None:
+    frame = people()
+    table = sf.read(frame, quasi=["sex", "job"], sensitive="ill")
+    release = sf.publish(table, require=sf.LDiversity(l=2), method="anatomy")
+    analyst = sf.Analyst(release)
+    sensitive, quasi = release.tables["sensitive"], release.tables["quasi"]
+    sizes = quasi.group_by("group").len("n")
+    share = sensitive.filter(pl.col("ill").cast(pl.String) == "flu").join(sizes, "group")
+    share = share.select("group", part=pl.col("count") / pl.col("n"))
+    men = quasi.filter(pl.col("sex").cast(pl.String) == "m").join(share, "group", how="left")
+    assert analyst.count("sex = 'm' and ill = 'flu'").estimate == pytest.approx(men["part"].fill_null(0).sum())
+    truth = frame.filter(pl.col("ill") == "flu").height
+    alone = analyst.count("ill = 'flu'")
+    assert alone.estimate == pytest.approx(truth)
+    assert alone.standard_error == 0
+    assert analyst.count("job = 'Cook'") == Answer(float(frame.filter(pl.col("job") == "Cook").height), 0.0)
+    assert analyst.group_by("ill").filter(pl.col("ill") == "flu")["count"][0] == pytest.approx(truth)
+
+
+def test_numbers_and_order_in_a_randomized_release() -> None:
+    frame = people().with_columns(level=pl.Series(["low", "mid", "high", "mid"] * 100))
+    table = sf.read(
+        frame,
+        quasi=["age", "level"],
+        sensitive="ill",
+        kinds={"level": "ordinal"},
+        domains={"level": ["low", "mid", "high"]},
+    )
+    release = sf.publish(table, require=sf.Disclosure(tau=1.0), method=sf.RandomizedResponse(keep={"age": 0.9}))
+    assert any("age" in w for w in release.warnings)
+    release.check()
+    analyst = sf.Analyst(release)
+    assert analyst.count("level >= 'mid'") == Answer(300.0, 0.0)
+    parts = [analyst.count(w) for w in ("age < 40", "age = 40", "age > 40")]
+    assert sum(p.estimate for p in parts) == pytest.approx(400)
+    assert abs(parts[0].estimate - frame.filter(pl.col("age") < 40).height) <= 8 * parts[0].standard_error
+    with pytest.raises(sf.PolicyError, match="words without an order"):
+        analyst.count("ill > 'flu'")
+    with pytest.raises(sf.PolicyError, match="did you mean 'HIV'"):
+        analyst.count("ill = 'HlV'")
+
+
+def test_many_large_domains_are_never_built() -> None:
+    """Four attributes of 100 values are 10^8 cells; a condition over all of them needs a handful."""
+    rng = np.random.default_rng(1)
+    names = ["a", "b", "c", "d"]
+    frame = pl.DataFrame({n: rng.integers(0, 100, 5000) for n in names}).with_columns(s=pl.Series(["u", "v"] * 2500))
+    domains = {n: [str(v) for v in range(100)] for n in names}
+    table = sf.read(frame, quasi=["a"], sensitive="s", insensitive=[], domains={"a": domains["a"]})
+    made = sf.publish(table, require=sf.Disclosure(tau=1.0), method=sf.RandomizedResponse(keep={"a": 0.9}))
+    manifest = dict(made.manifest)
+    entry = manifest["attributes"]["a"]
+    manifest["attributes"] = dict.fromkeys(names, entry) | {"s": manifest["attributes"]["s"]}
+    manifest["matrices"] = {n: {"keep": 0.9} for n in names}
+    release = sf.Release(manifest, {"data": frame.cast(pl.String)})
+    analyst = sf.Analyst(release)
+    answer = analyst.count("a < 50 and b < 50 or c >= 90 and not d = 7")
+    assert np.isfinite(answer.estimate)
+    assert answer.standard_error > 0
+    with pytest.raises(sf.PolicyError, match=r"100,000,000 cells.*drop an attribute, first 'a'"):
+        analyst.group_by(names)
+    assert analyst.group_by(["a", "b"], "c < 50 or d < 10").height == 10_000
+
+
+def test_questions_that_make_no_sense(generalized: sf.Release) -> None:
+    analyst = sf.Analyst(generalized)
+    with pytest.raises(sf.PolicyError, match="did you mean 'sex'"):
+        analyst.count("sx = 'm'")
+    with pytest.raises(sf.PolicyError, match="this one is not"):
+        analyst.distribution("sex")
+    with pytest.raises(sf.PolicyError, match="'fixed'"):
+        sf.Analyst(generalized, sampling="both")  # type: ignore[arg-type]
+    with pytest.raises(sf.PolicyError, match="name at least one"):
+        analyst.group_by([])

@@ -1,0 +1,223 @@
+"""Randomized response as a method: policies, checks of the public part, and what is refused."""
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from click.testing import CliRunner
+
+import sfumato as sf
+from sfumato.cli import main
+from sfumato.method import response
+from sfumato.table.microdata import Microdata
+
+POLICY = """title = "Ills"
+[data]
+source = "ills.csv"
+[attributes]
+name = {{ role = "identifier" }}
+sex = {{ role = "quasi", domain = ["m", "f"] }}
+town = {{ role = "quasi", domain = ["A", "B", "C", "D"] }}
+ill = {{ role = "sensitive", domain = ["flu", "HIV", "cold"] }}
+[[require]]
+model = "disclosure"
+{tau}
+[method]
+name = "rr"
+{method}
+"""
+
+
+def frame() -> pl.DataFrame:
+    rng = np.random.default_rng(2)
+    return pl.DataFrame(
+        {
+            "name": [f"p{i}" for i in range(300)],
+            "sex": rng.choice(["m", "f"], 300),
+            "town": rng.choice(["A", "B", "C"], 300, p=[0.6, 0.3, 0.1]),
+            "ill": rng.choice(["flu", "HIV", "cold"], 300, p=[0.6, 0.1, 0.3]),
+        }
+    )
+
+
+def table() -> Microdata:
+    domains = {"sex": ["m", "f"], "town": ["A", "B", "C", "D"], "ill": ["flu", "HIV", "cold"]}
+    return sf.read(frame(), quasi=["sex", "town"], sensitive="ill", identifiers=["name"], domains=domains)
+
+
+def run(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as done:
+        main(arguments)
+    out, err = capsys.readouterr()
+    return int(done.value.code or 0), out, err
+
+
+def job(folder: Path, method: str = "", tau: str = "tau = 0.4") -> Path:
+    frame().write_csv(folder / "ills.csv")
+    policy = folder / "policy.toml"
+    policy.write_text(POLICY.format(method=method, tau=tau))
+    return policy
+
+
+@pytest.mark.parametrize("mode", ["qi", "both"])
+def test_from_policy_to_query(mode: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = run(["publish", str(job(tmp_path, f'mode = "{mode}"')), "-o", str(tmp_path / "out")], capsys)
+    assert (code, "Equation 6" in err) == (0, True)
+    assert "disclosure" in out
+    release = sf.load(tmp_path / "out" / "release")
+    assert release.scheme == "randomization"
+    assert set(release.manifest["matrices"]) <= {"sex", "town", "ill"}
+    assert not any("not declared" in w for w in release.warnings)
+    statuses = {f.claim: f.status for f in release.check()}
+    assert statuses["values were randomized by the stated matrices"] == "holds"
+    assert "unseen" in statuses.values()
+    audit = json.loads((tmp_path / "out" / "private" / "audit.json").read_text())
+    assert audit["response"]["after"] <= 0.4 + 1e-9
+    assert audit["response"]["attack"] >= audit["response"]["after"]
+    report = (tmp_path / "out" / "private" / "report.html").read_text()
+    for words in ("How values were randomized", "Best attacker, worst group", "Traced back (Equation 6)"):
+        assert words in report
+    code, out, _ = run(
+        ["query", str(tmp_path / "out" / "release"), "SELECT COUNT(*), sex GROUP BY sex", "--json"], capsys
+    )
+    assert code == 0
+    assert sum(g["count"] for g in json.loads(out)["groups"]) == pytest.approx(300)
+    code, _, err = run(["query", str(tmp_path / "out" / "release"), "SELECT COUNT(*) WHERE il = 'flu'"], capsys)
+    assert (code, "did you mean 'ill'" in err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("method", "tau", "code", "told"),
+    [
+        ('mode = "all"', "tau = 0.4", 2, "known are 'both', 'qi', 'sensitive'"),
+        ("keep = { sex = 0.5 }", "tau = 1", 2, "not above 1/2"),
+        ("keep = { sex = 0.4 }", "tau = 1", 2, "not above 1/2"),
+        ("keep = { sex = 1.5 }", "tau = 1", 2, "above 1/2 up to 1"),
+        ("keep = { sx = 0.9 }", "tau = 1", 2, "did you mean 'sex'"),
+        ("keep = 0.9", "tau = 1", 2, "an entry an attribute"),
+        ("matrices = { sex = [[0.9, 0.2], [0.2, 0.8]] }", "tau = 1", 2, "not stochastic"),
+        ("matrices = { sex = [[0.9, 0.1], [0.2, 0.8]] }", "tau = 1", 2, "transpose it"),
+        ("matrices = { sex = [[0.5, 0.5], [0.5, 0.5]] }", "tau = 1", 2, "not invertible"),
+        ("matrices = { sex = [[0.9, 0.1]] }", "tau = 1", 2, "no 2 x 2 table"),
+        ("matrices = { sex = [[1.1, 0.1], [-0.1, 0.9]] }", "tau = 1", 2, "no probabilities"),
+        ("matrices = { sex = [[1, 0], [0, 1]] }\nkeep = { sex = 0.9 }", "tau = 1", 2, "both a keep probability"),
+        ("", "tau = 0", 2, "above 0 up to 1"),
+        ("", "tau = 1.2", 2, "above 0 up to 1"),
+        ("", "", 2, "needs tau"),
+        ("", "tau = { HIV = 0 }", 2, "tau of 'HIV'"),
+        ("", "tau = { AIDS = 0.1 }", 2, "no value of 'ill'"),
+        ("", 'person = "nobody"', 2, "no column 'nobody'"),
+        ("", 'person = "name"', 2, "a person's limit"),
+        ("", "tau = 0.01", 3, "stand in the way, e.g. (sex = "),
+        ("keep = { sex = 0.9 }", "tau = 0.4", 3, "with the matrices given"),
+        ('domains = "some"', "tau = 0.4", 2, "'observed' or 'declared'"),
+    ],
+)
+def test_what_is_refused(
+    method: str, tau: str, code: int, told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found, out, err = run(["publish", str(job(tmp_path, method, tau)), "-o", str(tmp_path / "out")], capsys)
+    assert (found, out) == (code, "")
+    assert told in err
+    assert "Traceback" not in err
+    assert not (tmp_path / "out").exists()
+
+
+def test_other_requirements_are_refused() -> None:
+    with pytest.raises(sf.PolicyError, match="cannot serve k-anonymity"):
+        sf.publish(table(), require=sf.KAnonymity(k=2), method="rr")
+    with pytest.raises(sf.PolicyError, match="disclosure is no requirement on groups"):
+        sf.publish(table(), require=sf.Disclosure(tau=0.5), method="mondrian")
+    two = sf.read(frame(), quasi=["sex"], sensitive=["ill", "town"])
+    with pytest.raises(sf.PolicyError, match="one sensitive attribute"):
+        sf.publish(two, require=sf.Disclosure(tau=0.5), method="rr")
+    with pytest.raises(sf.PolicyError, match="one sensitive attribute"):
+        sf.optimal_response(sf.read(frame(), quasi=["sex"]), tau=0.5)
+
+
+def test_a_domain_that_nobody_declared_is_told_or_refused() -> None:
+    data = sf.read(frame(), quasi=["sex", "town"], sensitive="ill")
+    release = sf.publish(data, require=sf.Disclosure(tau=0.4), method="rr")
+    assert any("was not declared" in w for w in release.warnings)
+    with pytest.raises(sf.PolicyError, match="nobody declared"):
+        sf.publish(data, require=sf.Disclosure(tau=0.4), method=sf.RandomizedResponse(domains="declared"))
+    sf.publish(table(), require=sf.Disclosure(tau=0.4), method=sf.RandomizedResponse(domains="declared"))
+
+
+def test_values_that_do_not_occur_are_drawn_too() -> None:
+    release = sf.publish(table(), require=sf.Disclosure(tau=1.0), method=sf.RandomizedResponse(keep={"town": 0.4}))
+    assert "D" in release.tables["data"]["town"].cast(pl.String).unique()  # 300 draws, each 1/5: missing but for 1e-29
+
+
+def test_limits_a_person_and_a_value() -> None:
+    limits = [0.2 if i == 0 else 0.9 for i in range(300)]
+    data = frame().with_columns(limit=pl.Series(limits))
+    domains = {"sex": ["m", "f"], "town": ["A", "B", "C", "D"], "ill": ["flu", "HIV", "cold"]}
+    own = sf.read(data, quasi=["sex", "town"], sensitive="ill", identifiers=["name", "limit"], domains=domains)
+    release = sf.publish(own, require=sf.Disclosure(person="limit"), method="rr")
+    assert "limit" not in release.tables["data"].columns
+    problem = response.Problem.of(own, sf.Disclosure(person="limit"), "both")
+    best = response.solve(problem)
+    risk = problem.risk(list(best.distortions.values()))
+    assert (risk <= problem.bounds * (1 + 1e-9)).all()
+    _, cell_of_row = response.people_of(own)
+    first = risk[cell_of_row[0], int(own["ill"].codes[0])]
+    assert first <= 0.2 * (1 + 1e-9)
+    assert best.risk > 0.2  # others need not
+    values = sf.optimal_response(table(), tau={"HIV": 0.05})
+    assert values.risk > 0.05  # of the values without a limit
+    kept = response.Problem.of(table(), sf.Disclosure(tau={"HIV": 0.05}), "both")
+    assert kept.risk(list(values.distortions.values()))[:, 1].max() <= 0.05 * (1 + 1e-9)
+    in_part = sf.Disclosure(tau={"HIV": 0.05}, person="limit")
+    assert "own limit (limit)" in in_part.words()
+    assert in_part.parameters() == {"tau": {"HIV": 0.05}, "person": "limit"}
+
+
+def test_a_contingency_table_beyond_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(response, "MOST_CELLS", 7)
+    with pytest.raises(sf.PolicyError, match=r"has 8 cells, more than 7; drop or coarsen .* first 'town' with its 4"):
+        sf.optimal_response(table(), tau=0.4)
+
+
+def tampered(release: sf.Release, **changes: object) -> sf.Release:
+    return sf.Release({**release.manifest, **changes}, release.tables)
+
+
+def test_check_sees_what_can_be_seen() -> None:
+    release = sf.publish(table(), require=sf.Disclosure(tau=0.4), method="rr")
+    release.check()
+    matrices = release.manifest["matrices"]
+    for broken, told in [
+        ({**matrices, "town": {"keep": 0.2}}, "not above 1/4"),
+        ({**matrices, "town": {"matrix": [[1, 0], [0, 1]]}}, "no 4 x 4 table"),
+        ({**matrices, "zip": {"keep": 0.5}}, "no attribute"),
+        ({**matrices, "town": {}}, "neither a keep probability nor a matrix"),
+        ({**matrices, "town": {"keep": "much"}}, "keep probability is 'much'"),
+        (None, "states no matrices"),
+    ]:
+        with pytest.raises(sf.ReleaseError, match=told):
+            tampered(release, matrices=broken).check()
+    attributes = json.loads(json.dumps(release.manifest["attributes"]))
+    attributes["town"]["domain"] = ["A", "B", "X", "Y"]
+    with pytest.raises(sf.ReleaseError, match="not what the manifest states"):
+        tampered(release, attributes=attributes).check()
+
+
+def test_a_seed_repeats_and_the_folder_reads_back(tmp_path: Path) -> None:
+    one, two = (
+        sf.publish(table(), require=sf.Disclosure(tau=0.4), method="rr", rng=np.random.default_rng(4)) for _ in range(2)
+    )
+    assert one == two
+    one.write(tmp_path / "release")
+    assert sf.load(tmp_path / "release") == one
+    shutil.rmtree(tmp_path / "release")
+
+
+def test_help_names_the_language() -> None:
+    from sfumato.cli import cli
+
+    told = CliRunner().invoke(cli, ["query", "--help"]).output
+    assert "GROUP BY" in told
