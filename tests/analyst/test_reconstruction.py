@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.analyst.reconstruction import expectation_maximization, retention_matrix
 from sfumato.analyst.tree import majority
-from sfumato.kernel.grow import grow, walk
+from sfumato.kernel.induce import grow, walk
 from strategies import examples
 
 VALUES = [str(i) for i in range(10)]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sfumato.analyst.reconstruction import codes_in, perturbed
 from sfumato.errors import DataError, PolicyError
-from sfumato.kernel.grow import Grown, grow, walk
+from sfumato.kernel.induce import Grown, grow, walk
 from sfumato.release.release import Release
 from sfumato.release.sampling import SIZE, Places, boxes_of, numbers_of
 from sfumato.requirement.base import whole_number
