@@ -17,11 +17,13 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from sfumato.adversary.algorithm_aware import worlds
+    from sfumato.adversary.corruption import Corruption
     from sfumato.adversary.inference import inferences
     from sfumato.adversary.knowledge import Count, Fact
     from sfumato.adversary.negative_rule import NegativeRule, Suspects, break_rule
     from sfumato.adversary.passed_over import passed_over
     from sfumato.adversary.sampled_worlds import sampled_worlds
+    from sfumato.adversary.worst import worst_attack, worst_predicate
     from sfumato.analyst.analyst import Analyst
     from sfumato.analyst.classification import (
         ClassificationErrors,
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
         rank_attributes,
     )
     from sfumato.analyst.count_query import relative_errors
+    from sfumato.analyst.reconstruction import reconstruct, sensitive_counts
+    from sfumato.analyst.tree import DecisionTree
     from sfumato.analyst.workload import Workload
     from sfumato.errors import DataError, Infeasible, OutputError, PolicyError, ReleaseError, SfumatoError
     from sfumato.method.ahead import HilbSafe, MondrianPlus, MondrianPlusPlus
@@ -38,16 +42,19 @@ if TYPE_CHECKING:
     from sfumato.method.incognito import Incognito, Optimum, incognito
     from sfumato.method.mask import Mask, MaskPlus, MaskPlusPlus
     from sfumato.method.mondrian import Mondrian
+    from sfumato.method.pg import PG
     from sfumato.method.response import optimal_response
     from sfumato.method.rr import RandomizedResponse
     from sfumato.method.topdown import TopDown, TopDownDisclosure
     from sfumato.publisher.publish import partition, publish, publish_policy
     from sfumato.release.release import Release, load
     from sfumato.requirement.alpha_k import AlphaK
+    from sfumato.requirement.corruption import Growth, RhoBreach
     from sfumato.requirement.disclosure import Disclosure
     from sfumato.requirement.k_anonymity import KAnonymity
     from sfumato.requirement.l_diversity import LDiversity
     from sfumato.requirement.m_confidentiality import MConfidentiality
+    from sfumato.requirement.retention import pg_guarantee, pg_retention
     from sfumato.requirement.t_closeness import TCloseness
     from sfumato.requirement.templates import Anonymity, Confidentiality
     from sfumato.table.hierarchy import from_arx_csv, to_arx_csv
@@ -66,6 +73,10 @@ _HOME = {
     "AlphaK": "requirement.alpha_k",
     "Anonymity": "requirement.templates",
     "Confidentiality": "requirement.templates",
+    "RhoBreach": "requirement.corruption",
+    "Growth": "requirement.corruption",
+    "pg_guarantee": "requirement.retention",
+    "pg_retention": "requirement.retention",
     "Mondrian": "method.mondrian",
     "MondrianPlus": "method.ahead",
     "MondrianPlusPlus": "method.ahead",
@@ -74,6 +85,13 @@ _HOME = {
     "HilbPlusPlus": "method.hilb",
     "HilbSafe": "method.ahead",
     "Anatomy": "method.anatomy",
+    "Corruption": "adversary.corruption",
+    "worst_attack": "adversary.worst",
+    "worst_predicate": "adversary.worst",
+    "reconstruct": "analyst.reconstruction",
+    "sensitive_counts": "analyst.reconstruction",
+    "DecisionTree": "analyst.tree",
+    "PG": "method.pg",
     "Mask": "method.mask",
     "MaskPlus": "method.mask",
     "MaskPlusPlus": "method.mask",
@@ -117,16 +135,20 @@ _HOME = {
 """Where each public name lives; imported when first used, so that the command line starts at once."""
 
 __all__ = [
+    "PG",
     "AlphaK",
     "Analyst",
     "Anatomy",
     "Anonymity",
     "ClassificationErrors",
     "Confidentiality",
+    "Corruption",
     "Count",
     "DataError",
+    "DecisionTree",
     "Disclosure",
     "Fact",
+    "Growth",
     "Hilb",
     "HilbPlus",
     "HilbPlusPlus",
@@ -150,6 +172,7 @@ __all__ = [
     "RandomizedResponse",
     "Release",
     "ReleaseError",
+    "RhoBreach",
     "SfumatoError",
     "Suspects",
     "TCloseness",
@@ -167,14 +190,20 @@ __all__ = [
     "optimal_response",
     "partition",
     "passed_over",
+    "pg_guarantee",
+    "pg_retention",
     "publish",
     "publish_policy",
     "rank_attributes",
     "read",
+    "reconstruct",
     "relative_errors",
     "sampled_worlds",
+    "sensitive_counts",
     "to_arx_csv",
     "worlds",
+    "worst_attack",
+    "worst_predicate",
 ]
 
 

@@ -228,7 +228,9 @@ def models(as_json: bool) -> None:
             "model": m.model,
             "summary": m.summary,
             "monotone": getattr(m, "monotone", None),
-            "parameters": {f.name: "required" if f.default is MISSING else f.default for f in fields(m)},
+            "parameters": {
+                m.spelled.get(f.name, f.name): "required" if f.default is MISSING else f.default for f in fields(m)
+            },
         }
         for m in MODELS.values()
     ]
@@ -238,6 +240,37 @@ def models(as_json: bool) -> None:
     for row in rows:
         names = [n if v == "required" else f"[{n}]" for n, v in row["parameters"].items()]
         click.echo(f"{row['model']} ({', '.join(names)}): {row['summary']}")
+
+
+@cli.command()
+@click.argument("policy", type=click.Path(path_type=Path), required=False)
+@click.option("--domain", type=int, help="How many values the sensitive attribute can have.")
+@click.option("--lambda", "skew", type=float, help="The greatest prior probability that an adversary gives a value.")
+@click.option("--rho1", type=float, help="How sure an adversary may be of a statement before.")
+@click.option("--rho2", type=float, help="How sure he may be after: solve for the largest p.")
+@click.option("--delta", type=float, help="By how much his confidence may grow: solve for the largest p.")
+@click.option("-k", "ks", type=int, multiple=True, help="Least size of a group; may be repeated.")
+@click.option("-p", "ps", type=float, multiple=True, help="Retention probability; may be repeated.")
+@_common
+def plan(policy: Path | None, as_json: bool, **given: Any) -> None:
+    """Show what pg guarantees for POLICY (or for the options), so that k and p can be chosen."""
+    from dataclasses import replace
+
+    from sfumato.errors import PolicyError
+    from sfumato.publisher.plan import Plan, plan_of
+
+    names = {"delta": "growth"}
+    options = {names.get(n, n): v for n, v in given.items() if v is not None and v != ()}
+    if policy is not None:
+        chosen = replace(plan_of(policy), **options)
+    elif {"domain", "skew"} <= options.keys():
+        chosen = Plan(**options)
+    else:
+        raise PolicyError("name a policy, or --domain and --lambda")
+    if as_json:
+        _print_json(chosen.as_dict())
+    else:
+        click.echo("\n".join(chosen.lines()))
 
 
 def _as_seen_from(data: str, policy: Path | None) -> str:

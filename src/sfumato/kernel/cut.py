@@ -90,7 +90,7 @@ def _place(codes: Any, count: int, code: int) -> int:
 
 
 @inner
-def _runs(rows: Any, weights: Any, start: int, end: int, j: int, lo: int, hi: int, s: Any) -> int:
+def runs_on(rows: Any, weights: Any, start: int, end: int, j: int, lo: int, hi: int, s: Any) -> int:
     """The codes that occur on axis ``j``, ascending, with their weights; returns how many there are."""
     runs = 0
     if hi - lo <= 4 * (end - start) + 256:
@@ -284,7 +284,7 @@ def best_cut(
     start: int, end: int, j: int, lo: int, hi: int, s: Any,
 ) -> Any:  # fmt: skip
     """The codes ``[a, b)`` to part from the rest on axis ``j``: (found, a, b). Counts are loaded if there are tests."""
-    runs = _runs(rows, weights, start, end, j, lo, hi, s)
+    runs = runs_on(rows, weights, start, end, j, lo, hi, s)
     cuts = _candidates(space, j, lo, hi, runs, s)
     balance = np.full(len(cuts), -1, np.int64)
     best, best_balance, reached, below = -1, np.int64(-1), 0, np.int64(0)
@@ -343,7 +343,7 @@ def relaxed_cut(
         if width * n <= best_gain:
             continue
         lo, hi = np.int64(measures[1, j]), np.int64(measures[2, j])
-        runs = _runs(rows, weights, start, end, j, lo, hi, s)
+        runs = runs_on(rows, weights, start, end, j, lo, hi, s)
         _sort_by_run(rows, start, end, j, runs, s)
         for place in (least, n // 2, n - least):
             left = _part_width(space, rows, 0, place, j, s)

@@ -103,7 +103,7 @@ def _find_cut(
 
 
 @inner
-def _twice(rows: Any) -> Any:
+def twice(rows: Any) -> Any:
     """The same rows with as much room again."""
     more = np.zeros((2 * len(rows), rows.shape[1]), np.int64)
     for i in range(len(rows)):
@@ -176,7 +176,7 @@ def _split(
         start, end, flat = stack[depth, 0], stack[depth, 1], np.uint64(stack[depth, 2])
         if end - start < stop:
             if given_back == len(pending):
-                pending = _twice(pending)
+                pending = twice(pending)
             pending[given_back, 0], pending[given_back, 1] = start, end
             given_back += 1
             continue
@@ -201,7 +201,7 @@ def _split(
             is_start[start] = 1
             continue
         if depth + 2 > len(stack):
-            stack = _twice(stack)
+            stack = twice(stack)
         middle = _divide(words, ids, weights, counted, flags, start, end, buffer)
         stack[depth, 0], stack[depth, 1], stack[depth, 2] = start, middle, np.int64(flat)
         stack[depth + 1, 0], stack[depth + 1, 1], stack[depth + 1, 2] = middle, end, np.int64(flat)
@@ -229,7 +229,7 @@ def partition(
     also divides equal codes where no strict cut is left.
     """
     n = len(codes[0])
-    rows, words = _pack_rows(codes)
+    rows, words = pack_rows(codes)
     ids = np.arange(n, dtype=np.int64)
     w = np.ones(n, np.int64) if weights is None else weights.astype(np.int64, copy=True)
     c = np.zeros((n, len(counted or ())), np.int32)
@@ -253,7 +253,7 @@ def partition(
     return Parts(ids, np.flatnonzero(is_start), rows)
 
 
-def _pack_rows(codes: list[NDArray[Any]]) -> tuple[NDArray[Any], NDArray[np.uint64]]:
+def pack_rows(codes: list[NDArray[Any]]) -> tuple[NDArray[Any], NDArray[np.uint64]]:
     """The columns side by side, each row padded to whole 64-bit words: as codes, and as words."""
     dtype = np.result_type(*codes)
     per_word = 8 // dtype.itemsize

@@ -12,6 +12,7 @@ from sfumato.method.hilb import Hilb, HilbPlus, HilbPlusPlus
 from sfumato.method.incognito import Incognito
 from sfumato.method.mask import Mask, MaskPlus, MaskPlusPlus
 from sfumato.method.mondrian import Mondrian
+from sfumato.method.pg import PG
 from sfumato.method.rr import RandomizedResponse
 from sfumato.method.topdown import TopDown, TopDownDisclosure
 
@@ -32,6 +33,7 @@ METHODS: dict[str, type[Method]] = {
     )
 }
 METHODS[RandomizedResponse.name] = RandomizedResponse
+METHODS[PG.name] = PG
 
 METHODS[Incognito.name] = Incognito
 METHODS |= {cls.name: cls for cls in (TopDown, TopDownDisclosure)}

@@ -76,7 +76,7 @@ def _shown(column: Column, summary: NDArray[np.int64], group_of_row: NDArray[np.
         labels.append(label)
         meanings.append(meaning)
         hidden.append(share)
-    labels = _told_apart(labels, meanings)
+    labels = told_apart(labels, meanings)
     box_of_row = numbered["box"].to_numpy()[group_of_row]
     return Shown(
         recode(column.name, labels, box_of_row),
@@ -97,7 +97,7 @@ class Box(NamedTuple):
 def name_boxes(domain: Domain, boxes: Sequence[Box]) -> list[tuple[str, Meaning, float]]:
     """Label, meaning and hidden share of each box of a cut; intervals reach up to the next."""
     named = [_cut_box(domain, box) for box in boxes]
-    labels = _told_apart([n[0] for n in named], [n[1] for n in named])
+    labels = told_apart([n[0] for n in named], [n[1] for n in named])
     return [(label, meaning, share) for label, (_, meaning, share) in zip(labels, named, strict=True)]
 
 
@@ -127,10 +127,10 @@ def show_cut(column: Column, boxes: Sequence[Box], box_of_code: NDArray[np.int64
     )
 
 
-def _told_apart(labels: list[str], meanings: list[Meaning]) -> list[str]:
+def told_apart(labels: list[str], meanings: list[Meaning]) -> list[str]:
     """Labels that read alike and mean different things get a number; what hides all keeps its label.
 
-    >>> _told_apart(["a", "*", "*"], [["a"], ["*"], None])
+    >>> told_apart(["a", "*", "*"], [["a"], ["*"], None])
     ['a', '* (2)', '*']
     """
     owner: dict[str, Meaning] = {}

@@ -97,7 +97,7 @@ def checked(manifest: object) -> dict[str, Any]:
     for entry in manifest["requirements"]:
         _check_requirement(entry)
     for name, entry in manifest["attributes"].items():
-        _check_attribute(name, entry, labelled=manifest["scheme"] == "generalization")
+        _check_attribute(name, entry, labelled=manifest["scheme"] in ("generalization", "sampling"))
     return manifest
 
 

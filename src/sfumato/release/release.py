@@ -14,6 +14,7 @@ from sfumato.errors import PolicyError, ReleaseError, SfumatoError
 from sfumato.kernel.group import group_rows
 from sfumato.release.bucketization import COUNT, GROUP
 from sfumato.release.judgement import Judgement, judge
+from sfumato.release.sampling import SIZE, examine
 from sfumato.release.store import read_folder, write_folder
 from sfumato.requirement.base import GroupRequirement, Promise, Requirement, Schema, names
 from sfumato.requirement.catalogue import from_table
@@ -90,6 +91,10 @@ class Release:
             structure.append(look())
             if structure[-1].status == "broken":
                 return structure
+        if self.sampled:
+            structure += [Finding(*found) for found in examine(self.manifest, self.tables["data"], self.quasi())]
+            if any(finding.status == "broken" for finding in structure):
+                return structure
         return structure + [self._claim(entry) for entry in self.manifest["requirements"]]
 
     def _scheme_look(self) -> Callable[[], Finding]:
@@ -103,6 +108,11 @@ class Release:
         """Whether sensitive values stand in a table of their own."""
         return self.tables.keys() == {"quasi", "sensitive"}
 
+    @property
+    def sampled(self) -> bool:
+        """Whether a row stands for a group, whose size is beside it."""
+        return self.scheme == "sampling" and "data" in self.tables and SIZE in self.tables["data"].columns
+
     def _rows(self) -> Finding:
         rows, claim = self.tables["quasi" if self.bucketized else "data"].height, self.manifest["rows"]
         status = "holds" if rows == claim else "broken"
@@ -113,6 +123,8 @@ class Release:
         there = {c for t in self.tables.values() for c in t.columns}
         if self.bucketized:
             told |= {GROUP, COUNT}
+        if self.scheme == "sampling":
+            told |= {SIZE}
         claim = "the columns are the attributes of the manifest"
         if there == told:
             return Finding(claim, "holds", f"{len(told)} columns")
@@ -198,14 +210,18 @@ class Release:
         )
 
     def groups(self, x: tuple[str, ...] = ()) -> NDArray[np.int64]:
-        """The group of each row: rows that agree on the labels of ``x``, or of all quasi-identifiers."""
+        """The group of each row: rows that agree on the labels of ``x``, or of all quasi-identifiers.
+
+        A sampled row stands for its whole group, so it is counted as often as the group has people.
+        """
         if self.bucketized:
             return value_codes(self.tables["quasi"][GROUP])[0].astype(np.int64)
         data = self.tables["data"]
         columns = [_codes(data[n]) for n in x or self.quasi()]
         if not columns:
             return np.zeros(data.height, np.int64)
-        return group_rows(columns, [int(c.max()) + 1 for c in columns]).of_row
+        of_row = group_rows(columns, [int(c.max()) + 1 for c in columns]).of_row
+        return np.repeat(of_row, data[SIZE].to_numpy()) if self.sampled else of_row
 
     def judge(self, requirement: GroupRequirement) -> Judgement:
         """Judge any requirement on the groups of the release."""
@@ -218,6 +234,8 @@ class Release:
             codes, number = value_codes(sensitive[GROUP])
             groups = np.repeat(codes.astype(np.int64), sensitive[COUNT].to_numpy())
             return judge(bound, view, view.counted, groups, number)
+        if self.sampled and (bound.columns() or bound.distinct_columns()):
+            raise PolicyError(f"{bound.model} cannot be judged on a sample; only sizes of groups are known")
         groups = self.groups(names(bound.groups_by()))
         return judge(bound, view, view.counted, groups, int(groups.max()) + 1)
 

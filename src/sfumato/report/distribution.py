@@ -20,7 +20,7 @@ from sfumato.table.line import MISSING, Line
 from sfumato.table.taxonomy import Taxonomy
 
 Floats = NDArray[np.float64]
-Labels = Mapping[str, int]
+Labels = Mapping[str, float]
 
 _MOST_BARS = 12
 _MOST_ORDERED = 16
@@ -131,7 +131,7 @@ class _Tree:
         low, high, weight = (np.concatenate(pair) for pair in zip((low, high, weight), more, strict=True))
         return _Pieces(low, high, weight, labels.get(MISSING, 0))
 
-    def _piece(self, label: str, rows: int) -> list[tuple[float, float, float]]:
+    def _piece(self, label: str, rows: float) -> list[tuple[float, float, float]]:
         """A value itself, or the intervals of a set of nodes, by their widths; else the whole range of values."""
         tree = self.domain
         if isinstance(tree, Line):

@@ -19,20 +19,21 @@ from sfumato.report.distribution import Distribution, compare, plain
 from sfumato.report.plots import drawn, losses, percent, shortened
 from sfumato.report.response import reconstructed, response
 from sfumato.report.risk import combinations, risks
+from sfumato.report.sample import sample_limits, weighted
 from sfumato.report.words import figure, general_limits, guarantee, in_words, is_met, method_limits
 from sfumato.table.encode import Role
 from sfumato.table.line import MISSING
 from sfumato.table.microdata import Microdata
 
 Facts = dict[str, Any]
-Labels = Mapping[str, Mapping[str, int] | None]
+Labels = Mapping[str, Mapping[str, float] | None]
 
 _TOP_LABELS = 5
 _SCHEMES = {
     "generalization": "rows are put into groups, and each group shows one label for each quasi-identifier",
     "bucketization": "quasi-identifiers are shown as they are, sensitive values apart, and only groups link the two",
     "randomization": "values are changed at random, with probabilities that are public",
-    "sampling": "a sample of the rows is shown",
+    "sampling": "one row of each group is shown, its sensitive value perturbed, with the size of the group",
 }
 
 
@@ -51,7 +52,9 @@ def render_report(
     release; ``seeded`` says whether its randomness came from a known seed; ``made`` is when.
     """
     entity = _entity(release)
-    labels = {name: reconstructed(release, name, _labels(release, name)) for name in table.columns}
+    labels = {
+        name: weighted(release, name, reconstructed(release, name, _labels(release, name))) for name in table.columns
+    }
     facts = {
         "title": release.manifest["title"] or "Untitled release",
         "rows": table.rows,
@@ -205,6 +208,8 @@ def _making(release: Release, table: Microdata, policy_text: str, seeded: bool, 
 def _limits(release: Release, table: Microdata) -> list[str]:
     classes = [c.name for c in table.with_role(Role.CLASS)]
     name = str(release.manifest["method"].get("name", ""))
+    if release.sampled:
+        return method_limits(name) + sample_limits(release)
     return method_limits(name) + general_limits(table.plain.columns, classes)
 
 

@@ -71,7 +71,7 @@ def _shared(
     lines = []
     for column in table.sensitive:
         data = release.tables.get("data")
-        if data is not None and column.name in data.columns:
+        if data is not None and column.name in data.columns and not release.sampled:
             values = _codes(data[column.name])
             counts = homogeneous(before, column.codes), homogeneous(after, values)
             told = [f"{n:,} ({percent(n / rows)})" for n, rows in zip(counts, (len(before), len(after)), strict=True)]

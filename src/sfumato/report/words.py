@@ -6,12 +6,14 @@ from typing import Any
 
 from sfumato.method.catalogue import METHODS
 from sfumato.report.plots import percent
+from sfumato.requirement.base import rounded_up
 from sfumato.requirement.catalogue import MODELS, from_table
 
 Entry = Mapping[str, Any]
 
 _AT_LEAST = {"k": ("k-anonymity", "anonymity", "alpha-k"), "l": ("l-diversity",), "m": ("m-confidentiality",)}
 _AT_MOST = {"k": ("confidentiality",), "alpha": ("alpha-k",), "t": ("t-closeness",), "c": ("l-diversity",)}
+_AT_MOST |= {"rho2": ("rho-breach",), "delta": ("growth",)}
 _AT_MOST["tau"] = ("disclosure",)
 
 
@@ -163,6 +165,41 @@ def _confidentiality(required: Entry, achieved: Entry) -> Guarantee:
     )
 
 
+_INDEPENDENT = (
+    "It takes the victim’s value for independent of the values of others. Where people share a value for a common "
+    "reason (a family, an outbreak), what is known of others tells of the victim, and the row of another may tell as "
+    "much as his own."
+)
+_ONE_ROW = "It takes every person to have one row; who has several is protected less."
+
+
+def _rho_breach(required: Entry, achieved: Entry) -> Guarantee:
+    return Guarantee(
+        "No ρ1-to-ρ2 breach under corruption",
+        f"Take anyone who gives no value of the victim more than {figure(required.get('lambda'))}, and a statement "
+        f"about it that he holds for at most {figure(required.get('rho1'))} likely. Even if he knows the values of all "
+        f"others, after the release he holds it for at most {_up(achieved.get('rho2'))} likely (the worst attack; by "
+        f"theorem {_up(achieved.get('rho2_by_theorem'))}). Required is {figure(required.get('rho2'))}.",
+        (_INDEPENDENT, _ONE_ROW, "Who is surer than that before is not bound by it."),
+    )
+
+
+def _growth(required: Entry, achieved: Entry) -> Guarantee:
+    return Guarantee(
+        "No Δ-growth breach under corruption",
+        f"The confidence of anyone who gives no value of the victim more than {figure(required.get('lambda'))} in any "
+        f"statement about it grows by at most {_up(achieved.get('delta'))} (the worst attack; by theorem "
+        f"{_up(achieved.get('delta_by_theorem'))}), even if he knows the values of all others. Required is "
+        f"{figure(required.get('delta'))}.",
+        (_INDEPENDENT, _ONE_ROW),
+    )
+
+
+def _up(value: object) -> str:
+    """A probability, rounded up."""
+    return figure(rounded_up(value)) if isinstance(value, int | float) else "unknown"
+
+
 def _disclosure(required: Entry, achieved: Entry) -> Guarantee:
     return Guarantee(
         "Bounded disclosure (randomized response)",
@@ -197,6 +234,8 @@ _KNOWN: dict[str, Callable[[Entry, Entry], Guarantee]] = {
     "alpha-k": _alpha_k,
     "anonymity": _anonymity,
     "confidentiality": _confidentiality,
+    "rho-breach": _rho_breach,
+    "growth": _growth,
     "disclosure": _disclosure,
     "m-confidentiality": _m_confidentiality,
 }

@@ -127,6 +127,8 @@ class Requirement(ABC):
 
     model: ClassVar[str]
     summary: ClassVar[str]
+    spelled: ClassVar[Mapping[str, str]] = {}
+    """Fields that policy and manifest spell differently than Python: field -> word."""
 
     def bind(self, schema: Schema) -> Self:
         """The same requirement with the attributes that it leaves open filled in from the table."""
@@ -138,7 +140,7 @@ class Requirement(ABC):
 
     def parameters(self) -> dict[str, Any]:
         """The parameters as the policy file and the manifest write them."""
-        values = {f.name: getattr(self, f.name) for f in fields(self)}
+        values = {self.spelled.get(f.name, f.name): getattr(self, f.name) for f in fields(self)}
         return {name: _plain(v) for name, v in values.items() if v is not None and not (isinstance(v, tuple) and not v)}
 
     def with_parameters(self, **changes: Any) -> Self:

@@ -7,6 +7,7 @@ from typing import Any
 from sfumato.errors import PolicyError, nearest
 from sfumato.requirement.alpha_k import AlphaK
 from sfumato.requirement.base import Requirement
+from sfumato.requirement.corruption import Growth, RhoBreach
 from sfumato.requirement.disclosure import Disclosure
 from sfumato.requirement.k_anonymity import KAnonymity
 from sfumato.requirement.l_diversity import LDiversity
@@ -18,6 +19,7 @@ MODELS: dict[str, type[Requirement]] = {
     cls.model: cls for cls in (KAnonymity, LDiversity, TCloseness, AlphaK, Anonymity, Confidentiality, MConfidentiality)
 }
 MODELS[Disclosure.model] = Disclosure
+MODELS |= {cls.model: cls for cls in (RhoBreach, Growth)}
 
 
 def from_table(entry: Mapping[str, Any]) -> Requirement:
@@ -33,7 +35,7 @@ def from_table(entry: Mapping[str, Any]) -> Requirement:
     if not isinstance(model, str) or model not in MODELS:
         raise PolicyError(f"there is no requirement model {model!r}{nearest(str(model), MODELS)}")
     cls = MODELS[model]
-    known = {f.name: f for f in fields(cls)}
+    known = {cls.spelled.get(f.name, f.name): f for f in fields(cls)}
     for name in parameters:
         if name not in known:
             raise PolicyError(f"{model} has no parameter {name!r}{nearest(name, known)}")
@@ -41,6 +43,6 @@ def from_table(entry: Mapping[str, Any]) -> Requirement:
         if name not in parameters and f.default is MISSING:
             raise PolicyError(f"{model} needs the parameter {name!r}")
     try:
-        return cls(**parameters)
+        return cls(**{known[name].name: value for name, value in parameters.items()})
     except TypeError as e:
         raise PolicyError(f"{model}: a parameter has the wrong type ({e})") from None

@@ -71,13 +71,17 @@ class Attribute:
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """A coded column: ``codes[i]`` is the rank of row ``i``'s value in ``domain``."""
+    """A coded column: ``codes[i]`` is the rank of row ``i``'s value in ``domain``.
+
+    ``declared``: all values of the domain were listed, in a domain or a tree, before the data were seen.
+    """
 
     name: str
     role: Role
     kind: Kind
     domain: Domain
     codes: Codes
+    declared: bool = False
 
     @property
     def size(self) -> int:
@@ -275,7 +279,15 @@ def _in_domain(attribute: Attribute, kind: Kind, distinct: _Distinct, domain: Do
         )
     lookup = np.array([code[t] for t in distinct.texts] + [code.get(MISSING, 0)], dtype=np.int64)
     codes = smallest(lookup[distinct.place], domain.size)
-    return Column(attribute.name, attribute.role, kind, domain, codes)
+    return Column(attribute.name, attribute.role, kind, domain, codes, _is_declared(attribute, domain, distinct))
+
+
+def _is_declared(attribute: Attribute, domain: Domain, distinct: _Distinct) -> bool:
+    """Whether the domain was listed before the data; that values are missing must be foreseen in a listed domain."""
+    missing = bool((distinct.place < 0).any())
+    if attribute.domain is not None:
+        return not missing or MISSING in attribute.domain
+    return attribute.taxonomy is not None and isinstance(domain, Taxonomy) and not domain.derived and not missing
 
 
 def value_codes(series: pl.Series) -> tuple[Codes, int]:

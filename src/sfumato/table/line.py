@@ -51,7 +51,7 @@ class Line:
     def of_days(cls, values: Sequence[float] | NDArray[np.float64], *, missing: bool = False) -> "Line":
         """The line of sorted distinct days since 1970-01-01."""
         days = np.asarray(values, dtype=np.float64)
-        return cls("date", days, tuple(_day_text(v) for v in days), 1.0, missing)
+        return cls("date", days, tuple(day_text(v) for v in days), 1.0, missing)
 
     @classmethod
     def of_words(cls, words: Sequence[str], *, missing: bool = False) -> "Line":
@@ -109,7 +109,7 @@ class Line:
         if hi > len(self.words) or self.form == "word":
             return self.label(lo, hi)
         low, high = self.reach(lo, hi)
-        text = _day_text if self.form == "date" else number_text
+        text = day_text if self.form == "date" else number_text
         return f"[{text(low)}, {text(high)})"
 
     def interval_meaning(self, lo: int, hi: int) -> list[float] | list[str]:
@@ -117,7 +117,7 @@ class Line:
         if hi > len(self.words) or self.form == "word":
             return self.meaning(lo, hi)
         low, high = self.reach(lo, hi)
-        return [_day_text(low), _day_text(high)] if self.form == "date" else [low, high]
+        return [day_text(low), day_text(high)] if self.form == "date" else [low, high]
 
     def label(self, lo: int, hi: int) -> str:
         """How a group shows the codes ``[lo, hi)``."""
@@ -128,7 +128,7 @@ class Line:
         if self.form == "word":
             return f"[{quoted(self.words[lo])}, {quoted(self.words[hi - 1])}]"
         low, high = self.bounds(lo, hi)
-        text = _day_text if self.form == "date" else number_text
+        text = day_text if self.form == "date" else number_text
         return f"[{text(low)}, {text(high)})"
 
     def meaning(self, lo: int, hi: int) -> list[float] | list[str]:
@@ -136,7 +136,7 @@ class Line:
         if self.form == "word" or hi > len(self.words):
             return list(self.leaves[lo:hi])
         low, high = self.bounds(lo, hi)
-        return [_day_text(low), _day_text(high)] if self.form == "date" else [low, high]
+        return [day_text(low), day_text(high)] if self.form == "date" else [low, high]
 
 
 def number_text(value: float) -> str:
@@ -150,7 +150,7 @@ def number_text(value: float) -> str:
     return str(np.format_float_positional(value + 0.0, trim="-"))
 
 
-def _day_text(days: float) -> str:
+def day_text(days: float) -> str:
     if days > _LAST_DAY:
         return "10000-01-01"
     return (_EPOCH + dt.timedelta(days=int(days))).isoformat()

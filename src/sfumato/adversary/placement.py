@@ -1,0 +1,141 @@
+"""Which group of a release each person of an external database belongs to, by quasi-identifiers alone."""
+
+from collections.abc import Mapping
+from itertools import product
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sfumato.errors import DataError
+from sfumato.kernel.group import group_rows
+from sfumato.kernel.meet import meet
+from sfumato.release.bucketization import GROUP
+from sfumato.release.release import Release
+from sfumato.release.sampling import Places, boxes_of, fits, is_interval, numbers_of
+from sfumato.table.encode import Column
+from sfumato.table.line import MISSING, Line
+from sfumato.table.microdata import Microdata
+from sfumato.table.taxonomy import Taxonomy
+
+Ranges = list[tuple[int, int]]
+
+
+class Placed(NamedTuple):
+    """The group of each person, -1 where nobody published fits; the groups that somebody fits beside another; and the
+    group of each row that shows sensitive values."""
+
+    of_person: NDArray[np.int64]
+    shared: NDArray[np.bool_]
+    of_row: NDArray[np.int64]
+
+
+def place(release: Release, people: Microdata) -> Placed:
+    """Find everyone's group: a row of a sample, a box of labels, a bucket, or the rows with the same values."""
+    for name in release.quasi():
+        if name not in people.columns:
+            raise DataError(f"the external database lacks {name!r}; it needs all quasi-identifiers of the release")
+    columns = [people[name] for name in release.quasi()]
+    if release.sampled:
+        return _in_sample(release, columns)
+    if release.scheme == "generalization":
+        return _in_boxes(release, columns)
+    return _by_value(release, columns)
+
+
+def _in_sample(release: Release, columns: list[Column]) -> Placed:
+    lo, hi = boxes_of(release.manifest, release.tables["data"], release.quasi())
+    points = np.empty((len(columns[0].codes), len(columns)), np.int64)
+    for j, column in enumerate(columns):
+        cells = Places(release.manifest, column.name).of(column.domain.leaves, numbers_of(column))
+        points[:, j] = cells[column.codes]
+    found = meet(lo, hi, points, points + 1)
+    return Placed(found.hit, found.shared.astype(np.bool_), np.arange(len(lo)))
+
+
+def _in_boxes(release: Release, columns: list[Column]) -> Placed:
+    """Boxes of labels; a label that covers separate ranges makes several boxes of one group."""
+    of_row = release.groups()
+    first = np.unique(of_row, return_index=True)[1]
+    data = release.tables["data"]
+    labels = [data[c.name].cast(pl.String).gather(first).to_list() for c in columns]
+    nodes = [release.manifest["attributes"][c.name]["nodes"] for c in columns]
+    known: list[dict[str, Ranges]] = [
+        {label: label_ranges(c, n, label) for label in set(told)}
+        for c, n, told in zip(columns, nodes, labels, strict=True)
+    ]
+    boxes, owner = [], []
+    for group, told in enumerate(zip(*labels, strict=True)):
+        for box in product(*(ranges[label] for ranges, label in zip(known, told, strict=True))):
+            boxes.append(box)
+            owner.append(group)
+    sides = np.array(boxes, np.int64).reshape(len(boxes), len(columns), 2)
+    points = np.stack([c.codes for c in columns], axis=1).astype(np.int64)
+    found = meet(sides[:, :, 0], sides[:, :, 1], points, points + 1)
+    owners = np.append(np.array(owner, np.int64), -1)
+    shared = np.zeros(len(first), np.bool_)
+    shared[owners[:-1][found.shared.astype(np.bool_)]] = True
+    return Placed(owners[found.hit], shared, of_row)
+
+
+def label_ranges(column: Column, nodes: Mapping[str, Any], label: str) -> Ranges:
+    """The codes of a column that a label covers, as ranges."""
+    meaning, domain = nodes.get(label), column.domain
+    numbers = numbers_of(column)
+    if meaning is not None and is_interval(label, meaning):
+        if isinstance(domain, Line) and domain.form == "date":
+            inside = [meaning[0] <= v < meaning[1] and v != MISSING for v in domain.leaves]
+        else:
+            inside = [meaning[0] <= v < meaning[1] for v in numbers or ()]
+    elif meaning is not None:
+        listed = {str(v) for v in meaning}
+        inside = [v in listed for v in domain.leaves]
+        if not any(inside) and isinstance(domain, Taxonomy):
+            inside = _below(domain, [str(v) for v in meaning])
+    elif isinstance(domain, Taxonomy) and label in domain.labels:
+        inside = _below(domain, [label])
+    else:
+        inside = [fits(v, label) for v in domain.leaves]
+    ends = np.flatnonzero(np.diff(np.concatenate([[0], np.array(inside, np.int8), [0]])))
+    return [(int(a), int(b)) for a, b in ends.reshape(-1, 2)]
+
+
+def _below(tree: Taxonomy, labels: list[str]) -> list[bool]:
+    inside = [False] * tree.size
+    for label in labels:
+        if label in tree.labels:
+            for code in tree.codes_of(tree.labels.index(label)):
+                inside[code] = True
+    return inside
+
+
+def _by_value(release: Release, columns: list[Column]) -> Placed:
+    """People and published rows with the same quasi-identifiers; buckets are shared where such rows are in several."""
+    shown = release.tables["quasi" if release.bucketized else "data"]
+    codes = [np.concatenate([c.codes.astype(np.int64), _published(c, shown[c.name])]) for c in columns]
+    vectors = group_rows(codes, [c.size + 1 for c in columns])
+    people = len(columns[0].codes)
+    of_person, of_shown = vectors.of_row[:people], vectors.of_row[people:]
+    group = of_shown if not release.bucketized else shown[GROUP].to_numpy().astype(np.int64)
+    lowest, highest = np.full(len(vectors.first), -1, np.int64), np.full(len(vectors.first), -1, np.int64)
+    order = np.argsort(group, kind="stable")
+    highest[of_shown[order]] = group[order]
+    lowest[of_shown[order[::-1]]] = group[order[::-1]]
+    shared = np.zeros(int(group.max()) + 1, np.bool_)
+    shared[group[(lowest != highest)[of_shown]]] = True
+    values = release.tables["sensitive"][GROUP].to_numpy().astype(np.int64) if release.bucketized else group
+    return Placed(np.where(lowest == highest, lowest, -1)[of_person], shared, values)
+
+
+def _published(column: Column, series: pl.Series) -> NDArray[np.int64]:
+    """Published values as codes of a person's column; a code of its own for values that no person has."""
+    domain = column.domain
+    if isinstance(domain, Line) and domain.form == "number":
+        values = series.cast(pl.Float64).to_numpy()
+        place = np.minimum(np.searchsorted(domain.values, values), len(domain.values) - 1)
+        codes = np.where(domain.values[place] == values, place, column.size)
+        return np.where(np.isnan(values), column.size - 1 if domain.missing else column.size, codes).astype(np.int64)
+    code = {value: i for i, value in enumerate(domain.leaves)}
+    texts = series.cast(pl.String).fill_null(MISSING)
+    return texts.replace_strict(code, default=column.size, return_dtype=pl.Int64).to_numpy()

@@ -1,0 +1,201 @@
+"""A release, the people that it may be about, and what a corrupting adversary knows of them."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sfumato.adversary.placement import place
+from sfumato.adversary.posterior import (
+    Attacks,
+    assignments,
+    multiset_posterior,
+    pg_posterior,
+    randomized_posterior,
+)
+from sfumato.errors import DataError, PolicyError
+from sfumato.release.bucketization import COUNT
+from sfumato.release.release import Release
+from sfumato.release.sampling import SIZE
+from sfumato.table.microdata import Microdata
+
+Priors = Callable[
+    [list[str], NDArray[Any], NDArray[Any] | None], tuple[NDArray[np.float64], NDArray[np.float64] | None]
+]
+"""From domain, favourite value of each attack and counts of the data to the prior of victims and of others."""
+
+
+class Attacked(NamedTuple):
+    """Attacks on a release: the victims, as rows of the external database, what came of it, and who was left out.
+
+    Left out are victims in groups that some person fits beside another one: there the exact belief would need all
+    ways to put people into groups.
+    """
+
+    victims: NDArray[np.int64]
+    attacks: Attacks
+    left_out: int
+
+
+def sensitive_domain(release: Release) -> tuple[str, list[str]]:
+    """The one sensitive attribute of a release, and its domain."""
+    names = [n for n, a in release.manifest["attributes"].items() if a.get("role") == "sensitive"]
+    if len(names) != 1:
+        raise PolicyError(f"the corruption adversary asks for one sensitive attribute; the release has {len(names)}")
+    return names[0], [str(v) for v in release.manifest["attributes"][names[0]]["domain"]]
+
+
+class Scene:
+    """Everything that attacks on one release share, counted once."""
+
+    def __init__(
+        self, release: Release, people: Microdata, corrupted: str | Sequence[int], extraneous: Sequence[int],
+        priors: Priors,
+    ) -> None:  # fmt: skip
+        self.release, self.people, self.priors = release, people, priors
+        self.name, self.domain = sensitive_domain(release)
+        rows = np.arange(people.rows)
+        self.present = ~np.isin(rows, _rows(extraneous, people.rows))
+        self.all_known = corrupted == "everyone"
+        self.known = np.full(people.rows, self.all_known)
+        if not isinstance(corrupted, str):
+            self.known[_rows(corrupted, people.rows)] = True
+        column = people[self.name]
+        code = {value: i for i, value in enumerate(self.domain)}
+        if unknown := [v for v in column.domain.leaves if v not in code]:
+            raise DataError(f"{self.name!r} has the value {unknown[0]!r}, which the domain of the release lacks")
+        self.value = np.array([code[v] for v in column.domain.leaves], np.int64)[column.codes]
+        self.counts = np.bincount(self.value[self.present], minlength=len(self.domain))
+
+    def attacked(self, victims: NDArray[np.int64]) -> Attacked:
+        """Attack the victims by what the scheme shows."""
+        if self.release.sampled:
+            return self._sampled(victims)
+        if self.release.scheme == "randomization":
+            return self._randomized(victims)
+        if self.all_known:
+            return self._subtracted(victims)
+        return self._in_groups(victims)
+
+    def _subtracted(self, victims: NDArray[np.int64]) -> Attacked:
+        """Lemma 2: all true values are shown, so those of all others leave only the victim's."""
+        table = self._table()
+        left = self._shown(1, np.zeros(table.height, np.int64)) - self.counts
+        return self._multiset(victims, left + self._own(victims))
+
+    def _in_groups(self, victims: NDArray[np.int64]) -> Attacked:
+        """Each group by itself, less the values of corrupted people in it."""
+        placed = place(self.release, self.people)
+        groups, number = placed.of_person[victims], len(placed.shared)
+        chosen = np.flatnonzero((groups >= 0) & ~placed.shared[groups])
+        inside = self.known & self.present & (placed.of_person >= 0)
+        cells = placed.of_person[inside] * len(self.domain) + self.value[inside]
+        known = np.bincount(cells, minlength=number * len(self.domain)).reshape(number, -1)
+        own = self._own(victims[chosen]) * self.known[victims[chosen]][:, None]
+        left = (self._shown(number, placed.of_row) - known)[groups[chosen]] + own
+        return self._multiset(victims[chosen], left)._replace(left_out=len(victims) - len(chosen))
+
+    def _multiset(self, victims: NDArray[np.int64], left: NDArray[Any]) -> Attacked:
+        if not len(victims):
+            nothing = np.zeros((0, len(self.domain)))
+            return Attacked(victims, Attacks(np.zeros(0), nothing, nothing, np.zeros(0, np.int64)), 0)
+        prior, others = self.priors(self.domain, self.value[victims], self.counts)
+        return Attacked(victims, multiset_posterior(left=left, prior=prior, others=others), 0)
+
+    def _own(self, victims: NDArray[np.int64]) -> NDArray[np.int64]:
+        """A row a victim with a 1 at his value: what counting everyone known took away too much."""
+        return np.asarray(np.eye(len(self.domain), dtype=np.int64)[self.value[victims]])
+
+    def _table(self) -> pl.DataFrame:
+        return self.release.tables["sensitive" if self.release.bucketized else "data"]
+
+    def _shown(self, number: int, groups: NDArray[np.int64]) -> NDArray[np.int64]:
+        """How often each group shows each value."""
+        table = self._table()
+        weights = table[COUNT].to_numpy() if self.release.bucketized else np.ones(table.height, np.int64)
+        cells = groups * len(self.domain) + self._codes(table[self.name])
+        counts = np.bincount(cells, weights=weights, minlength=number * len(self.domain))
+        return counts.astype(np.int64).reshape(number, -1)
+
+    def _codes(self, series: pl.Series) -> NDArray[np.int64]:
+        code = {value: i for i, value in enumerate(self.domain)}
+        return series.cast(pl.String).replace_strict(code, return_dtype=pl.Int64).to_numpy()
+
+    def _sampled(self, victims: NDArray[np.int64]) -> Attacked:
+        """Equations 8 to 19, everything counted once a row of the release, then adjusted for each victim."""
+        data = self.release.tables["data"]
+        rows = place(self.release, self.people).of_person
+        row = rows[victims]
+        if (row < 0).any():
+            raise DataError("a victim's quasi-identifiers fit no row of the release; the external database is another")
+        seen, size = self._codes(data[self.name]), data[SIZE].to_numpy()
+
+        def among(people: NDArray[np.bool_]) -> NDArray[np.int64]:
+            return np.asarray(np.bincount(rows[(rows >= 0) & people], minlength=data.height)[row])
+
+        own = self.known[victims].astype(np.int64)
+        in_table = self.known & self.present
+        prior, others = self.priors(self.domain, seen[row], self.counts)
+        attacks = pg_posterior(
+            p=self.release.manifest["method"]["p"],
+            observed=seen[row],
+            size=size[row],
+            prior=prior,
+            candidates=among(np.ones(len(rows), np.bool_)) - 1,
+            corrupted=among(self.known) - own,
+            present=among(in_table) - own,
+            matching=among(in_table & (self.value == seen[rows])) - own * (self.value[victims] == seen[row]),
+            others=others,
+        )
+        return Attacked(victims, attacks, 0)
+
+    def _randomized(self, victims: NDArray[np.int64]) -> Attacked:
+        """Bayes on the rows with the victim's quasi-identifiers, which must be shown as they are."""
+        matrix = stated_matrix(self.release, self.name, len(self.domain))
+        placed = place(self.release, self.people)
+        order = np.argsort(placed.of_row, kind="stable")
+        groups = placed.of_row[order]
+        values = self._codes(self.release.tables["data"][self.name])[order]
+        done, results = [], []
+        for victim in victims:
+            group = placed.of_person[victim]
+            first, last = np.searchsorted(groups, [group, group + 1])
+            seen = np.bincount(values[first:last], minlength=len(self.domain))
+            if group < 0 or not assignments(seen):
+                continue
+            others = (placed.of_person == group) & self.known & self.present
+            others[victim] = False
+            prior, rest = self.priors(self.domain, self.value[victim], self.counts)
+            known = [int(v) for v in self.value[others]]
+            results.append(randomized_posterior(observed=seen, matrix=matrix, prior=prior, known=known, others=rest))
+            done.append(victim)
+        shape = (len(done), len(self.domain))
+        beliefs, before = (
+            np.array([getattr(r, part) for r in results]).reshape(shape) for part in ("beliefs", "prior")
+        )
+        chance = np.array([float(r.ownership) for r in results])
+        attacks = Attacks(chance, before, beliefs, np.full(len(done), -1))
+        return Attacked(np.array(done, np.int64), attacks, len(victims) - len(done))
+
+
+def _rows(chosen: Sequence[int], number: int) -> NDArray[np.int64]:
+    rows = np.asarray(chosen, np.int64).reshape(-1)
+    if len(rows) and (rows.min() < 0 or rows.max() >= number):
+        raise PolicyError(f"a person is a row of the external database, from 0 to {number - 1}")
+    return rows
+
+
+def stated_matrix(release: Release, name: str, size: int) -> NDArray[np.float64]:
+    """The matrix by which a manifest says that the sensitive values were randomized, a row a true value."""
+    stated = release.manifest.get("matrices", {})
+    if changed := [n for n in release.quasi() if n in stated]:
+        raise PolicyError(
+            f"the quasi-identifier {changed[0]!r} was randomized too; nobody can be found by it for certain"
+        )
+    entry = stated.get(name, {"keep": 1.0})
+    if "matrix" in entry:
+        return np.asarray(entry["matrix"], np.float64).T
+    away = (1 - float(entry["keep"])) / max(size - 1, 1)
+    return np.asarray((float(entry["keep"]) - away) * np.eye(size) + away)

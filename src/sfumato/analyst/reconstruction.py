@@ -1,0 +1,162 @@
+"""Counts of true values from perturbed ones: by inverting the matrix, or by expectation maximization."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sfumato.errors import DataError, PolicyError
+from sfumato.release.release import Release
+from sfumato.release.sampling import SIZE, covered
+
+Floats = NDArray[np.float64]
+Way = Literal["inversion", "em"]
+
+_ROUNDS = 10_000
+_CLOSE = 1e-10
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """Estimated counts with their standard errors; ``total`` is their sum.
+
+    By inversion the counts are unbiased, and may be negative; by EM none is. The covariance is that of the
+    unbiased counts. It is conservative: it takes the rows' values for drawn from one distribution.
+    """
+
+    values: tuple[str, ...]
+    counts: Floats
+    covariance: Floats
+
+    @property
+    def errors(self) -> Floats:
+        """The standard error of each count."""
+        return np.asarray(np.sqrt(np.maximum(np.diag(self.covariance), 0.0)))
+
+    @property
+    def total(self) -> float:
+        """All that was counted."""
+        return float(self.counts.sum())
+
+    def of(self, *values: str) -> tuple[float, float]:
+        """The count of some values together, and its standard error."""
+        if unknown := [v for v in values if v not in self.values]:
+            raise PolicyError(f"there is no value {unknown[0]!r}; the domain has {len(self.values)} values")
+        chosen = np.array([v in values for v in self.values], np.float64)
+        return float(chosen @ self.counts), math.sqrt(max(float(chosen @ self.covariance @ chosen), 0.0))
+
+    def frame(self) -> pl.DataFrame:
+        """A row a value."""
+        return pl.DataFrame({"value": self.values, "count": self.counts, "standard error": self.errors})
+
+
+def retention_matrix(p: float, size: int) -> Floats:
+    """The matrix of Equation 11: a row a true value, a column a published one.
+
+    >>> retention_matrix(0.5, 2).tolist()
+    [[0.75, 0.25], [0.25, 0.75]]
+    """
+    return p * np.eye(size) + (1 - p) / size
+
+
+def reconstruct(
+    observed: Sequence[float] | NDArray[Any],
+    matrix: Floats,
+    *,
+    squares: Sequence[float] | NDArray[Any] | None = None,
+    values: Sequence[str] | None = None,
+    way: Way = "inversion",
+) -> Estimate:
+    """Estimate the counts of true values from the counts of published ones.
+
+    ``matrix[a, b]`` is the probability that ``a`` is published as ``b``. Where rows have weights, ``observed`` adds
+    up the weights of each published value and ``squares`` their squares.
+
+    >>> e = reconstruct([70, 30], retention_matrix(0.5, 2))
+    >>> e.counts.round(9).tolist(), e.errors.round(4).tolist()
+    ([90.0, 10.0], [9.1652, 9.1652])
+    """
+    seen = np.asarray(observed, np.float64)
+    if matrix.shape != (len(seen), len(seen)) or not np.allclose(matrix.sum(axis=1), 1) or (matrix < 0).any():
+        raise PolicyError(f"the matrix has a row and a column for each of {len(seen)} values; each row adds up to 1")
+    try:
+        inverse = np.linalg.inv(matrix)
+    except np.linalg.LinAlgError:
+        raise DataError("the values were perturbed beyond recognition: their matrix has no inverse") from None
+    if way not in ("inversion", "em"):
+        raise PolicyError(f"the way is {way!r}; it is 'inversion' or 'em'")
+    counts = seen @ inverse if way == "inversion" else expectation_maximization(seen, matrix)
+    weight = seen if squares is None else np.asarray(squares, np.float64)
+    share = weight / max(weight.sum(), 1e-300)
+    spread = weight.sum() * (np.diag(share) - np.outer(share, share))
+    names = tuple(values) if values is not None else tuple(str(i) for i in range(len(seen)))
+    return Estimate(names, np.asarray(counts), np.asarray(inverse.T @ spread @ inverse))
+
+
+def expectation_maximization(observed: Floats, matrix: Floats) -> Floats:
+    """The most likely counts of true values, none negative (Agrawal and Aggarwal, PODS 2001).
+
+    >>> expectation_maximization(np.array([80.0, 20.0]), retention_matrix(0.5, 2)).round(3).tolist()
+    [100.0, 0.0]
+    """
+    total = observed.sum()
+    counts = np.full(len(observed), total / len(observed))
+    for _ in range(_ROUNDS):
+        expected = counts @ matrix
+        ratio = np.divide(observed, expected, out=np.zeros_like(expected), where=expected > 0)
+        better = counts * (matrix @ ratio)
+        if np.abs(better - counts).max() <= _CLOSE * max(total, 1.0):
+            return np.asarray(better)
+        counts = better
+    return counts
+
+
+def sensitive_counts(release: Release, *, within: Mapping[str, Any] | None = None, way: Way = "inversion") -> Estimate:
+    """How many people have each sensitive value, estimated from a PG release.
+
+    ``within`` restricts to people: ``{"age": (30, 50), "sex": ["F"]}``, half-open intervals and lists of values.
+    People are taken to be spread evenly in their boxes; the standard errors do not cover how far they are not.
+    """
+    name, domain, p = perturbed(release)
+    if p == 0:
+        raise DataError("the retention probability is 0: the published values tell nothing of the true ones")
+    data = release.tables["data"]
+    weight = data[SIZE].to_numpy().astype(np.float64)
+    for attribute, region in (within or {}).items():
+        if attribute not in release.quasi():
+            raise PolicyError(f"{attribute!r} is no quasi-identifier; there are {', '.join(release.quasi())}")
+        weight = weight * _share(release, attribute, region)
+    codes = codes_in(data[name], domain)
+    observed = np.bincount(codes, weights=weight, minlength=len(domain))
+    squares = np.bincount(codes, weights=weight**2, minlength=len(domain))
+    return reconstruct(observed, retention_matrix(p, len(domain)), squares=squares, values=domain, way=way)
+
+
+def perturbed(release: Release) -> tuple[str, list[str], float]:
+    """The sensitive attribute of a PG release, its domain, and the retention probability."""
+    names = [n for n, a in release.manifest["attributes"].items() if a.get("role") == "sensitive"]
+    p = release.manifest["method"].get("p")
+    if not release.sampled or len(names) != 1 or not isinstance(p, int | float):
+        raise PolicyError(f"this is a {release.scheme} release; only a sample by pg states how it was perturbed")
+    return names[0], [str(v) for v in release.manifest["attributes"][names[0]]["domain"]], float(p)
+
+
+def codes_in(column: pl.Series, domain: Sequence[str]) -> NDArray[np.int64]:
+    """The place of each published value in the domain."""
+    place = {value: i for i, value in enumerate(domain)}
+    codes = column.cast(pl.String).replace_strict(place, default=None, return_dtype=pl.Int64)
+    if codes.null_count():
+        raise DataError(f"column {column.name!r} has values outside the domain of the manifest")
+    return codes.to_numpy()
+
+
+def _share(release: Release, attribute: str, region: Any) -> Floats:
+    """The share of each row's box that lies within the region, on one attribute."""
+    entry = release.manifest["attributes"][attribute]
+    labels = release.tables["data"][attribute].cast(pl.String)
+    shares = {label: covered(entry, label, region) for label in labels.unique().to_list()}
+    return labels.replace_strict(shares, return_dtype=pl.Float64).to_numpy()

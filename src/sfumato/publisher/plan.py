@@ -1,0 +1,128 @@
+"""`sfumato plan`: what perturbed generalization guarantees for a domain, and which p a promise allows, as tables."""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from sfumato.errors import Infeasible, PolicyError
+from sfumato.method.pg import PG
+from sfumato.publisher.policy import Policy, read_policy
+from sfumato.requirement.base import rounded_up
+from sfumato.requirement.corruption import CorruptionPromise, Growth, RhoBreach
+from sfumato.requirement.k_anonymity import KAnonymity
+from sfumato.requirement.retention import PGGuarantee, pg_guarantee, pg_retention
+from sfumato.table.encode import Attribute, Role
+from sfumato.table.hierarchy import read_taxonomy
+
+KS, PS = (2, 4, 6, 8, 10), (0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45)
+"""The paper's Table III."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """Everything that the guarantees depend on: size of the domain, skew, prior confidence, and what is promised."""
+
+    domain: int
+    skew: float
+    rho1: float | None = None
+    rho2: float | None = None
+    growth: float | None = None
+    ks: Sequence[int] = KS
+    ps: Sequence[float] = PS
+
+    def guarantees(self) -> list[PGGuarantee]:
+        """A guarantee for each k and p, as in Table III."""
+        return [
+            pg_guarantee(k=k, p=p, domain=self.domain, skew=self.skew, rho1=self.rho1) for k in self.ks for p in self.ps
+        ]
+
+    def retentions(self) -> list[dict[str, Any]]:
+        """The largest p for each k that keeps what is promised: by theorem, and by the worst attack."""
+        if self.rho2 is None and self.growth is None:
+            return []
+        return [{"k": k, "theorem": self._largest(k, False), "exact": self._largest(k, True)} for k in self.ks]
+
+    def _largest(self, k: int, exact: bool) -> float | None:
+        wanted: list[dict[str, Any]] = []
+        if self.rho2 is not None:
+            wanted.append({"rho1": self.rho1, "rho2": self.rho2})
+        if self.growth is not None:
+            wanted.append({"growth": self.growth})
+        try:
+            return min(pg_retention(k=k, domain=self.domain, skew=self.skew, exact=exact, **w) for w in wanted)
+        except Infeasible:
+            return None
+
+    def lines(self) -> Iterator[str]:
+        """Table III for this domain: a row a k, a column a p; all figures rounded up."""
+        rows = {(g.k, g.p): g for g in self.guarantees()}
+        yield f"{self.domain} sensitive values, lambda = {self.skew:g}; every figure rounded up"
+        tables = [("growth", "Delta by theorem"), ("growth_exact", "Delta of the worst attack")]
+        if self.rho1 is not None:
+            tables = [("rho2", "rho2 by theorem"), ("rho2_exact", "rho2 of the worst attack"), *tables]
+            yield f"rho1 = {self.rho1:g}"
+        for name, words in tables:
+            yield f"\n{words:28}" + "".join(f"  p = {p:<6g}" for p in self.ps)
+            for k in self.ks:
+                cells = (f"  {_up(getattr(rows[k, float(p)], name)):<10.4f}" for p in self.ps)
+                yield f"  k = {k:<22}" + "".join(cells)
+        epsilons = (rows[self.ks[0], float(p)].epsilon for p in self.ps)
+        told = "".join(f"  {'none' if e is None else f'{rounded_up(e):.4g}':<10}" for e in epsilons)
+        yield f"\n{'epsilon of perturbing alone':28}{told}"
+        for line in self.retentions():
+            by = {n: "none above 0" if line[n] is None else f"{line[n]:.9g}" for n in ("theorem", "exact")}
+            yield f"largest p for k = {line['k']}: {by['theorem']} by theorem, {by['exact']} by the worst attack"
+
+    def as_dict(self) -> dict[str, Any]:
+        """For machines."""
+        return asdict(self) | {"guarantees": [asdict(g) for g in self.guarantees()], "retentions": self.retentions()}
+
+
+def _up(value: float) -> float:
+    """Four decimals, not below the value (which is a hair above where floating point cannot state it)."""
+    return math.ceil(round(value * 1e4, 9)) / 1e4
+
+
+def plan_of(policy: str | Path | Policy) -> Plan:
+    """The plan of a policy for pg: its sensitive domain, its promises, and its k and p if it names them."""
+    job = policy if isinstance(policy, Policy) else read_policy(policy)
+    promises = [r for r in job.requirements if isinstance(r, CorruptionPromise)]
+    if not promises:
+        raise PolicyError("the policy requires no rho-breach and no growth; name lambda, rho1, ... on the command line")
+    rho = next((r for r in promises if isinstance(r, RhoBreach)), None)
+    growth = next((r for r in promises if isinstance(r, Growth)), None)
+    method = job.method if isinstance(job.method, PG) else PG()
+    ks = {*KS, *(r.k for r in job.requirements if isinstance(r, KAnonymity))}
+    if (own := method.least_size()) is not None:
+        ks.add(own)
+    return Plan(
+        domain=_size(job),
+        skew=max(r.skew for r in promises),
+        rho1=rho.rho1 if rho else None,
+        rho2=rho.rho2 if rho else None,
+        growth=growth.delta if growth else None,
+        ks=sorted(ks),
+        ps=sorted({*PS} | ({method.p} if method.p is not None else set())),
+    )
+
+
+def _size(job: Policy) -> int:
+    """The size of the sensitive domain, if the policy declares it."""
+    sensitive = [a for a in job.attributes if a.role is Role.SENSITIVE]
+    if len(sensitive) != 1:
+        raise PolicyError(f"pg perturbs one sensitive attribute, and the policy has {len(sensitive)}")
+    size = _declared(sensitive[0], job.folder)
+    if size is None:
+        raise PolicyError(f"the domain of {sensitive[0].name!r} is not declared; list it, or name its size by --domain")
+    return size
+
+
+def _declared(attribute: Attribute, folder: Path) -> int | None:
+    if attribute.domain is not None:
+        return len(attribute.domain)
+    if attribute.taxonomy is None:
+        return None
+    tree = read_taxonomy(attribute.taxonomy, [], name=attribute.name, folder=folder)
+    return None if tree.derived else tree.size

@@ -1,0 +1,299 @@
+"""The sampling scheme: one row a group, its box of quasi-identifiers, and in column ``G`` the size of the group.
+
+The boxes are disjoint. So that this can be verified from the public part, the manifest gives each label its
+``ranges``: where its ends stand among all ends of the attribute's labels.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sfumato.engine.local import recode
+from sfumato.errors import PolicyError, ReleaseError
+from sfumato.kernel.meet import meet
+from sfumato.release.generalization import Meaning, Shown, told_apart
+from sfumato.table.encode import Column, Domain
+from sfumato.table.line import MISSING, Line, after, day_text, number_text
+from sfumato.table.taxonomy import SUPPRESSED, Taxonomy, quoted
+
+SIZE = "G"
+
+
+@dataclass(frozen=True)
+class ShownBox(Shown):
+    """A quasi-identifier of boxes: also where the ends of each label stand among all ends."""
+
+    ranges: dict[str, list[int]]
+
+
+def show_boxes(column: Column, lo: NDArray[np.int64], hi: NDArray[np.int64]) -> ShownBox:
+    """The labels of the ranges ``[lo, hi)`` of codes, one a group."""
+    pairs, of_group = np.unique(lo * (column.size + 1) + hi, return_inverse=True)
+    bounds = [(int(pair) // (column.size + 1), int(pair) % (column.size + 1)) for pair in pairs]
+    named = [label_of(column.domain, a, b) for a, b in bounds]
+    meanings = [meaning for _, meaning in named]
+    labels = told_apart([label for label, _ in named], meanings)
+    ends = np.unique(bounds)
+    ranks = [[int(np.searchsorted(ends, a)), int(np.searchsorted(ends, b))] for a, b in bounds]
+    hidden = np.array([_share(column.domain, a, b) for a, b in bounds])
+    return ShownBox(
+        recode(column.name, labels, of_group),
+        dict(sorted(zip(labels, meanings, strict=True), key=lambda pair: pair[0])),
+        hidden[of_group],
+        dict(sorted(zip(labels, ranks, strict=True))),
+    )
+
+
+def label_of(domain: Domain, lo: int, hi: int) -> tuple[str, Meaning]:
+    """The label of the codes ``[lo, hi)`` and what it means; an interval reaches up to the next code.
+
+    >>> label_of(Line.of_numbers([20.0, 25.0, 39.0]), 0, 2)
+    ('[20, 39)', [20.0, 39.0])
+    >>> label_of(Taxonomy.from_tree({"Any": {"A": ["a", "b"], "B": ["c", "d"]}}), 1, 4)
+    ('{b, B}', ['b', 'c', 'd'])
+    """
+    if isinstance(domain, Line):
+        return _on_line(domain, lo, hi)
+    nodes = _nodes(domain, lo, hi)
+    if domain.intervals is not None and (len(nodes) > 1 or domain.labels[nodes[0]] in domain.intervals):
+        low, high = domain.intervals[domain.labels[nodes[0]]][0], domain.intervals[domain.labels[nodes[-1]]][1]
+        text = domain.labels[nodes[0]] if len(nodes) == 1 else f"[{number_text(low)}, {number_text(high)})"
+        return text, [low, high]
+    names = [domain.labels[node] for node in nodes]
+    label = names[0] if len(names) == 1 else "{" + ", ".join(quoted(name) for name in names) + "}"
+    if domain.derived:
+        return label, names if hi - lo == 1 or len(names) > 1 else None
+    return label, [domain.leaves[code] for code in range(lo, hi)]
+
+
+def _on_line(line: Line, lo: int, hi: int) -> tuple[str, Meaning]:
+    if hi > len(line.words) and hi - lo > 1:
+        return SUPPRESSED, None
+    if line.form == "word" or hi > len(line.words):
+        return line.label(lo, hi), line.meaning(lo, hi)
+    low, high = line.bounds(lo, hi)
+    if hi < len(line.values):
+        high = float(line.values[hi])
+    if hi - lo == 1 and after(low, line.step) >= high:
+        return line.label(lo, hi), line.meaning(lo, hi)
+    text = day_text if line.form == "date" else number_text
+    return f"[{text(low)}, {text(high)})", [day_text(low), day_text(high)] if line.form == "date" else [low, high]
+
+
+def _nodes(tree: Taxonomy, lo: int, hi: int) -> list[int]:
+    """The fewest nodes that together cover the codes ``[lo, hi)``, the lowest where several cover the same."""
+    found = []
+    while lo < hi:
+        node = int(tree.leaf_nodes[lo])
+        above = int(tree.parent[node])
+        while above >= 0 and tree.lo[above] >= lo and tree.hi[above] <= hi:
+            if tree.hi[above] > tree.hi[node]:
+                node = above
+            above = int(tree.parent[above])
+        found.append(node)
+        lo = int(tree.hi[node])
+    return found
+
+
+def _share(domain: Domain, lo: int, hi: int) -> float:
+    """The share of the domain that a range hides, 0 for one value."""
+    if hi - lo == 1:
+        return 0.0
+    if isinstance(domain, Line):
+        return min(float(domain.position[hi - 1] - domain.position[lo]), 1.0)
+    return (hi - lo) / domain.size
+
+
+Claim = tuple[str, str, str]
+"""What is claimed, how it stands, and what was found."""
+
+
+def examine(manifest: Mapping[str, Any], data: pl.DataFrame, quasi: Sequence[str]) -> Iterator[Claim]:
+    """Verify the structure of a sample from its public part: sizes, and that no two boxes meet."""
+    sizes = _sizes(manifest, data)
+    yield sizes
+    if sizes[1] == "broken":
+        return
+    yield _values(manifest, data)
+    yield _apart(manifest, data, quasi)
+    if "sampled_from" in manifest:
+        claim, people = f"the groups hold {manifest['sampled_from']} people", int(data[SIZE].sum())
+        yield claim, "holds" if people == manifest["sampled_from"] else "broken", f"their sizes add up to {people}"
+
+
+def _sizes(manifest: Mapping[str, Any], data: pl.DataFrame) -> Claim:
+    k = manifest["method"].get("k")
+    claim = f"every group has at least k = {k} people"
+    if isinstance(k, bool) or not isinstance(k, int) or k < 1:
+        return claim, "broken", "the manifest states no whole number k"
+    if not data[SIZE].dtype.is_integer() or data[SIZE].null_count():
+        return claim, "broken", f"column {SIZE} holds no whole numbers"
+    least = int(data[SIZE].min() or 0)  # type: ignore[arg-type]
+    return claim, "holds" if least >= k else "broken", f"the smallest has {least}"
+
+
+def _values(manifest: Mapping[str, Any], data: pl.DataFrame) -> Claim:
+    for name, entry in manifest["attributes"].items():
+        if entry["role"] == "sensitive":
+            outside = data[name].cast(pl.String).is_in([str(v) for v in entry["domain"]]).not_().sum()
+            if outside or data[name].null_count():
+                return "every sensitive value is of its domain", "broken", f"{outside} values of {name!r} are not"
+    return "every sensitive value is of its domain", "holds", "all of them"
+
+
+def _apart(manifest: Mapping[str, Any], data: pl.DataFrame, quasi: Sequence[str]) -> Claim:
+    claim = "nobody's quasi-identifiers fit two rows"
+    try:
+        lo, hi = boxes_of(manifest, data, quasi)
+    except ReleaseError as e:
+        return claim, "broken", str(e)
+    overlapping = int((meet(lo, hi, lo, hi, same=True).hit >= 0).sum())
+    return (
+        claim,
+        "broken" if overlapping else "holds",
+        f"{overlapping or data.height} boxes {'meet' if overlapping else 'apart'}",
+    )
+
+
+def boxes_of(
+    manifest: Mapping[str, Any], data: pl.DataFrame, quasi: Sequence[str]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The box of each row as ranks of ends, rows x quasi-identifiers."""
+    boxes = np.empty((2, data.height, len(quasi)), np.int64)
+    for j, name in enumerate(quasi):
+        ranges = ranges_of(manifest, name)
+        labels = data[name].cast(pl.String)
+        for side in (0, 1):
+            place = {label: ends[side] for label, ends in ranges.items()}
+            found = labels.replace_strict(place, default=None, return_dtype=pl.Int64)
+            if found.null_count():
+                raise ReleaseError(f"a label of {name!r} has no range in the manifest")
+            boxes[side, :, j] = found.to_numpy()
+    return boxes[0], boxes[1]
+
+
+def ranges_of(manifest: Mapping[str, Any], name: str) -> dict[str, list[int]]:
+    """The ranges of an attribute's labels, if labels that share a value have ranges that meet."""
+    entry = manifest["attributes"][name]
+    ranges = entry.get("ranges")
+    if not isinstance(ranges, dict) or not all(_is_range(ends) for ends in ranges.values()):
+        raise ReleaseError(f"manifest.json states no ranges of the labels of {name!r}")
+    for sharing in _sharing(entry["nodes"], ranges):
+        if max(ranges[label][0] for label in sharing) >= min(ranges[label][1] for label in sharing):
+            raise ReleaseError(f"labels of {name!r} share a value, and their ranges in the manifest do not meet")
+    return ranges
+
+
+def _is_range(ends: object) -> bool:
+    whole = isinstance(ends, list) and len(ends) == 2 and all(type(end) is int for end in ends)
+    return whole and 0 <= ends[0] < ends[1] < 2**31  # type: ignore[index]
+
+
+def _sharing(nodes: Mapping[str, Meaning], ranges: Mapping[str, object]) -> Iterator[list[str]]:
+    """Labels that share a value: for each listed value, and for each end of an interval."""
+    told = {label: meaning for label, meaning in nodes.items() if label in ranges and meaning}
+    intervals = {label: m for label, m in told.items() if is_interval(label, m)}
+    below: dict[str, list[str]] = {}
+    for label, meaning in told.items():
+        for value in meaning if label not in intervals else ():
+            below.setdefault(str(value), []).append(label)
+    yield from below.values()
+    if intervals:
+        low, high = (np.array([m[side] for m in intervals.values()]) for side in (0, 1))
+        names = list(intervals)
+        for point in np.unique(low):
+            yield [names[i] for i in np.flatnonzero((low <= point) & (point < high))]
+
+
+def is_interval(label: str, meaning: Sequence[Any]) -> bool:
+    """Whether a meaning is the two ends of a half-open interval of numbers or days."""
+    if len(meaning) != 2 or label == MISSING:
+        return False
+    if all(_is_number(end) for end in meaning):
+        return True
+    return all(isinstance(end, str) for end in meaning) and label in (f"[{meaning[0]}, {meaning[1]})", meaning[0])
+
+
+def covered(entry: Mapping[str, Any], label: str, region: Any) -> float:
+    """The share of a label's values that lies within a region: an interval ``(low, high)`` or a list of values.
+
+    >>> covered({"nodes": {"[20, 40)": [20.0, 40.0]}, "domain": [0, 90]}, "[20, 40)", (30, 50))
+    0.5
+    """
+    meaning = entry["nodes"].get(label)
+    if meaning is None:
+        meaning = entry["domain"]
+    if isinstance(region, tuple):
+        if len(region) != 2 or len(meaning) != 2 or not all(_is_number(end) for end in (*meaning, *region)):
+            raise PolicyError(f"{region!r} is an interval of numbers, and {label!r} is none; give a list of values")
+        low, high = float(meaning[0]), float(meaning[1])
+        inside = min(high, float(region[1])) - max(low, float(region[0]))
+        return max(inside, 0.0) / (high - low)
+    chosen = {str(v) for v in ([region] if isinstance(region, str) else region)}
+    if meaning and all(_is_number(end) for end in meaning):
+        raise PolicyError(f"{label!r} is an interval of numbers; give the region as (low, high)")
+    return sum(str(v) in chosen for v in meaning) / max(len(meaning), 1)
+
+
+def _is_number(end: object) -> bool:
+    return isinstance(end, int | float)
+
+
+class Places:
+    """Where values of a quasi-identifier lie among the ends of its labels.
+
+    A value lies in the cell, between two neighbouring ends, that the labels which contain it share and no other
+    label covers; -1 where there is none, because nobody there was published.
+    """
+
+    def __init__(self, manifest: Mapping[str, Any], name: str) -> None:
+        self.ranges = ranges_of(manifest, name)
+        self.nodes: Mapping[str, Meaning] = manifest["attributes"][name]["nodes"]
+        self.cells = max(hi for _, hi in self.ranges.values())
+        told = {n: m for n, m in self.nodes.items() if n in self.ranges and m}
+        intervals = {n: m for n, m in told.items() if is_interval(n, m)}
+        ends = {end: rank for n, m in intervals.items() for end, rank in zip(m, self.ranges[n], strict=True)}
+        self.ends, self.ranks = np.array(sorted(ends)), np.array([ends[end] for end in sorted(ends)], np.int64)
+        self.listed = {n: {str(v) for v in m} for n, m in told.items() if n not in intervals}
+        covering: list[set[str]] = [set() for _ in range(self.cells)]
+        for label, (lo, hi) in self.ranges.items():
+            for cell in range(lo, hi):
+                covering[cell].add(label)
+        self.cell_of = {frozenset(labels): cell for cell, labels in enumerate(covering)}
+
+    def of(self, values: Sequence[str], numbers: Sequence[float] | None = None) -> NDArray[np.int64]:
+        """The cell of each value, given as text and, where the attribute has intervals of numbers, as numbers."""
+        if not len(self.ends):
+            return np.array([self._cell(v) for v in values], np.int64)
+        place = np.searchsorted(self.ends, np.asarray(values if numbers is None else numbers), side="right") - 1
+        cells = np.where((place >= 0) & (place < len(self.ends) - 1), self.ranks[np.maximum(place, 0)], -1)
+        for i, value in enumerate(values):
+            if value == MISSING:
+                cells[i] = self._cell(value)
+        return cells
+
+    def _cell(self, value: str) -> int:
+        inside = {n for n in self.ranges if value in self.listed.get(n, ()) or value == n}
+        inside |= {n for n in self.ranges if self.nodes.get(n) is None and fits(value, n)}
+        return self.cell_of.get(frozenset(inside), -1)
+
+
+def fits(value: str, label: str) -> bool:
+    """Whether a label of which nothing is listed covers a value: all is hidden, or some characters are."""
+    if label == SUPPRESSED:
+        return True
+    return len(label) == len(value) and all(c in (SUPPRESSED, v) for c, v in zip(label, value, strict=True))
+
+
+def numbers_of(column: Column) -> Sequence[float] | None:
+    """The numbers that the codes of a quasi-identifier stand for, where its labels are intervals of numbers."""
+    domain = column.domain
+    if isinstance(domain, Line) and domain.form == "number":
+        return [*domain.values, np.inf] if domain.missing else list(domain.values)
+    if isinstance(domain, Taxonomy) and domain.intervals is not None:
+        return [domain.intervals[v][0] if v in domain.intervals else np.inf for v in domain.leaves]
+    return None

@@ -1,0 +1,39 @@
+"""What the report says of a sampled release: labels weighted by group sizes, and its limits."""
+
+from collections.abc import Mapping
+
+import polars as pl
+
+from sfumato.analyst.reconstruction import sensitive_counts
+from sfumato.release.release import Release
+from sfumato.release.sampling import SIZE
+
+
+def weighted(release: Release, name: str, labels: Mapping[str, float] | None) -> Mapping[str, float] | None:
+    """The people behind each label of a sample; of the sensitive attribute, as an analyst reconstructs them."""
+    if labels is None or not release.sampled:
+        return labels
+    if name in release.quasi():
+        sums = release.tables["data"].group_by(pl.col(name).cast(pl.String)).agg(pl.col(SIZE).sum())
+        return dict(zip(sums.to_series(0).to_list(), sums.to_series(1).to_list(), strict=True))
+    if not release.manifest["method"].get("p"):
+        return labels
+    found = sensitive_counts(release)
+    return {value: max(count, 0.0) for value, count in zip(found.values, found.counts.tolist(), strict=True)}
+
+
+def sample_limits(release: Release) -> list[str]:
+    """What is to be known of a release by perturbed generalization."""
+    method = release.manifest["method"]
+    epsilon = method.get("epsilon")
+    told = f"ε = {epsilon:.4g}" if epsilon is not None else "no finite ε"
+    return [
+        f"A sensitive value was kept with probability p = {method['p']:g}, else drawn evenly from the whole domain; "
+        f"groups have at least k = {method['k']} people, and one row of each is shown.",
+        f"By itself, without groups and sampling, the perturbation of a value is locally differentially private with "
+        f"{told} (ln(1 + p·n/(1 − p)) for n values).",
+        "A single sensitive value in the release may be noise. Counts must be reconstructed from p, the domain and "
+        "the sizes G, which the manifest and the table state.",
+        "It does not hide who is in the table, and it holds for this release alone: a second release of the same "
+        "people shows each of them again.",
+    ]

@@ -1,0 +1,137 @@
+"""Promises that hold even if the adversary has corrupted everyone but the victim: ρ1-to-ρ2 and Δ-growth."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar, Self
+
+import polars as pl
+
+from sfumato.errors import PolicyError
+from sfumato.requirement.base import Promise, Schema, Verdict, as_fraction, is_number, share
+from sfumato.requirement.retention import Setting, checked_rho1, checked_rho2, four_digits_up, setting
+
+
+@dataclass(frozen=True, kw_only=True)
+class CorruptionPromise(Promise):
+    """A promise about the confidence of an adversary with λ-skewed knowledge, whoever is corrupted.
+
+    ``skew`` is λ: the adversary gives no value a prior probability above it. A policy writes ``lambda``.
+    """
+
+    spelled: ClassVar[Mapping[str, str]] = {"skew": "lambda"}
+    skew: float
+
+    def __post_init__(self) -> None:
+        share(self.model, "lambda", self.skew)
+
+    def bind(self, schema: Schema) -> Self:
+        """The same promise, if the skew fits the sensitive domain."""
+        names = schema.sensitive_names()
+        if len(names) != 1:
+            raise PolicyError(
+                f"{self.model} is about one sensitive attribute, and the table has {len(names)}; give exactly one "
+                "column the role 'sensitive'"
+            )
+        setting(self.model, p=0, k=1, domain=schema.domain(names[0]).size, skew=self.skew)
+        return self
+
+    def bounds(self, s: Setting) -> tuple[Fraction, Fraction]:
+        """What a setting guarantees: by theorem, and by the worst attack."""
+        raise NotImplementedError
+
+    def limit(self) -> Fraction:
+        """What is allowed."""
+        raise NotImplementedError
+
+    def answer(self) -> str:
+        """The parameter that a bound answers."""
+        raise NotImplementedError
+
+    def judged(self, *, p: Any, k: Any, domain: Any) -> Verdict:
+        """How the promise stands for a release that was drawn with these parameters."""
+        theorem, exact = self.bounds(setting(self.model, p=p, k=k, domain=domain, skew=self.skew))
+        name, kept = self.answer(), exact <= self.limit()
+        attained = min(four_digits_up(exact), self.limit()) if kept else four_digits_up(exact)
+        achieved = {name: float(attained), f"{name}_by_theorem": float(four_digits_up(theorem))}
+        told = f"the worst attack {achieved[name]:g}, by theorem {achieved[f'{name}_by_theorem']:g}"
+        return Verdict("holds" if kept else "broken", achieved, f"p = {float(p):g}, k = {k}: {told}")
+
+    def verify(self, manifest: Mapping[str, Any], tables: Mapping[str, pl.DataFrame]) -> Verdict:
+        """Judge by the retention probability, the least group and the domain that the manifest states."""
+        sensitive = [a for a in manifest["attributes"].values() if a.get("role") == "sensitive"]
+        method = manifest["method"]
+        if manifest["scheme"] != "sampling" or len(sensitive) != 1 or not {"p", "k"} <= method.keys():
+            return Verdict("unseen", {}, "the manifest states no retention probability and least group to judge it by")
+        return self.judged(p=method["p"], k=method["k"], domain=len(sensitive[0]["domain"]))
+
+
+@dataclass(frozen=True, kw_only=True)
+class RhoBreach(CorruptionPromise):
+    """No ρ1-to-ρ2 breach: who is sure by at most ``rho1`` before is sure by at most ``rho2`` after (Definition 2).
+
+    >>> RhoBreach(rho1=0.2, rho2=0.5, skew=0.1).parameters()
+    {'lambda': 0.1, 'rho1': 0.2, 'rho2': 0.5}
+    """
+
+    model: ClassVar[str] = "rho-breach"
+    summary: ClassVar[str] = (
+        "whoever is sure by at most rho1 before is sure by at most rho2 after, even with everyone corrupted"
+    )
+    rho1: float
+    rho2: float
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        checked_rho1(self.model, self.rho1)
+        checked_rho2(self.rho1, self.rho2)
+
+    def bounds(self, s: Setting) -> tuple[Fraction, Fraction]:
+        prior = checked_rho1(self.model, self.rho1)
+        return s.rho2(prior), s.rho2_exact(prior)
+
+    def limit(self) -> Fraction:
+        return as_fraction(self.rho2)
+
+    def answer(self) -> str:
+        return "rho2"
+
+    def words(self) -> str:
+        return (
+            f"an adversary who gives no value more than {self.skew:g} and holds a statement for at most {self.rho1:g} "
+            f"likely holds it for at most {self.rho2:g} likely after the release, whoever is corrupted"
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Growth(CorruptionPromise):
+    """No Δ-growth breach: nobody's confidence in any statement grows by more than ``delta`` (Definition 3).
+
+    >>> Growth(delta=0.3, skew=0.1).parameters()
+    {'lambda': 0.1, 'delta': 0.3}
+    """
+
+    model: ClassVar[str] = "growth"
+    summary: ClassVar[str] = "nobody's confidence in a statement grows by more than delta, even with everyone corrupted"
+    delta: float
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not is_number(self.delta):
+            raise PolicyError(f"growth: delta = {self.delta!r}; it lies above 0 up to 1")
+        share(self.model, "delta", self.delta)
+
+    def bounds(self, s: Setting) -> tuple[Fraction, Fraction]:
+        return s.growth(), s.growth_exact()
+
+    def limit(self) -> Fraction:
+        return as_fraction(self.delta)
+
+    def answer(self) -> str:
+        return "delta"
+
+    def words(self) -> str:
+        return (
+            f"the confidence of an adversary who gives no value more than {self.skew:g} in any statement grows by at "
+            f"most {self.delta:g}, whoever is corrupted"
+        )

@@ -1,0 +1,206 @@
+"""The corruption adversary on whole releases: PG resists, the others fall (Lemmas 1 and 2)."""
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import sfumato as sf
+from sfumato.adversary.posterior import multiset_posterior, pg_posterior, randomized_posterior
+from sfumato.release.release import Release
+
+DISEASES = ["bronchitis", "pneumonia", "breast cancer", "ovarian cancer", "hypertension", "Alzheimer", "dementia"]
+NAMES = ["Bob", "Calvin", "Debbie", "Ellie", "Emily", "Fiona", "Gloria", "Henry", "Isaac"]
+VOTERS = pl.DataFrame(
+    {
+        "age": [25, 30, 45, 50, 52, 55, 58, 65, 80],
+        "zip": [25, 27, 20, 15, 28, 45, 32, 65, 55],
+        "ill": [DISEASES[i] for i in (0, 1, 1, 2, 0, 3, 4, 5, 6)],  # Emily's is made up: she is extraneous
+    }
+)
+SETTINGS: dict[str, Any] = {"quasi": ["age", "zip"], "sensitive": "ill", "domains": {"ill": DISEASES}}
+
+
+def voters() -> sf.Microdata:
+    return sf.read(VOTERS, **SETTINGS)
+
+
+def patients() -> sf.Microdata:
+    return sf.read(VOTERS.filter(pl.Series(NAMES) != "Emily"), **SETTINGS)
+
+
+def table_2c() -> Release:
+    """The paper's Table IIc, as a release."""
+    ranges = {"[21, 41)": [0, 1], "[41, 61)": [1, 2], "[61, 81)": [2, 3]}
+    zips = {"[11, 31)": [0, 1], "[31, 51)": [1, 2], "[51, 71)": [2, 3]}
+
+    def attribute(labels: dict[str, list[int]]) -> dict[str, Any]:
+        nodes = {label: [float(end) for end in label.strip("[)").split(", ")] for label in labels}
+        return {"role": "quasi", "kind": "continuous", "domain": [0, 99], "nodes": nodes, "ranges": labels}
+
+    data = pl.DataFrame(
+        {
+            "age": ["[21, 41)", "[41, 61)", "[41, 61)", "[61, 81)"],
+            "zip": ["[11, 31)", "[11, 31)", "[31, 51)", "[51, 71)"],
+            "ill": ["hypertension", "breast cancer", "bronchitis", "ovarian cancer"],
+            "G": [2, 2, 2, 2],
+        }
+    )
+    manifest = {
+        "sfumato": "0", "title": "", "scheme": "sampling", "method": {"name": "pg", "p": 0.25, "k": 2},
+        "requirements": [], "rows": 4, "sampled_from": 8,
+        "attributes": {
+            "age": attribute(ranges), "zip": attribute(zips), "ill": {"role": "sensitive", "domain": DISEASES},
+        },
+    }  # fmt: skip
+    return Release(manifest, {"data": data})
+
+
+def test_example_1_from_the_release_and_the_voter_list() -> None:
+    release = table_2c()
+    assert all(f.status == "holds" for f in release.check())
+    ellie, debbie, emily = (NAMES.index(name) for name in ("Ellie", "Debbie", "Emily"))
+    adversary = sf.Corruption(people=voters(), corrupted=[debbie, emily], extraneous=[emily])
+    found = adversary.attack(release, victims=[ellie])
+    before, after = found.attacks.confidence([d in ("bronchitis", "pneumonia") for d in DISEASES])
+    assert found.attacks.ownership[0] == pytest.approx(4 / 7)
+    assert before[0] == pytest.approx(2 / 7)
+    assert after[0] == pytest.approx(12 / 49)
+
+
+def test_who_is_extraneous_but_not_corrupted_only_blurs() -> None:
+    release = table_2c()
+    ellie, emily = NAMES.index("Ellie"), NAMES.index("Emily")
+    unknown = sf.Corruption(people=voters(), corrupted="nobody", extraneous=[emily]).attack(release, victims=[ellie])
+    assert unknown.attacks.ownership[0] == pytest.approx(0.5)  # one of Debbie and Emily is in: g = 1/2 each
+    with pytest.raises(sf.DataError, match="contradicts the release"):
+        sf.Corruption(people=voters()).attack(release, victims=[ellie])  # Emily cannot be in too
+    with pytest.raises(sf.PolicyError, match="extraneous"):
+        sf.Corruption(people=voters(), extraneous=[emily]).attack(release, victims=[emily])
+
+
+def hospital(rows: int = 400) -> sf.Microdata:
+    rng = np.random.default_rng(3)
+    frame = pl.DataFrame(
+        {
+            "age": rng.integers(20, 80, rows),
+            "sex": rng.choice(["f", "m"], rows),
+            "ill": rng.choice(["a", "b", "c", "d"], rows, p=[0.4, 0.3, 0.2, 0.1]),
+        }
+    )
+    trees = {"sex": {"Any": ["f", "m"]}}
+    return sf.read(
+        frame, quasi=["age", "sex"], sensitive="ill", taxonomies=trees, domains={"ill": ["a", "b", "c", "d", "e"]}
+    )
+
+
+def test_side_by_side_pg_stays_within_its_guarantee_and_the_others_fall() -> None:
+    table = hospital()
+    promise = sf.RhoBreach(rho1=0.3, rho2=0.6, skew=0.3)
+    releases = {
+        "pg": sf.publish(table, require=promise, method=sf.PG(k=4)),
+        "mondrian": sf.publish(table, require=sf.KAnonymity(k=4), method="mondrian"),
+        "mondrian+": sf.publish(table, require=sf.LDiversity(l=2), method="mondrian+"),
+        "anatomy": sf.publish(table, require=sf.LDiversity(l=2), method="anatomy"),
+    }
+    p = releases["pg"].manifest["method"]["p"]
+    limit = sf.pg_guarantee(k=4, p=p, domain=5, skew=0.3, rho1=0.3)
+    for prior in ({"prior": "uniform"}, {"prior": "skewed", "skew": 0.3}):
+        found = sf.Corruption(**prior).side_by_side(releases, table)
+        pg, *others = found.iter_rows(named=True)
+        assert pg["greatest growth"] <= limit.growth_exact + 1e-12
+        assert pg["sure"] == 0
+        for other in others:  # Lemma 2
+            assert other["sure"] == other["victims"] == table.rows
+
+
+def test_half_corrupted_generalization_gives_away_who_is_left() -> None:
+    table = hospital()
+    release = sf.publish(table, require=sf.KAnonymity(k=2), method="mondrian")
+    groups = sf.partition(table, require=sf.KAnonymity(k=2), method="mondrian")
+    victim = 0
+    mates = [i for i in np.flatnonzero(groups == groups[victim]).tolist() if i != victim]
+    found = sf.Corruption(corrupted=mates).attack(release, table, victims=[victim])
+    assert found.attacks.beliefs[0].max() == pytest.approx(1.0)
+    nobody = sf.Corruption(corrupted="nobody").attack(release, table, victims=[victim])
+    counts = np.bincount(table["ill"].codes[groups == groups[victim]], minlength=5)
+    assert nobody.attacks.beliefs[0].tolist() == pytest.approx((counts / counts.sum()).tolist())
+
+
+def test_buckets_whose_people_fit_others_too_are_left_out_not_guessed() -> None:
+    table = hospital()
+    release = sf.publish(table, require=sf.LDiversity(l=2), method="anatomy")
+    found = sf.Corruption(corrupted="nobody").attack(release, table)
+    assert len(found.victims) + found.left_out == table.rows
+    assert found.left_out > 0
+
+
+def test_a_randomized_release_with_everyone_corrupted_is_bayes() -> None:
+    frame = pl.DataFrame({"age": [1, 2, 3, 3], "ill": ["a", "b", "a", "b"]})
+    table = sf.read(frame, quasi=["age"], sensitive="ill", domains={"ill": ["a", "b"]})
+    manifest = {
+        "scheme": "randomization", "method": {"name": "rr"}, "requirements": [], "rows": 4,
+        "matrices": {"ill": {"keep": 0.8}},
+        "attributes": {"age": {"role": "quasi"}, "ill": {"role": "sensitive", "domain": ["a", "b"]}},
+    }  # fmt: skip
+    shown = pl.DataFrame({"age": [3, 2, 1, 3], "ill": ["a", "a", "a", "b"]})
+    found = sf.Corruption().attack(Release(manifest, {"data": shown}), table)
+    assert found.attacks.beliefs[0].tolist() == pytest.approx([0.8, 0.2])
+    assert found.attacks.beliefs[1].tolist() == pytest.approx([0.8, 0.2])
+    # of the two of age 3 the other has b: a was shown of the victim and b of him, or the other way round
+    straight, crossed = 0.8 * 0.8 + 0.2 * 0.2, 0.2 * 0.8 + 0.8 * 0.2
+    assert found.attacks.beliefs[2, 0] == pytest.approx(straight / (straight + crossed))
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"present": 3}, "no more people can be in the table than are corrupted"),
+        ({"corrupted": 9}, "no more people can be corrupted than fit the box"),
+        ({"size": 1}, "more corrupted people are in the table than the group has"),
+        ({"size": 5}, "the group has more people than fit"),
+        ({"matching": 2}, "no more people can have the value seen"),
+        ({"observed": 7}, "a code from 0 to 2"),
+    ],
+)
+def test_contradictions_are_refused(change: dict[str, int], words: str) -> None:
+    attack: dict[str, Any] = {"observed": 0, "size": 3, "candidates": 3, "corrupted": 2, "present": 1, "matching": 0}
+    with pytest.raises(sf.DataError, match=words):
+        pg_posterior(p=0.5, prior=[0.5, 0.25, 0.25], **(attack | change))
+
+
+def test_bad_adversaries_are_refused() -> None:
+    for settings, words in (
+        ({"prior": "wild"}, "'uniform', 'skewed', 'data'"),
+        ({"prior": "skewed"}, "a skew above 0"),
+        ({"corrupted": "some"}, "'everyone', 'nobody'"),
+    ):
+        with pytest.raises(sf.PolicyError, match=words):
+            sf.Corruption(**settings)  # type: ignore[arg-type]
+    table = hospital()
+    release = sf.publish(table, require=sf.KAnonymity(k=4), method=sf.PG(p=0.5))
+    for settings, words in (
+        ({"prior": [0.5, 0.5]}, "for each of 5 values"),
+        ({"prior": [0.9, 0.9, 0, 0, 0]}, "add up to 1"),
+        ({"prior": {"z": 1.0}}, "'z', which the domain lacks"),
+        ({"prior": "skewed", "skew": 0.1}, "below 1/5"),
+        ({"corrupted": [400]}, "from 0 to 399"),
+    ):
+        with pytest.raises(sf.PolicyError, match=words):
+            sf.Corruption(**settings).attack(release, table)  # type: ignore[arg-type]
+    with pytest.raises(sf.PolicyError, match="external database"):
+        sf.Corruption().attack(release)
+    with pytest.raises(sf.DataError, match="lacks a value"):
+        multiset_posterior(left=[1, -1], prior=[0.5, 0.5])
+    with pytest.raises(sf.DataError, match="more rows than"):
+        randomized_posterior(observed=[1, 0], matrix=np.eye(2), prior=[0.5, 0.5], known=[0])
+
+
+def test_a_predicate_and_a_prior_from_data() -> None:
+    table = hospital()
+    release = sf.publish(table, require=sf.KAnonymity(k=4), method=sf.PG(p=0.5))
+    audit = sf.Corruption(prior="data", predicate=["a", "b"]).audit(release, table)
+    assert audit["prior"] == pytest.approx(float(np.isin(table["ill"].codes, [0, 1]).mean()))
+    with pytest.raises(sf.PolicyError, match="'z', which the domain lacks"):
+        sf.Corruption(predicate=["z"]).audit(release, table)
