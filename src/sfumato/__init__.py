@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from sfumato.errors import DataError, Infeasible, OutputError, PolicyError, ReleaseError, SfumatoError
     from sfumato.method.ahead import HilbSafe, MondrianPlus, MondrianPlusPlus
     from sfumato.method.anatomy import Anatomy
+    from sfumato.method.art import Art
     from sfumato.method.hilb import Hilb, HilbPlus, HilbPlusPlus
     from sfumato.method.mondrian import Mondrian
     from sfumato.publisher.publish import partition, publish, publish_policy
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from sfumato.requirement.alpha_k import AlphaK
     from sfumato.requirement.k_anonymity import KAnonymity
     from sfumato.requirement.l_diversity import LDiversity
+    from sfumato.requirement.linkage import linkage_bounds, linkage_probabilities, sample_linkage
+    from sfumato.requirement.r_robustness import RRobustness
     from sfumato.requirement.t_closeness import TCloseness
     from sfumato.requirement.templates import Anonymity, Confidentiality
     from sfumato.table.hierarchy import from_arx_csv, to_arx_csv
@@ -52,6 +55,11 @@ _HOME = {
     "HilbPlusPlus": "method.hilb",
     "HilbSafe": "method.ahead",
     "Anatomy": "method.anatomy",
+    "Art": "method.art",
+    "RRobustness": "requirement.r_robustness",
+    "linkage_bounds": "requirement.linkage",
+    "linkage_probabilities": "requirement.linkage",
+    "sample_linkage": "requirement.linkage",
     "partition": "publisher.publish",
     "publish": "publisher.publish",
     "publish_policy": "publisher.publish",
@@ -70,6 +78,7 @@ __all__ = [
     "AlphaK",
     "Anatomy",
     "Anonymity",
+    "Art",
     "Confidentiality",
     "DataError",
     "Hilb",
@@ -85,17 +94,21 @@ __all__ = [
     "MondrianPlusPlus",
     "OutputError",
     "PolicyError",
+    "RRobustness",
     "Release",
     "ReleaseError",
     "SfumatoError",
     "TCloseness",
     "Taxonomy",
     "from_arx_csv",
+    "linkage_bounds",
+    "linkage_probabilities",
     "load",
     "partition",
     "publish",
     "publish_policy",
     "read",
+    "sample_linkage",
     "to_arx_csv",
 ]
 

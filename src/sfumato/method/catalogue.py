@@ -7,6 +7,7 @@ from typing import Any
 from sfumato.errors import PolicyError, nearest
 from sfumato.method.ahead import HilbSafe, MondrianPlus, MondrianPlusPlus
 from sfumato.method.anatomy import Anatomy
+from sfumato.method.art import Art
 from sfumato.method.base import Method
 from sfumato.method.hilb import Hilb, HilbPlus, HilbPlusPlus
 from sfumato.method.mondrian import Mondrian
@@ -14,6 +15,7 @@ from sfumato.method.mondrian import Mondrian
 METHODS: dict[str, type[Method]] = {
     cls.name: cls for cls in (Mondrian, MondrianPlus, MondrianPlusPlus, Hilb, HilbPlus, HilbPlusPlus, HilbSafe, Anatomy)
 }
+METHODS |= {cls.name: cls for cls in (Art,)}
 
 
 def from_table(entry: Mapping[str, Any]) -> Method:

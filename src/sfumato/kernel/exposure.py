@@ -1,0 +1,125 @@
+"""How likely each member of a group is to hold a value, group by group: exact, or a bound where states are too many.
+
+Rows come in group order, group g has the rows ``starts[g] : starts[g + 1]``. The bound is by swapping: the weight of
+all ways in which i has the value and j has not is at most R times that of the ways with the two swapped, so that
+p(i) <= max(1, R) p(j); and all p add up to how often the value is held.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from sfumato.kernel.jit import inner, kernel
+from sfumato.kernel.permanent import shares, states
+
+
+@inner
+def _swapped(weight: Any, members: Any, held: Any, part: Any) -> None:
+    """The bound: ``weight[type, value]``, ``members`` of each type, ``held`` of each value."""
+    types, values = weight.shape
+    for a in range(types):
+        for x in range(values):
+            total = 0.0
+            for b in range(types):
+                most = 0.0
+                for v in range(values):
+                    if v != x and weight[b, v] > 0.0:
+                        most = max(most, weight[b, v] / weight[a, v] if weight[a, v] > 0.0 else np.inf)
+                swap = weight[a, x] * most
+                total += members[b] if swap <= weight[b, x] else members[b] * (weight[b, x] / swap)
+            part[a, x] = min(1.0, held[x] / total) if weight[a, x] > 0.0 else 0.0
+
+
+@inner
+def _by_people(weight: Any, members: Any, held: Any, part: Any) -> None:
+    """Exact: place one person after the other; a state is how many of each value are given away."""
+    types, values = weight.shape
+    total = 0
+    for a in range(types):
+        total += members[a]
+    items = np.empty((total, values))
+    at = 0
+    for a in range(types):
+        for _ in range(members[a]):
+            for v in range(values):
+                items[at, v] = weight[a, v]
+            at += 1
+    found = shares(items, held)
+    at = 0
+    for a in range(types):
+        for v in range(values):
+            part[a, v] = found[at, v]
+        at += members[a]
+
+
+@inner
+def _by_values(weight: Any, members: Any, held: Any, part: Any) -> None:
+    """Exact: give away one value after the other; a state is how many people of each type have one."""
+    types, values = weight.shape
+    total = 0
+    for v in range(values):
+        total += held[v]
+    items = np.empty((total, types))
+    at = 0
+    for v in range(values):
+        for _ in range(held[v]):
+            for a in range(types):
+                items[at, a] = weight[a, v]
+            at += 1
+    found = shares(items, members)
+    at = 0
+    for v in range(values):
+        for a in range(types):
+            part[a, v] = min(1.0, held[v] * found[at, a] / members[a])
+        at += held[v]
+
+
+@inner
+def _judge(weight: Any, members: Any, held: Any, limit: float, part: Any) -> bool:
+    """Fill in ``part[type, value]`` by the way that has the fewest states; whether it is exact."""
+    by_people, by_values = states(held), states(members)
+    if min(by_people, by_values) > limit:
+        _swapped(weight, members, held, part)
+        return False
+    if by_people <= by_values:
+        _by_people(weight, members, held, part)
+    else:
+        _by_values(weight, members, held, part)
+    return True
+
+
+@kernel
+def exposed(
+    signature: Any, chance: Any, starts: Any, held: Any, wanted: Any, limit: float, bounded: Any, out: Any
+) -> None:
+    """``out[row, i]``: how likely a row holds the value ``wanted[i]``, by ``chance[signature, value]``.
+
+    ``held[group, value]`` says what each group holds. Where there are more than ``limit`` states ``out`` is the bound,
+    and the group is marked as ``bounded``.
+    """
+    mark, stamp = np.empty(len(chance), np.int64), np.full(len(chance), -1, np.int64)
+    for g in range(len(held)):
+        begin, end = starts[g], starts[g + 1]
+        found, members = np.empty(end - begin, np.int64), np.zeros(end - begin, np.int64)
+        types = 0
+        for i in range(begin, end):
+            s = signature[i]
+            if stamp[s] != g:
+                stamp[s], mark[s], found[types] = g, types, s
+                types += 1
+            members[mark[s]] += 1
+        column, present, number = np.full(held.shape[1], -1, np.int64), np.empty(held.shape[1], np.int64), 0
+        for v in range(held.shape[1]):
+            if held[g, v] > 0:
+                present[number], column[v] = held[g, v], number
+                number += 1
+        weight, part = np.empty((types, number)), np.empty((types, number))
+        for a in range(types):
+            for v in range(held.shape[1]):
+                if column[v] >= 0:
+                    weight[a, column[v]] = chance[found[a], v]
+        bounded[g] = not _judge(weight, members[:types], present[:number], limit, part)
+        for i in range(begin, end):
+            for at in range(len(wanted)):
+                v = column[wanted[at]]
+                out[i, at] = part[mark[signature[i]], v] if v >= 0 else 0.0
