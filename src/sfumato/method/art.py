@@ -22,6 +22,11 @@ from sfumato.table.microdata import Microdata
 
 Condition = Literal["exact", "published"]
 
+_TWO_VALUED = (
+    "p(t:x) is over worlds of a protected value and its absence; an adversary who also knows the distributions of the "
+    "other values can exceed 1/r: worlds = 'values' bounds that"
+)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Art(PartitionMethod):
@@ -50,7 +55,10 @@ class Art(PartitionMethod):
             raise PolicyError(f"{self.name}: condition = {self.condition!r}; it is 'exact' or 'published'")
 
     def warnings(self, requirements: Sequence[Requirement]) -> list[str]:
-        return [self.refuted] if self.refuted and self.condition == "published" else []
+        told = [self.refuted] if self.refuted and self.condition == "published" else []
+        if any(isinstance(r, RRobustness) and r.worlds == "two-valued" for r in requirements):
+            told.append(_TWO_VALUED)
+        return told
 
     def groups(
         self,
@@ -111,7 +119,8 @@ class Art(PartitionMethod):
         groups = growth.groups()
         found = wanted.exposure(people_in(groups, known), known)
         if wanted.fails(found.worst).any():
-            raise _infeasible(wanted, known, found, growth)
+            hint = ", or take condition = 'exact'" if self.condition == "published" else ""
+            raise _infeasible(wanted, known, found, growth, hint)
         return groups, found
 
     def _told_apart(
@@ -126,7 +135,8 @@ class Art(PartitionMethod):
             if not len(failing):
                 return groups, found
             if self.condition == "published" or not growth.take_in(classes, failing):
-                raise _infeasible(wanted, known, found, growth)
+                hint = ", or take bucketization: groups that show the same labels are one"
+                raise _infeasible(wanted, known, found, growth, hint)
 
 
 def robustness(method: str, requirements: Sequence[Requirement]) -> RRobustness:
@@ -159,16 +169,17 @@ def _feasible(wanted: RRobustness, known: Knowledge) -> None:
             )
 
 
-def _infeasible(wanted: RRobustness, known: Knowledge, found: Exposure, growth: Growth) -> Infeasible:
+def _infeasible(wanted: RRobustness, known: Knowledge, found: Exposure, growth: Growth, hint: str) -> Infeasible:
     """Whom the data do not allow to protect, by which distribution, and what would."""
     name, by = known.values.names[found.value], " and ".join(found.attributes)
     failing = int(wanted.fails(found.worst).sum())
+    hints = ["lower r", f"raise minimum (now {wanted.minimum})", "lower size", "protect fewer values"]
+    if found.bounded:
+        hints.append(f"raise limit (now {wanted.limit}; {found.bounded} groups have more states), or take two-valued worlds")
     return Infeasible(
-        f"{wanted.model}: {failing} people stay linked to {name!r}, by {by} with up to {found.greatest:.4g}, above "
-        f"1/{wanted.r:g}, when nobody is left to join them; in groups that hold a value once r is at most "
-        f"{rounded_down(growth.room()):.4g} on these data. Lower r, raise minimum (now {wanted.minimum}), lower size, or "
-        "protect fewer values; with generalization, where groups that show the same labels are one, bucketization may do, "
-        "and with condition = 'published' the condition 'exact' may do"
+        f"{wanted.model}: {failing} people stay linked to {name!r}, by {by or 'its frequency'} with up to "
+        f"{found.greatest:.4g}, above 1/{wanted.r:g}, when nobody is left to join them; in groups that hold a value once "
+        f"r is at most {rounded_down(growth.room()):.4g} on these data: {', '.join(hints)}{hint}"
     )
 
 

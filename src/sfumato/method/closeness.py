@@ -18,7 +18,7 @@ from sfumato.requirement.r_robustness import RRobustness
 
 Integers = NDArray[np.int64]
 
-_MOST_JOINED = 2_000
+_MOST_JOINED = 200
 
 
 def people_in(groups: Groups, known: Knowledge) -> People:
@@ -123,8 +123,8 @@ class Growth:
         while True:
             people, found = self.exposure(groups)
             failing = np.unique(people.group[self.wanted.fails(found.worst)])
-            if not len(failing):
-                return
+            if not len(failing) or (self.wanted.worlds == "values" and found.over[failing].any()):
+                return  # more people only make more states
             self.progress("cuts", 0.5)
             size = np.bincount(people.group, minlength=self.number)[failing]
             stuck = self.widen(failing, size + np.maximum(1, size // 8))
@@ -152,6 +152,8 @@ class Growth:
 
     def _join(self, failing: Integers) -> None:
         """Join each group that still fails with the closest other group, until it holds or none is left."""
+        if len(failing) > _MOST_JOINED:
+            return
         low, high = self._boxes()
         alive = np.isfinite(low[:, 0])
         joined = 0

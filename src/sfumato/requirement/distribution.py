@@ -114,7 +114,8 @@ def estimate(
     """f = (count with the value + smoothing · its share in all) / (count + smoothing), by each attribute set.
 
     ``counts[kind, value]`` are people. Of a signature with fewer than ``minimum`` people nothing is known beyond
-    what holds of all; a set whose signatures are all that small tells nothing and is left out.
+    what holds of all; a set whose signatures are all that small tells nothing and is left out. If all are, the
+    adversary knows how frequent the values are in the whole table.
     """
     total = counts.sum(axis=0)
     share = total / total.sum()
@@ -130,7 +131,7 @@ def estimate(
         if known.any():
             chance = np.where(known, (have + smoothing * share) / (people + smoothing), share)
             out.append(Distribution(chosen, *_with_unknown_together(found.of_row, chance, known[:, 0])))
-    return out
+    return out or [Distribution((), np.zeros(kinds.number, np.int64), share[None, :])]
 
 
 def _with_unknown_together(

@@ -27,14 +27,19 @@ class People:
 class Exposure:
     """``worst[i]`` is the greatest p(t:x) of person i over attribute sets and protected values.
 
-    ``bounded`` counts the groups of which some p(t:x) is a certified upper bound, since they have too many
+    ``over`` marks the groups of which some p(t:x) is a certified upper bound, since they have too many
     states; ``attributes`` and ``value`` are those of the greatest p of all.
     """
 
     worst: NDArray[np.float64]
-    bounded: int
+    over: NDArray[np.bool_]
     attributes: tuple[str, ...]
     value: int
+
+    @property
+    def bounded(self) -> int:
+        """How many groups are judged by the bound."""
+        return int(self.over.sum())
 
     @property
     def greatest(self) -> float:
@@ -53,19 +58,19 @@ def exposure(
 ) -> Exposure:
     """p(t:x) of every person, by each distribution and for each protected value; ``groups``: only of these."""
     worst = np.zeros(len(people.kind))
-    bounded = np.zeros(len(people.held), np.bool_)
-    top = (0.0, (), protected[0])
+    over = np.zeros(len(people.held), np.bool_)
+    top: tuple[float, tuple[str, ...], int] = (0.0, (), protected[0])
     for x in protected:
         chosen = np.flatnonzero(people.held[:, x]) if groups is None else groups[people.held[groups, x] > 0]
         if not len(chosen):
             continue
         part = _part(people, chosen)
         for known in knowledge:
-            p, over = _chances(part, known, x, worlds, limit)
-            bounded[chosen[over]] = True
+            p, bounded = _chances(part, known, x, worlds, limit)
+            over[chosen[bounded]] = True
             worst[part.rows] = np.maximum(worst[part.rows], p)
             top = max(top, (float(p.max()), known.attributes, x))
-    return Exposure(worst, int(bounded.sum()), top[1], top[2])
+    return Exposure(worst, over, top[1], top[2])
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,7 +27,6 @@ from sfumato.requirement.distribution import Values, collapse
 from sfumato.requirement.exposure import Exposure, People, Worlds, exposure
 from sfumato.requirement.given import checked, resolved
 from sfumato.requirement.knowledge import Knowledge, as_given, estimated
-from sfumato.requirement.linkage import STATES
 from sfumato.table.encode import Attribute, Column, Kind, Role, encode, value_codes
 from sfumato.table.microdata import Microdata
 from sfumato.table.taxonomy import named
@@ -56,12 +55,12 @@ class RRobustness(Promise):
     r: float
     sensitive: str | Sequence[str] | None = None
     values: Sequence[str] | Sequence[Sequence[str]] = ()
-    worlds: Worlds = "values"
+    worlds: Worlds = "two-valued"
     size: int | None = None
     smoothing: float = 1.0
     minimum: int = 100
     distributions: str | Sequence[Any] = ()
-    limit: int = STATES
+    limit: int = 200_000
 
     def __post_init__(self) -> None:
         if not is_number(self.r) or not 1 < self.r < 1e9:
@@ -89,7 +88,8 @@ class RRobustness(Promise):
         return self.with_parameters(sensitive=chosen, distributions=resolved(self.distributions, schema, leaves))
 
     def words(self) -> str:
-        what = f"one of {', '.join(v for s in self.values for v in s)}" if self.values else "a sensitive value"
+        sets = [s[0] if len(s) == 1 else f"one of {', '.join(s)}" for s in self.values]
+        what = " or ".join(sets) or "a sensitive value"
         return f"nobody is linked to {what} with a probability above 1/{float(self.r):g}, by any known distribution"
 
     def parameters(self) -> dict[str, Any]:
