@@ -1,30 +1,46 @@
-"""``make bench``: print one table and keep it in benchmarks/results/."""
+"""``make bench``: print one table a part and keep it in benchmarks/results/.
+
+``python -m benchmarks`` runs all parts; ``python -m benchmarks aware --no-peers`` only those named.
+"""
 
 import os
 import platform
 import sys
+from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 
 RESULTS = Path(__file__).parent / "results"
 
+PARTS = ("foundation", "aware", "count_query")
+"""Modules with ``lines()``, the ratios, and perhaps ``more()``, further tables; foundation takes ``with_peers``."""
+
 
 def main() -> None:
-    """Run every benchmark; without the data say so loudly and do nothing."""
+    """Run every benchmark asked for; without the data say so loudly and do nothing."""
     if not os.environ.get("SFUMATO_DATA"):
         sys.exit(
             "SKIPPED: the benchmarks need Adult; set SFUMATO_DATA to the folder with adult.csv "
             "(sfumato.datasets says where to get it)"
         )
-    from benchmarks import aware, foundation, quality
+    asked = [a for a in sys.argv[1:] if not a.startswith("--")]
+    if unknown := [a for a in asked if a not in PARTS]:
+        sys.exit(f"there is no benchmark {unknown[0]!r}; there are {', '.join(PARTS)}")
+    for part in asked or PARTS:
+        _run(part, with_peers="--no-peers" not in sys.argv)
+
+
+def _run(part: str, *, with_peers: bool) -> None:
     from benchmarks.measure import as_markdown
 
-    with_peers = "--no-peers" not in sys.argv
-    table = as_markdown([*foundation.lines(with_peers=with_peers), *aware.lines()])
-    losses = quality.table(with_peers=with_peers)
+    module = import_module(f"benchmarks.{part}")
+    peers = {"with_peers": with_peers} if part == "foundation" else {}
+    more: Callable[..., str] = getattr(module, "more", lambda **_: "")
     machine = f"{os.cpu_count()} cores, Python {platform.python_version()}, {platform.machine()}"
-    text = f"# Benchmarks\n\n{machine}. Ratios are taken in one run; see docs/benchmarks.md.\n\n{table}\n{losses}"
+    head = f"# Benchmarks: {part}\n\n{machine}. Ratios are taken in one run; see docs/benchmarks.md.\n\n"
+    text = f"{head}{as_markdown(module.lines(**peers))}\n{more(**peers)}"
     RESULTS.mkdir(exist_ok=True)
-    (RESULTS / "foundation.md").write_text(text, encoding="utf-8")
+    (RESULTS / f"{part}.md").write_text(text, encoding="utf-8")
     print(text)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import polars as pl
 
-from benchmarks import peers, tables
+from benchmarks import peers, quality, tables
 from benchmarks.measure import Line, median_time
 from sfumato.method.base import silent
 from sfumato.method.mondrian import Mondrian
@@ -78,3 +78,8 @@ def _copy(folder: Path) -> None:
     frame = pl.read_csv(folder / "million.csv")
     frame.write_csv(folder / "copy.csv")
     frame.write_parquet(folder / "copy.parquet")
+
+
+def more(*, with_peers: bool) -> str:
+    """What is lost for the speed: information loss next to others."""
+    return quality.table(with_peers=with_peers)

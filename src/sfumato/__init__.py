@@ -16,11 +16,19 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from sfumato.adversary.algorithm_aware import worlds
+    from sfumato.adversary.knowledge import Count, Fact
+    from sfumato.adversary.negative_rule import NegativeRule, Suspects, break_rule
+    from sfumato.adversary.passed_over import passed_over
+    from sfumato.adversary.sampled_worlds import sampled_worlds
+    from sfumato.analyst.count_query import relative_errors
+    from sfumato.analyst.workload import Workload
     from sfumato.errors import DataError, Infeasible, OutputError, PolicyError, ReleaseError, SfumatoError
     from sfumato.method.ahead import HilbSafe, MondrianPlus, MondrianPlusPlus
     from sfumato.method.anatomy import Anatomy
     from sfumato.method.art import Art
     from sfumato.method.hilb import Hilb, HilbPlus, HilbPlusPlus
+    from sfumato.method.mask import Mask, MaskPlus, MaskPlusPlus
     from sfumato.method.mondrian import Mondrian
     from sfumato.publisher.publish import partition, publish, publish_policy
     from sfumato.release.release import Release, load
@@ -29,6 +37,7 @@ if TYPE_CHECKING:
     from sfumato.requirement.l_diversity import LDiversity
     from sfumato.requirement.linkage import linkage_bounds, linkage_probabilities, sample_linkage
     from sfumato.requirement.r_robustness import RRobustness
+    from sfumato.requirement.m_confidentiality import MConfidentiality
     from sfumato.requirement.t_closeness import TCloseness
     from sfumato.requirement.templates import Anonymity, Confidentiality
     from sfumato.table.hierarchy import from_arx_csv, to_arx_csv
@@ -60,9 +69,23 @@ _HOME = {
     "linkage_bounds": "requirement.linkage",
     "linkage_probabilities": "requirement.linkage",
     "sample_linkage": "requirement.linkage",
+    "Mask": "method.mask",
+    "MaskPlus": "method.mask",
+    "MaskPlusPlus": "method.mask",
+    "MConfidentiality": "requirement.m_confidentiality",
+    "Count": "adversary.knowledge",
+    "NegativeRule": "adversary.negative_rule",
+    "Suspects": "adversary.negative_rule",
+    "break_rule": "adversary.negative_rule",
+    "Fact": "adversary.knowledge",
+    "passed_over": "adversary.passed_over",
+    "sampled_worlds": "adversary.sampled_worlds",
+    "worlds": "adversary.algorithm_aware",
     "partition": "publisher.publish",
     "publish": "publisher.publish",
     "publish_policy": "publisher.publish",
+    "Workload": "analyst.workload",
+    "relative_errors": "analyst.count_query",
     "Release": "release.release",
     "load": "release.release",
     "SfumatoError": "errors",
@@ -80,7 +103,9 @@ __all__ = [
     "Anonymity",
     "Art",
     "Confidentiality",
+    "Count",
     "DataError",
+    "Fact",
     "Hilb",
     "HilbPlus",
     "HilbPlusPlus",
@@ -88,28 +113,40 @@ __all__ = [
     "Infeasible",
     "KAnonymity",
     "LDiversity",
+    "MConfidentiality",
+    "Mask",
+    "MaskPlus",
+    "MaskPlusPlus",
     "Microdata",
     "Mondrian",
     "MondrianPlus",
     "MondrianPlusPlus",
+    "NegativeRule",
     "OutputError",
     "PolicyError",
     "RRobustness",
     "Release",
     "ReleaseError",
     "SfumatoError",
+    "Suspects",
     "TCloseness",
     "Taxonomy",
+    "Workload",
+    "break_rule",
     "from_arx_csv",
     "linkage_bounds",
     "linkage_probabilities",
     "load",
     "partition",
+    "passed_over",
     "publish",
     "publish_policy",
     "read",
     "sample_linkage",
+    "relative_errors",
+    "sampled_worlds",
     "to_arx_csv",
+    "worlds",
 ]
 
 

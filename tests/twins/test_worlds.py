@@ -8,7 +8,7 @@ the probability that the algorithm publishes just this from it. A method is safe
 import itertools
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -16,19 +16,21 @@ import polars as pl
 import pytest
 
 from sfumato.errors import Infeasible
-from sfumato.method import pickup
-from sfumato.method.ahead import HilbSafe, MondrianPlus
-from sfumato.method.base import Groups, silent
-from sfumato.method.diversity import Diversity
-from sfumato.method.hilb import Hilb, HilbPlus
+from sfumato.method.ahead import HilbSafe, MondrianPlus, MondrianPlusPlus
+from sfumato.method.anatomy import Anatomy
+from sfumato.method.base import Drawn, PartitionMethod
+from sfumato.method.hilb import Hilb, HilbPlus, HilbPlusPlus
+from sfumato.method.mask import Mask, MaskPlus, MaskPlusPlus
 from sfumato.method.mondrian import Mondrian
 from sfumato.release.judgement import bind
+from sfumato.requirement.base import Requirement
 from sfumato.requirement.l_diversity import LDiversity
+from sfumato.requirement.m_confidentiality import MConfidentiality
 from sfumato.table.microdata import Microdata, read
 
 Table = tuple[int, ...]
 Published = frozenset[tuple[frozenset[int], tuple[int, ...]]]
-Outcomes = Iterator[tuple[Groups, Fraction]]
+Worlds = dict[Published, dict[Table, Fraction]]
 
 
 def microdata(places: list[tuple[int, ...]], table: Table, values: int) -> Microdata:
@@ -38,41 +40,22 @@ def microdata(places: list[tuple[int, ...]], table: Table, values: int) -> Micro
     return read(frame, quasi=names, sensitive="s", domains={"s": [str(v) for v in range(values)]})
 
 
-def published(groups: Groups, table: Table) -> Published:
-    members = [frozenset(np.flatnonzero(groups.of_row == g).tolist()) for g in range(groups.number)]
-    return frozenset((m, tuple(sorted(table[i] for i in m))) for m in members)
+def published(drawn: Drawn) -> Published:
+    groups, codes = drawn.groups.of_row, drawn.table["s"].codes.tolist()
+    members = [frozenset(np.flatnonzero(groups == g).tolist()) for g in range(drawn.groups.number)]
+    return frozenset((m, tuple(sorted(codes[i] for i in m))) for m in members)
 
 
-def draws_of_pick_up(groups: Groups, data: Microdata, l: int, monkeypatch: pytest.MonkeyPatch) -> Outcomes:
-    """Every way the draws can fall, with its probability: orders inside the buckets, and who gets what is left."""
-    buckets: dict[tuple[int, int], list[int]] = defaultdict(list)
-    for row, (g, v) in enumerate(zip(groups.of_row.tolist(), data["s"].codes.tolist(), strict=True)):
-        buckets[g, v].append(row)
-    most = max(1, len(groups.of_row) // l)
-    spins = list(itertools.product(range(math.lcm(*range(1, most + 1))), repeat=l - 1))
-    orders = list(itertools.product(*(itertools.permutations(b) for b in buckets.values())))
-    for order in orders:
-        flat = np.array([row for bucket in order for row in bucket])
-        for spin in spins:
-            numbers = np.array([*spin, *[0] * (groups.number * l)], dtype=np.uint64)
-            monkeypatch.setattr(pickup, "shuffled", lambda n, rng, flat=flat: flat)
-            monkeypatch.setattr(pickup, "_draws", lambda n, rng, numbers=numbers: numbers)
-            yield pickup.pick_up(groups, data["s"], l, None), Fraction(1, len(orders) * len(spins))
-
-
-def worlds(
-    places: list[tuple[int, ...]], values: int, l: int, outcomes: Callable[[Microdata], Outcomes]
-) -> dict[Published, dict[Table, Fraction]]:
+def worlds(places: list[tuple[int, ...]], values: int, method: PartitionMethod, wanted: Requirement) -> Worlds:
     """For each thing that can be published, the probability that each table publishes it."""
-    seen: dict[Published, dict[Table, Fraction]] = defaultdict(lambda: defaultdict(Fraction))
+    seen: Worlds = defaultdict(lambda: defaultdict(Fraction))
     for table in itertools.product(range(values), repeat=len(places)):
         data = microdata(places, table, values)
         try:
-            bind([LDiversity(l=l)], data)
+            for drawn, chance in method.outcomes(data, bind([wanted], data)):
+                seen[published(drawn)][table] += chance
         except Infeasible:
             continue
-        for groups, chance in outcomes(data):
-            seen[published(groups, table)][table] += chance
     return seen
 
 
@@ -108,29 +91,7 @@ LINE = [[(i,) for i in range(n)] for n in range(7)]
 PLANE = [(0, 0), (1, 1), (0, 3), (2, 2), (3, 0)]
 
 
-def by_method(method: Mondrian | MondrianPlus, l: int) -> Callable[[Microdata], Outcomes]:
-    def outcomes(data: Microdata) -> Outcomes:
-        yield method.groups(data, bind([LDiversity(l=l)], data), rng=None, progress=silent), Fraction(1)
-
-    return outcomes
-
-
-def by_pick_up(l: int, kind: str, monkeypatch: pytest.MonkeyPatch) -> Callable[[Microdata], Outcomes]:
-    def outcomes(data: Microdata) -> Outcomes:
-        if kind == "anatomy":
-            base = Groups(np.zeros(data.rows, np.int64), 1)
-        elif kind == "mondrian++":
-            base = MondrianPlus().groups(data, bind([LDiversity(l=l)], data), rng=None, progress=silent)
-        else:
-            base = hilbert_base(data, l)
-        yield from draws_of_pick_up(base, data, l, monkeypatch)
-
-    return outcomes
-
-
-def hilbert_base(data: Microdata, l: int) -> Groups:
-    """The groups of hilb-safe before the draws."""
-    return HilbSafe().base(data, Diversity("s", Fraction(l), 1), silent)
+SAFE = [MondrianPlus(), MondrianPlusPlus(), HilbSafe(), Anatomy()]
 
 
 @pytest.mark.parametrize(
@@ -139,26 +100,24 @@ def hilbert_base(data: Microdata, l: int) -> Groups:
     ids=["4 people", "5 people", "6 people", "5 in the plane", "l = 3"],
 )
 def test_mondrian_plus_is_safe(places: list[tuple[int, ...]], values: int, l: int) -> None:
-    seen = worlds(places, values, l, by_method(MondrianPlus(), l))
+    seen = worlds(places, values, MondrianPlus(), LDiversity(l=l))
     assert seen
     assert differs(seen) == []
 
 
-@pytest.mark.parametrize("kind", ["anatomy", "mondrian++", "hilb-safe"])
+@pytest.mark.parametrize("method", SAFE[1:], ids=lambda m: m.name)
 @pytest.mark.parametrize(
     ("places", "values", "l"), [(LINE[4], 3, 2), (LINE[5], 3, 2), (PLANE, 3, 2)], ids=["4", "5", "5 in the plane"]
 )
-def test_uniform_draws_are_safe(
-    kind: str, places: list[tuple[int, ...]], values: int, l: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    seen = worlds(places, values, l, by_pick_up(l, kind, monkeypatch))
+def test_uniform_draws_are_safe(method: PartitionMethod, places: list[tuple[int, ...]], values: int, l: int) -> None:
+    seen = worlds(places, values, method, LDiversity(l=l))
     assert seen
     assert differs(seen) == []
 
 
 def test_mondrian_is_not_safe() -> None:
     """Four people on a line, l = 2: the whole group shown with a, a, b, b tells that neighbours share a value."""
-    seen = worlds(LINE[4], 2, 2, by_method(Mondrian(), 2))
+    seen = worlds(LINE[4], 2, Mondrian(), LDiversity(l=2))
     whole: Published = frozenset({(frozenset(range(4)), (0, 0, 1, 1))})
     assert whole in differs(seen)
     assert {t for t, p in seen[whole].items() if p} == {(0, 0, 1, 1), (1, 1, 0, 0)}
@@ -167,7 +126,7 @@ def test_mondrian_is_not_safe() -> None:
 
 def test_mondrian_tells_more_about_single_people_too() -> None:
     """In the marginals of Definition 5: some person's belief differs, with five people on a line and l = 2."""
-    seen = worlds(LINE[5], 3, 2, by_method(Mondrian(), 2))
+    seen = worlds(LINE[5], 3, Mondrian(), LDiversity(l=2))
     gaps = [
         abs(smart[key] - naive[key])
         for result, by in seen.items()
@@ -181,7 +140,7 @@ def test_mondrian_tells_more_about_single_people_too() -> None:
 
 def test_hilb_is_not_safe() -> None:
     """The recorded counterexample: of the four tables behind {t1, t3} and {t2, t4} only two can be."""
-    seen = worlds(LINE[4][::-1], 3, 2, by_method(Hilb(), 2))
+    seen = worlds(LINE[4][::-1], 3, Hilb(), LDiversity(l=2))
     result: Published = frozenset({(frozenset({0, 2}), (0, 1)), (frozenset({1, 3}), (0, 2))})
     assert result in differs(seen)
     assert {t for t, p in seen[result].items() if p} == {(0, 0, 1, 2), (1, 2, 0, 0)}
@@ -190,37 +149,100 @@ def test_hilb_is_not_safe() -> None:
 
 def test_hilb_plus_is_not_safe() -> None:
     """The recorded counterexample to Theorem 6.2, six people and l = 2."""
-    seen = worlds(LINE[6][::-1], 4, 2, by_method(HilbPlus(), 2))
+    of_hilb_plus = worlds(LINE[6][::-1], 4, HilbPlus(), LDiversity(l=2))
     result: Published = frozenset({(frozenset({0, 2}), (0, 1)), (frozenset({1, 3, 4, 5}), (0, 2, 2, 3))})
+    assert result in differs(of_hilb_plus)
+    assert {t[:2] for t, p in of_hilb_plus[result].items() if p} == {(0, 0)}
+    assert beliefs(result, lambda t: Fraction(1))[0, 0] == Fraction(1, 2)
+    assert beliefs(result, lambda t: of_hilb_plus[result].get(t, Fraction()))[0, 0] == 1
+
+
+def test_hilb_plus_plus_is_not_safe() -> None:
+    """Pick-up divides the last group of the same counterexample, and t1 = t2 = a is as certain as before."""
+    seen = worlds(LINE[6][::-1], 4, HilbPlusPlus(), LDiversity(l=2))
+    result: Published = frozenset(
+        {(frozenset({0, 2}), (0, 1)), (frozenset({1, 4}), (0, 2)), (frozenset({3, 5}), (2, 3))}
+    )
     assert result in differs(seen)
     assert {t[:2] for t, p in seen[result].items() if p} == {(0, 0)}
-    assert beliefs(result, lambda t: Fraction(1))[0, 0] == Fraction(1, 2)
-    assert beliefs(result, lambda t: seen[result].get(t, Fraction()))[0, 0] == 1
 
 
-def test_draws_that_are_not_uniform_are_not_safe(monkeypatch: pytest.MonkeyPatch) -> None:
+def confidence(result: Published, by: dict[Table, Fraction], person: int, value: int) -> Fraction:
+    """What the smart adversary believes where values may have been changed: all tables were equally likely before."""
+    return sum((p for t, p in by.items() if t[person] == value), Fraction()) / sum(by.values(), Fraction())
+
+
+def test_mask_is_not_safe() -> None:
+    """Value 0 is sensitive, k = m = 2: both groups with one of it have it with confidence 5/8 instead of 1/2."""
+    seen = worlds(LINE[4], 2, Mask(k=2), MConfidentiality(m=2, values=["0"]))
+    result: Published = frozenset({(frozenset({0, 1}), (0, 1)), (frozenset({2, 3}), (0, 1))})
+    assert [confidence(result, seen[result], person, 0) for person in range(4)] == [Fraction(5, 8)] * 4
+
+
+def test_mask_plus_is_not_safe() -> None:
+    """The smallest counterexample to Theorem 6.3, four people and three values: 8/15 instead of 1/2."""
+    seen = worlds(LINE[4], 3, MaskPlus(k=4), MConfidentiality(m=2))
+    result: Published = frozenset({(frozenset(range(4)), (0, 0, 2, 2))})
+    assert confidence(result, seen[result], 0, 0) == Fraction(8, 15)
+    worst = max(confidence(r, by, p, v) for r, by in seen.items() for p in range(4) for v in range(3))
+    assert worst == Fraction(8, 15)
+
+
+def test_mask_plus_on_the_counterexample_of_the_notes() -> None:
+    """Six people and four values published as (0, 1, 2, 3): the last value has confidence 5/9."""
+    seen: dict[Table, Fraction] = {}
+    bound = None
+    for counts in [(0, 1, 2, 3), (0, 1, 1, 4)]:
+        for table in set(itertools.permutations([v for v, c in enumerate(counts) for _ in range(c)])):
+            data = microdata(LINE[6], table, 4)
+            bound = bind([MConfidentiality(m=2)], data)
+            drawn = MaskPlus(k=6).draw(data, bound)
+            assert np.bincount(drawn.table["s"].codes, minlength=4).tolist() == [0, 1, 2, 3]
+            seen[table] = Fraction(1)
+    assert confidence(frozenset(), seen, 0, 3) == Fraction(5, 9)
+
+
+def test_mask_plus_plus_is_not_safe() -> None:
+    """Pick-up after levelling keeps what levelling gave away: {t1, t2} with a, c and {t3, t4} with a, c."""
+    seen = worlds(LINE[4], 3, MaskPlusPlus(k=4), MConfidentiality(m=2))
+    result: Published = frozenset({(frozenset({0, 1}), (0, 2)), (frozenset({2, 3}), (0, 2))})
+    assert confidence(result, seen[result], 0, 0) == Fraction(8, 15)
+
+
+@pytest.mark.parametrize(
+    ("method", "wanted"),
+    [
+        (MondrianPlusPlus(), LDiversity(l=2)),
+        (HilbPlusPlus(), LDiversity(l=2)),
+        (Mask(k=2), MConfidentiality(m=2, values=["0"])),
+        (MaskPlus(k=5), MConfidentiality(m=2, values=["0", "1"])),
+        (MaskPlusPlus(k=5), MConfidentiality(m=2)),
+    ],
+    ids=lambda x: getattr(x, "name", ""),
+)
+def test_outcomes_are_what_is_drawn(method: PartitionMethod, wanted: Requirement) -> None:
+    """The probabilities sum to one, and 2,000 draws fall as they say."""
+    data = microdata(LINE[5], (0, 0, 1, 2, 3), 5)
+    bound = bind([wanted], data)
+    chances: dict[Published, Fraction] = defaultdict(Fraction)
+    for drawn, chance in method.outcomes(data, bound):
+        chances[published(drawn)] += chance
+    assert sum(chances.values()) == 1
+    rng, number = np.random.default_rng(7), 2000
+    found: dict[Published, int] = defaultdict(int)
+    for _ in range(number):
+        found[published(method.draw(data, bound, rng=rng))] += 1
+    assert found.keys() <= chances.keys()
+    for result, chance in chances.items():
+        expected = float(chance) * number
+        assert abs(found[result] - expected) <= 6 * math.sqrt(expected) + 6  # each below 1e-7 by Chernoff's bound
+
+
+def test_draws_that_are_not_uniform_are_not_safe() -> None:
     """The same Anatomy in the order of the rows instead of a drawn one gives people away."""
 
-    def outcomes(data: Microdata) -> Outcomes:
-        base = Groups(np.zeros(data.rows, np.int64), 1)
-        monkeypatch.setattr(pickup, "shuffled", lambda n, rng: np.arange(n))
-        monkeypatch.setattr(pickup, "_draws", lambda n, rng: np.zeros(n, np.uint64))
-        yield pickup.pick_up(base, data["s"], 2, None), Fraction(1)
+    class InOrder(Anatomy):
+        def outcomes(self, table: Microdata, requirements: Sequence[Requirement]) -> Iterator[tuple[Drawn, Fraction]]:
+            yield next(super().outcomes(table, requirements))[0], Fraction(1)
 
-    assert differs(worlds(LINE[5], 3, 2, outcomes))
-
-
-def test_hilb_safe_publishes_these_groups() -> None:
-    """The method is what the enumeration above went through: the base groups, then pick-up inside them."""
-    rng = np.random.default_rng(0)
-    data = microdata(
-        [tuple(p) for p in rng.integers(0, 8, (60, 2)).tolist()], tuple(rng.integers(0, 5, 60).tolist()), 5
-    )
-    bound = bind([LDiversity(l=2)], data)
-    groups = HilbSafe().groups(data, bound, rng=np.random.default_rng(1), progress=silent)
-    base = hilbert_base(data, 2)
-    for g in range(groups.number):
-        members = np.flatnonzero(groups.of_row == g)
-        assert len({base.of_row[m] for m in members}) == 1
-        assert 2 <= len(members) < 4 or len(members) == (base.of_row == base.of_row[members[0]]).sum()
-        assert len(set(data["s"].codes[members])) == len(members)
+    assert differs(worlds(LINE[5], 3, InOrder(), LDiversity(l=2)))

@@ -1,8 +1,9 @@
 """What every method is, and what those that partition the rows into groups share."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
+from fractions import Fraction
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -34,6 +35,13 @@ class Groups(NamedTuple):
 
     of_row: NDArray[np.int64]
     number: int
+
+
+class Drawn(NamedTuple):
+    """What a partition method publishes, before it is shown: the groups, and the table with its values as published."""
+
+    table: Microdata
+    groups: Groups
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,6 +82,9 @@ Scheme = Literal["generalization", "bucketization"]
 class PartitionMethod(Method):
     """A method that puts the rows into groups; the scheme says how a group is shown."""
 
+    perturbs: ClassVar[bool] = False
+    """Whether sensitive values may be published other than they are."""
+
     scheme: Scheme = "generalization"
 
     def __post_init__(self) -> None:
@@ -90,6 +101,29 @@ class PartitionMethod(Method):
         progress: Progress,
     ) -> Groups:
         """The group of each row; the requirements are bound to the table."""
+
+    def draw(
+        self,
+        table: Microdata,
+        requirements: Sequence[Requirement],
+        *,
+        rng: np.random.Generator | None = None,
+        progress: Progress = silent,
+    ) -> Drawn:
+        """The groups and the values to publish; most methods publish the values as they are."""
+        return Drawn(table, self.groups(table, requirements, rng=rng, progress=progress))
+
+    def outcomes(self, table: Microdata, requirements: Sequence[Requirement]) -> Iterator[tuple[Drawn, Fraction]]:
+        """Everything that can be published from a small table, with its probability: what an aware adversary weighs."""
+        yield self.draw(table, requirements), Fraction(1)
+
+    def before_draws(self, table: Microdata, requirements: Sequence[Requirement]) -> Groups | None:
+        """The groups before any draw, if the draws depend on them and on the published values alone; else None.
+
+        From tables that share these groups and the published values the same is then published with the same
+        probability.
+        """
+        return self.groups(table, requirements, rng=None, progress=silent)
 
     def shows_sets(self) -> bool:
         """Whether a label may be a set of sibling nodes."""
@@ -110,7 +144,7 @@ class PartitionMethod(Method):
         if not table.quasi:
             raise PolicyError(f"{self.name} groups by quasi-identifiers, and there is none; give a column that role")
         bound = on_groups(bind(requirements, table), self.name)
-        groups = self.groups(table, bound, rng=rng, progress=progress)
+        table, groups = self.draw(table, bound, rng=rng, progress=progress)
         show_groups = self._generalized if self.scheme == "generalization" else self._bucketized
         shown, judgements, tables = show_groups(table, bound, groups, rng, progress)
         manifest = describe(

@@ -10,10 +10,24 @@ from sfumato.method.anatomy import Anatomy
 from sfumato.method.art import Art
 from sfumato.method.base import Method
 from sfumato.method.hilb import Hilb, HilbPlus, HilbPlusPlus
+from sfumato.method.mask import Mask, MaskPlus, MaskPlusPlus
 from sfumato.method.mondrian import Mondrian
 
 METHODS: dict[str, type[Method]] = {
-    cls.name: cls for cls in (Mondrian, MondrianPlus, MondrianPlusPlus, Hilb, HilbPlus, HilbPlusPlus, HilbSafe, Anatomy)
+    cls.name: cls
+    for cls in (
+        Mondrian,
+        MondrianPlus,
+        MondrianPlusPlus,
+        Hilb,
+        HilbPlus,
+        HilbPlusPlus,
+        HilbSafe,
+        Anatomy,
+        Mask,
+        MaskPlus,
+        MaskPlusPlus,
+    )
 }
 METHODS |= {cls.name: cls for cls in (Art,)}
 

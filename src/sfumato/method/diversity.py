@@ -1,16 +1,17 @@
 """What the methods share that serve frequency l-diversity of one sensitive attribute."""
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
 
+from sfumato.engine.local import Counted
 from sfumato.errors import PolicyError
-from sfumato.method.base import Groups, PartitionMethod, Progress
-from sfumato.method.pickup import pick_up
+from sfumato.method.base import Drawn, Groups, PartitionMethod, Progress, silent
+from sfumato.method.pickup import every_pick_up, pick_up
 from sfumato.requirement.base import Requirement, as_fraction, names
 from sfumato.requirement.k_anonymity import KAnonymity
 from sfumato.requirement.l_diversity import LDiversity
@@ -77,4 +78,22 @@ class DiversityMethod(PartitionMethod):
         if not self.picks:
             return self.base(table, wanted, progress)
         l = wanted.whole(self.name)
-        return pick_up(self.base(table, replace(wanted, k=1), progress), table[wanted.sensitive], l, rng)
+        return pick_up(self.base(table, replace(wanted, k=1), progress), counted(table, wanted), l, rng)
+
+    def before_draws(self, table: Microdata, requirements: Sequence[Requirement]) -> Groups | None:
+        wanted = diversity(self.name, requirements)
+        return self.base(table, replace(wanted, k=1) if self.picks else wanted, silent)
+
+    def outcomes(self, table: Microdata, requirements: Sequence[Requirement]) -> Iterator[tuple[Drawn, Fraction]]:
+        if not self.picks:
+            yield from super().outcomes(table, requirements)
+            return
+        wanted = diversity(self.name, requirements)
+        base = self.base(table, replace(wanted, k=1), silent)
+        for groups, chance in every_pick_up(base, counted(table, wanted), wanted.whole(self.name)):
+            yield Drawn(table, groups), chance
+
+
+def counted(table: Microdata, wanted: Diversity) -> Counted:
+    """The values that must be diverse."""
+    return Counted(table[wanted.sensitive].codes, table[wanted.sensitive].size)

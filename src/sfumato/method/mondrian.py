@@ -1,7 +1,8 @@
 """Mondrian: strict (or relaxed) multidimensional partitioning by median cuts."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -11,7 +12,7 @@ from sfumato.engine.local import Counted, combine, count, shuffled, totals
 from sfumato.errors import PolicyError
 from sfumato.kernel import judge
 from sfumato.kernel.partition import partition
-from sfumato.method.base import Groups, PartitionMethod, Progress
+from sfumato.method.base import Drawn, Groups, PartitionMethod, Progress
 from sfumato.release.generalization import space_of
 from sfumato.release.judgement import TableSchema, on_groups
 from sfumato.requirement.base import GroupRequirement, Key, Requirement, Test
@@ -62,6 +63,14 @@ class Mondrian(PartitionMethod):
 
     def shows_sets(self) -> bool:
         return self.labels == "siblings"
+
+    def outcomes(self, table: Microdata, requirements: Sequence[Requirement]) -> Iterator[tuple[Drawn, Fraction]]:
+        if not self.strict:
+            raise PolicyError("relaxed mondrian divides equal rows by chance, in too many ways to list; sample them")
+        return super().outcomes(table, requirements)
+
+    def before_draws(self, table: Microdata, requirements: Sequence[Requirement]) -> Groups | None:
+        return super().before_draws(table, requirements) if self.strict else None
 
     def groups(
         self,

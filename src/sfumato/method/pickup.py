@@ -1,29 +1,61 @@
 """Stratified pick-up (ASAP, Algorithm 4) and Anatomy: groups of l to 2l - 1 rows with distinct sensitive values."""
 
+import itertools
+import math
 import os
+from collections.abc import Iterator
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.engine.local import shuffled
+from sfumato.engine.local import Counted, shuffled
 from sfumato.errors import SfumatoError
 from sfumato.kernel.pick import anatomize, make_buckets
 from sfumato.method.base import Groups
-from sfumato.table.encode import Column
 
 
-def pick_up(groups: Groups, sensitive: Column, l: int, rng: np.random.Generator | None) -> Groups:
+def pick_up(groups: Groups, sensitive: Counted, l: int, rng: np.random.Generator | None) -> Groups:
     """Anatomy inside every group of at least 2l rows, with secret and uniform draws."""
-    order = shuffled(len(groups.of_row), rng)
+    return _picked(groups, sensitive, l, shuffled(len(groups.of_row), rng), drawn_words(groups.number * l, rng))
+
+
+def every_pick_up(groups: Groups, sensitive: Counted, l: int) -> Iterator[tuple[Groups, Fraction]]:
+    """Every way the draws can fall in a small table, with its probability.
+
+    The orders inside the buckets, and, for each row left over, which of the groups that lack its value it joins.
+    """
+    whole = np.arange(len(groups.of_row))
+    buckets = make_buckets(groups.of_row, groups.number, sensitive.codes, sensitive.size, whole)
+    members = np.split(buckets.rows, buckets.first[1:-1])
+    orders = math.prod(math.factorial(len(b)) for b in members)
+    most = max(1, len(whole) // l)
+    spins = range(math.lcm(*range(1, most + 1)))
+    left_over = _left_over(groups, l)
+    chance = Fraction(1, orders * len(spins) ** left_over)
+    for order in itertools.product(*(itertools.permutations(b.tolist()) for b in members)):
+        flat = np.array([row for bucket in order for row in bucket], np.int64)
+        for spin in itertools.product(spins, repeat=left_over):
+            words = np.array([*spin, *[0] * (groups.number * l)], dtype=np.uint64)
+            yield _picked(groups, sensitive, l, flat, words), chance
+
+
+def _left_over(groups: Groups, l: int) -> int:
+    """How many rows are left over in the groups that are divided."""
+    sizes = np.bincount(groups.of_row, minlength=groups.number)
+    return int((sizes % l)[sizes >= 2 * l].sum())
+
+
+def _picked(groups: Groups, sensitive: Counted, l: int, order: NDArray[np.int64], words: NDArray[np.uint64]) -> Groups:
     buckets = make_buckets(groups.of_row, groups.number, sensitive.codes, sensitive.size, order)
     try:
-        of_row, number = anatomize(buckets, l, 2 * l, _draws(groups.number * l, rng))
+        of_row, number = anatomize(buckets, l, 2 * l, words)
     except ValueError as e:
         raise SfumatoError(f"pick-up was given a group that is not {l}-eligible ({e}); please report it") from None
     return Groups(of_row, number)
 
 
-def _draws(number: int, rng: np.random.Generator | None) -> NDArray[np.uint64]:
+def drawn_words(number: int, rng: np.random.Generator | None) -> NDArray[np.uint64]:
     """Random 64-bit numbers: from the operating system, or from a given generator (experiments)."""
     if rng is None:
         return np.frombuffer(os.urandom(8 * number), dtype=np.uint64)

@@ -94,7 +94,7 @@ def bind(requirements: Sequence[Requirement], table: Microdata) -> list[Requirem
     schema = TableSchema(table)
     bound = [r.bind(schema) for r in requirements]
     for requirement in bound:
-        if not isinstance(requirement, GroupRequirement):
+        if not isinstance(requirement, GroupRequirement) or not requirement.of_the_table:
             continue
         whole = whole_tally(requirement, table)
         if not requirement.holds(schema, whole)[0]:

@@ -152,6 +152,8 @@ class GroupRequirement(Requirement):
 
     monotone: ClassVar[bool] = True
     """Whether merging groups that satisfy it gives a group that does."""
+    of_the_table: ClassVar[bool] = True
+    """Whether it is about the values of the table; else about published ones, which a method may have changed."""
 
     def groups_by(self) -> Key | None:
         """The quasi-identifiers that form its groups; None: all of them."""

@@ -10,11 +10,12 @@ from sfumato.requirement.base import Requirement
 from sfumato.requirement.k_anonymity import KAnonymity
 from sfumato.requirement.l_diversity import LDiversity
 from sfumato.requirement.r_robustness import RRobustness
+from sfumato.requirement.m_confidentiality import MConfidentiality
 from sfumato.requirement.t_closeness import TCloseness
 from sfumato.requirement.templates import Anonymity, Confidentiality
 
 MODELS: dict[str, type[Requirement]] = {
-    cls.model: cls for cls in (KAnonymity, LDiversity, TCloseness, AlphaK, Anonymity, Confidentiality)
+    cls.model: cls for cls in (KAnonymity, LDiversity, TCloseness, AlphaK, Anonymity, Confidentiality, MConfidentiality)
 }
 MODELS |= {cls.model: cls for cls in (RRobustness,)}
 

@@ -1,0 +1,310 @@
+"""The adversary who knows the algorithm: naive and smart random worlds, and Definition 5 of ASAP.
+
+The naive adversary holds every table equally likely that could be behind what was published and agrees with what
+is known otherwise (Definition 3). The smart one weighs each by the probability that the algorithm publishes just
+this from it (Definition 4). A release is algorithm-safe if both believe the same.
+
+Where a method changes sensitive values the paper leaves the naive world open. Here the naive adversary takes as
+few published values to be changed as the knowledge forces, every choice of which and of what they were equally
+likely; then every table behind the values so restored.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import combinations, islice, product
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.adversary.knowledge import Fact, Known
+from sfumato.adversary.sight import Key, Sight, World, sight, worlds_behind
+from sfumato.errors import Infeasible, PolicyError
+from sfumato.method.base import Drawn, Groups, Method, PartitionMethod, Scheme
+from sfumato.method.catalogue import from_table
+from sfumato.release.judgement import bind
+from sfumato.requirement.base import Requirement
+from sfumato.table.microdata import Microdata
+
+Function = Callable[[Microdata], Groups | Drawn]
+AnyMethod = Method | str | Function
+Belief = dict[World, Fraction]
+
+
+@dataclass(frozen=True)
+class Worlds:
+    """What both adversaries believe: rows are people, columns the ``values`` of the sensitive attribute.
+
+    ``naive_worlds`` and ``smart_worlds`` are the tables that each holds possible, with their probabilities;
+    ``same_marginals`` is Definition 5 as written (who has what), ``same_worlds`` the stronger equality.
+    """
+
+    values: tuple[str, ...]
+    naive: NDArray[np.float64]
+    smart: NDArray[np.float64]
+    naive_exact: tuple[Mapping[str, Fraction], ...]
+    smart_exact: tuple[Mapping[str, Fraction], ...]
+    naive_worlds: Mapping[World, Fraction]
+    smart_worlds: Mapping[World, Fraction]
+
+    @property
+    def same_marginals(self) -> bool:
+        """Whether both believe the same of every person."""
+        return self.naive_exact == self.smart_exact
+
+    @property
+    def same_worlds(self) -> bool:
+        """Whether both hold the same tables possible, with the same probabilities."""
+        return dict(self.naive_worlds) == dict(self.smart_worlds)
+
+    def __iter__(self) -> Iterator[NDArray[np.float64]]:
+        """The two beliefs, the naive one first."""
+        return iter((self.naive, self.smart))
+
+
+@dataclass(frozen=True)
+class Case:
+    """A method, as an adversary can call it, on tables of the same people."""
+
+    table: Microdata
+    method: PartitionMethod | Function
+    requirements: tuple[Requirement, ...]
+    sensitive: str
+    scheme: Scheme
+
+    @property
+    def sets(self) -> bool:
+        """Whether labels may be sets of siblings."""
+        return self.method.shows_sets() if isinstance(self.method, PartitionMethod) else True
+
+    @property
+    def perturbs(self) -> bool:
+        """Whether the method may change sensitive values."""
+        return isinstance(self.method, PartitionMethod) and self.method.perturbs
+
+    def seen(self, drawn: Drawn) -> Sight:
+        """What is seen of an outcome."""
+        return sight(drawn, self.sensitive, self.scheme, sets=self.sets)
+
+    def with_world(self, world: World | NDArray[np.int64]) -> Microdata:
+        """The same people with other sensitive values."""
+        return with_codes(self.table, {self.sensitive: np.asarray(world)})
+
+    def draw(self, table: Microdata, rng: np.random.Generator | None = None) -> Drawn:
+        """One outcome."""
+        if not isinstance(self.method, PartitionMethod):
+            made = self.method(table)
+            return made if isinstance(made, Drawn) else Drawn(table, made)
+        return self.method.draw(table, bind(self.requirements, table), rng=rng)
+
+    def outcomes(self, table: Microdata) -> Iterator[tuple[Drawn, Fraction]]:
+        """Every outcome with its probability; none where the method refuses the table."""
+        try:
+            if isinstance(self.method, PartitionMethod):
+                yield from self.method.outcomes(table, bind(self.requirements, table))
+            else:
+                yield self.draw(table), Fraction(1)
+        except Infeasible:
+            return
+
+    def chance(self, table: Microdata, wanted: Sight) -> Fraction:
+        """The probability that the method publishes what was seen from this table."""
+        return sum((p for drawn, p in self.outcomes(table) if self.seen(drawn) == wanted), Fraction())
+
+    def people(self) -> list[tuple[int, ...]]:
+        """The quasi-identifiers of each person, as codes."""
+        return [tuple(int(c) for c in q) for q in zip(*(c.codes for c in self.table.quasi), strict=True)]
+
+
+def make_case(
+    table: Microdata,
+    method: AnyMethod,
+    require: Requirement | Sequence[Requirement],
+    scheme: Scheme | None,
+) -> Case:
+    """Find out what is attacked: the method, and the one sensitive attribute."""
+    chosen = from_table({"name": method}) if isinstance(method, str) else method
+    if isinstance(chosen, Method) and not isinstance(chosen, PartitionMethod):
+        raise PolicyError(f"{chosen.name} does not partition the rows; its beliefs are another adversary's")
+    wanted = (require,) if isinstance(require, Requirement) else tuple(require)
+    if len(table.sensitive) != 1:
+        raise PolicyError(f"worlds are over one sensitive attribute; the table has {len(table.sensitive)}")
+    shown = scheme or (chosen.scheme if isinstance(chosen, PartitionMethod) else "generalization")
+    return Case(table, chosen, wanted, table.sensitive[0].name, shown)
+
+
+def worlds(
+    table: Microdata,
+    *,
+    method: AnyMethod,
+    require: Requirement | Sequence[Requirement] = (),
+    knowledge: Sequence[Fact] = (),
+    people: Literal["known", "unknown"] = "known",
+    scheme: Scheme | None = None,
+    published: Drawn | None = None,
+    rng: np.random.Generator | None = None,
+    limit: int = 200_000,
+) -> Worlds:
+    """The naive and the smart belief about each person after the table was published once, exactly.
+
+    The adversaries know the requirement, everybody's quasi-identifiers (or, with ``people="unknown"``, only what the
+    labels tell) and the facts of ``knowledge``. A method is named, given, or any function from a table to groups.
+    All tables behind what is seen are gone through, at most ``limit`` of them; see `sampled_worlds` beyond.
+    ``published`` is what was published; without it the method is run once.
+    """
+    case = make_case(table, method, require, scheme)
+    wanted = case.seen(published or case.draw(table, rng))
+    known = Known(knowledge, table)
+    if people == "unknown":
+        return _strangers(case, wanted, known, limit)
+    if people != "known":
+        raise PolicyError(f"people = {people!r}; they are 'known' or 'unknown'")
+    if case.perturbs:
+        naive = _restored(case, wanted, known, limit)
+        tables = _that_hold(case, product(range(table[case.sensitive].size), repeat=table.rows), known, limit)
+    else:
+        tables = _that_hold(case, worlds_behind(wanted, case.people(), case.scheme), known, limit)
+        naive = _even(tables)
+    smart = _weighed(case, tables, wanted)
+    return _worlds(case, naive, smart)
+
+
+def with_codes(table: Microdata, codes: Mapping[str, NDArray[np.int64]]) -> Microdata:
+    """The table with other values in some columns."""
+    columns = dict(table.columns)
+    for name, new in codes.items():
+        columns[name] = replace(columns[name], codes=new.astype(columns[name].codes.dtype))
+    return replace(table, columns=columns)
+
+
+def _that_hold(case: Case, tables: Iterator[World], known: Known, limit: int) -> list[World]:
+    """The tables that agree with what is known."""
+    kept = []
+    for number, world in enumerate(tables):
+        if number >= limit:
+            raise PolicyError(
+                f"there are more than {limit} tables to go through; take a smaller table, more knowledge, a higher "
+                "limit, or sampled_worlds"
+            )
+        codes = np.asarray(world)
+        if known.hold(lambda n, codes=codes: codes if n == case.sensitive else case.table[n].codes):  # type: ignore[misc]
+            kept.append(world)
+    if not kept:
+        raise PolicyError("no table behind the release agrees with the knowledge; one of the facts is not true of it")
+    return kept
+
+
+def _even(tables: Sequence[World]) -> Belief:
+    return dict.fromkeys(tables, Fraction(1, len(tables)))
+
+
+def _normal(weights: Belief) -> Belief:
+    total = sum(weights.values(), Fraction())
+    if not total:
+        raise PolicyError("the method publishes this from no table that agrees with the knowledge; a fact is not true")
+    return {world: w / total for world, w in weights.items() if w}
+
+
+def _weighed(case: Case, tables: Sequence[World], wanted: Sight) -> Belief:
+    return _normal({world: case.chance(case.with_world(world), wanted) for world in tables})
+
+
+def _restored(case: Case, wanted: Sight, known: Known, limit: int) -> Belief:
+    """The naive belief where values may have been changed: as few changes as the knowledge forces."""
+    slots = [(g, i) for g, (_, values) in enumerate(wanted) for i in range(len(values))]
+    size = case.table[case.sensitive].size
+    for changes in range(len(slots) + 1):
+        ways: list[Belief] = []
+        for where in combinations(slots, changes):
+            others = [[v for v in range(size) if v != wanted[g][1][i]] for g, i in where]
+            for values in product(*others):
+                ways += _behind(case, _changed(wanted, where, values), known, limit)
+        if ways:
+            together: Belief = defaultdict(Fraction)
+            for way in ways:
+                for world, chance in way.items():
+                    together[world] += chance / len(ways)
+            return dict(together)
+    raise PolicyError("no table of these people agrees with the knowledge; two facts contradict each other")
+
+
+def _behind(case: Case, restored: Sight, known: Known, limit: int) -> list[Belief]:
+    """The even belief over the tables behind restored values, if there are any that agree with the knowledge."""
+    tables = islice(worlds_behind(restored, case.people(), case.scheme), limit + 1)
+    try:
+        return [_even(_that_hold(case, tables, known, limit))]
+    except PolicyError as e:
+        if "more than" in str(e):
+            raise
+        return []
+
+
+def _changed(wanted: Sight, where: Sequence[tuple[int, int]], values: Sequence[int]) -> Sight:
+    shown: list[tuple[Key, list[int]]] = [(key, list(v)) for key, v in wanted]
+    for (g, i), value in zip(where, values, strict=True):
+        shown[g][1][i] = value
+    return tuple((key, tuple(sorted(v))) for key, v in shown)
+
+
+def _worlds(case: Case, naive: Belief, smart: Belief) -> Worlds:
+    leaves = case.table[case.sensitive].domain.leaves
+    exact = [_of_people(belief, leaves, case.table.rows) for belief in (naive, smart)]
+    return Worlds(leaves, _array(exact[0]), _array(exact[1]), exact[0], exact[1], naive, smart)
+
+
+def _of_people(belief: Belief, leaves: Sequence[str], people: int) -> tuple[Mapping[str, Fraction], ...]:
+    """Who is believed to have what."""
+    out = [dict.fromkeys(leaves, Fraction()) for _ in range(people)]
+    for world, chance in belief.items():
+        for person, value in enumerate(world):
+            out[person][leaves[value]] += chance
+    return tuple(out)
+
+
+def _array(exact: Sequence[Mapping[str, Fraction]]) -> NDArray[np.float64]:
+    return np.array([[float(p) for p in person.values()] for person in exact])
+
+
+def _strangers(case: Case, wanted: Sight, known: Known, limit: int) -> Worlds:
+    """Where nobody's quasi-identifiers are known, only the labels: a world gives each published row exact ones."""
+    if case.scheme != "generalization" or case.perturbs:
+        raise PolicyError("people are unknown only where quasi-identifiers are generalized and values are not changed")
+    rows = [(box, v) for box, values in wanted for v in values]
+    values = np.array([v for _, v in rows])
+    quasi = case.table.quasi
+    naive: list[World] = []
+    smart: Belief = {}
+    for number, cells in enumerate(product(*(list(product(*box)) for box, _ in rows))):
+        if number >= limit:
+            raise PolicyError(f"there are more than {limit} tables to go through; take a smaller table")
+        codes = {c.name: np.array([cell[j] for cell in cells]) for j, c in enumerate(quasi)} | {case.sensitive: values}
+        if known.hold(lambda n, codes=codes: codes[n]):  # type: ignore[misc]
+            world = tuple(code for cell in cells for code in cell)
+            naive.append(world)
+            smart[world] = case.chance(with_codes(case.table, codes), wanted)
+    if not naive:
+        raise PolicyError("no table behind the release agrees with the knowledge; one of the facts is not true of it")
+    beliefs = (_even(naive), _normal(smart))
+    leaves = case.table[case.sensitive].domain.leaves
+    exact = [_of_places(b, values, case.people(), leaves) for b in beliefs]
+    return Worlds(leaves, _array(exact[0]), _array(exact[1]), exact[0], exact[1], *beliefs)
+
+
+def _of_places(
+    belief: Belief, values: NDArray[np.int64], people: list[tuple[int, ...]], leaves: Sequence[str]
+) -> tuple[Mapping[str, Fraction], ...]:
+    """What is believed of somebody with these quasi-identifiers: the share of each value among such rows."""
+    out = [dict.fromkeys(leaves, Fraction()) for _ in people]
+    width = len(people[0])
+    for person, place in enumerate(people):
+        total = Fraction()
+        for world, chance in belief.items():
+            rows = [r for r in range(len(values)) if world[r * width : (r + 1) * width] == place]
+            total += chance if rows else 0
+            for r in rows:
+                out[person][leaves[values[r]]] += chance / len(rows)
+        for value in out[person]:
+            out[person][value] = out[person][value] / total if total else Fraction()
+    return tuple(out)

@@ -1,0 +1,118 @@
+"""External knowledge as facts about COUNT queries (ASAP, section 3.2)."""
+
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.errors import PolicyError, nearest
+from sfumato.requirement.base import as_fraction
+from sfumato.table.microdata import Microdata
+
+Relation = Literal["=", "<", "<=", ">", ">="]
+
+_COMPARE: dict[str, Callable[[Fraction, Fraction], bool]] = {
+    "=": operator.eq,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+
+@dataclass(frozen=True)
+class Count:
+    """SELECT COUNT(*) FROM the microdata WHERE each named attribute has the given value, or one of the given ones.
+
+    >>> Count({"Country": "Japan", "Disease": "heart disease"}).share_below(0.05, of=Count())
+    Fact(count(Country = Japan, Disease = heart disease) < 1/20 * count())
+    """
+
+    where: Mapping[str, str | int | float | Sequence[str | int | float]] = field(default_factory=dict)
+
+    def equals(self, other: "Count | float") -> "Fact":
+        """The two are equal."""
+        return Fact(self, "=", other)
+
+    def at_most(self, other: "Count | float") -> "Fact":
+        """This is not above the other."""
+        return Fact(self, "<=", other)
+
+    def at_least(self, other: "Count | float") -> "Fact":
+        """This is not below the other."""
+        return Fact(self, ">=", other)
+
+    def share_below(self, share: float, *, of: "Count") -> "Fact":
+        """This is less than a share of the other."""
+        return Fact(self, "<", of, times=share)
+
+    def values_of(self, name: str) -> list[str]:
+        """The values that an attribute may have."""
+        value = self.where[name]
+        several = [value] if isinstance(value, str | int | float) else list(value)
+        return [str(v) for v in several]
+
+    def among(self, table: Microdata) -> dict[str, NDArray[np.bool_]]:
+        """For each attribute named, which of its codes count."""
+        chosen = {}
+        for name in self.where:
+            leaves = table[name].domain.leaves
+            for value in self.values_of(name):
+                if value not in leaves:
+                    raise PolicyError(f"knowledge is about {name} = {value}, which cannot be{nearest(value, leaves)}")
+            chosen[name] = np.isin(np.array(leaves, dtype=object), self.values_of(name))
+        return chosen
+
+    def __str__(self) -> str:
+        parts = [f"{name} = {' or '.join(self.values_of(name))}" for name in self.where]
+        return f"count({', '.join(parts)})"
+
+
+@dataclass(frozen=True)
+class Fact:
+    """What an adversary knows: ``left`` stands in a relation to ``times`` the right count, or to a number."""
+
+    left: Count
+    relation: Relation
+    right: Count | float
+    times: float | Fraction = 1
+
+    def __post_init__(self) -> None:
+        if self.relation not in _COMPARE:
+            raise PolicyError(f"there is no relation {self.relation!r}; there are {', '.join(_COMPARE)}")
+
+    def __repr__(self) -> str:
+        times = as_fraction(self.times)
+        return f"Fact({self.left} {self.relation} {'' if times == 1 else f'{times} * '}{self.right})"
+
+    def holds(self, left: int, right: int | None) -> bool:
+        """Whether counts stand in the relation."""
+        other = as_fraction(self.right) if isinstance(self.right, int | float) else Fraction(right or 0)
+        return _COMPARE[self.relation](Fraction(left), as_fraction(self.times) * other)
+
+
+class Known:
+    """Facts bound to a table, to be asked of other tables over the same domains."""
+
+    def __init__(self, facts: Sequence[Fact], table: Microdata) -> None:
+        self.facts = [
+            (f, f.left.among(table), f.right.among(table) if isinstance(f.right, Count) else None) for f in facts
+        ]
+        self.rows = table.rows
+
+    def hold(self, codes: Callable[[str], NDArray[np.int64]]) -> bool:
+        """Whether all facts hold of the table with these codes."""
+        return all(
+            fact.holds(self._count(left, codes), None if right is None else self._count(right, codes))
+            for fact, left, right in self.facts
+        )
+
+    def _count(self, chosen: dict[str, NDArray[np.bool_]], codes: Callable[[str], NDArray[np.int64]]) -> int:
+        inside = np.ones(self.rows, np.bool_)
+        for name, allowed in chosen.items():
+            inside &= allowed[codes(name)]
+        return int(inside.sum())

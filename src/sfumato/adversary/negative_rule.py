@@ -1,0 +1,147 @@
+"""A negative association rule against MASK (ASAP, section 8.2.1): "few people up to 25 have a doctorate".
+
+MASK changes values only in groups that violate m-confidentiality. A group of such people that shows the unlikely
+value too often was therefore changed, and everybody in it has a sensitive value with a confidence above 1/m.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sfumato.errors import PolicyError, nearest
+from sfumato.release.bucketization import COUNT, GROUP
+from sfumato.release.labels import Meanings
+from sfumato.release.release import Release
+from sfumato.requirement.base import share
+from sfumato.table.encode import Column
+from sfumato.table.microdata import Microdata
+
+Range = tuple[float, float]
+"""The least and the greatest number meant."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NegativeRule:
+    """Of the people with these quasi-identifiers at most a ``share`` has the ``value``.
+
+    ``where`` gives for each quasi-identifier the values meant as a list, or a range of numbers ``(least, greatest)``.
+    """
+
+    where: Mapping[str, Sequence[str] | Range]
+    value: str
+    share: float
+
+    def __post_init__(self) -> None:
+        share("a negative rule", "share", self.share, zero=True)
+        if not self.where:
+            raise PolicyError("a negative rule is about people with some quasi-identifiers; name them in `where`")
+
+    def codes(self, column: Column) -> NDArray[np.bool_]:
+        """Which codes of a quasi-identifier are meant."""
+        wanted = self.where[column.name]
+        if isinstance(wanted, tuple) and all(isinstance(v, int | float) for v in wanted):
+            numbers = Meanings(column.domain).numbers
+            return np.asarray((numbers >= wanted[0]) & (numbers <= wanted[1]))
+        leaves = column.domain.leaves
+        for value in wanted:
+            if str(value) not in leaves:
+                raise PolicyError(
+                    f"the rule is about {column.name} = {value}, which cannot be{nearest(str(value), leaves)}"
+                )
+        return np.isin(np.array(leaves, dtype=object), [str(v) for v in wanted])
+
+
+@dataclass(frozen=True)
+class Suspects:
+    """Groups that break the rule, and what the truth says about them.
+
+    ``people`` are in the ``groups`` that show the value too often. Of these groups ``violating`` truly had sensitive
+    values with a share above 1/m, and ``sensitive`` of the people truly have one.
+    """
+
+    groups: int
+    people: int
+    violating: int
+    sensitive: int
+
+    @property
+    def precision(self) -> float:
+        """The share of the accused groups that were violating; 1 where none is accused."""
+        return self.violating / self.groups if self.groups else 1.0
+
+
+def break_rule(release: Release, rule: NegativeRule, *, truth: Microdata, m: int, values: Sequence[str]) -> Suspects:
+    """Accuse the groups whose people are all meant by the rule and in which the value is too frequent; then score.
+
+    The accusation needs the release alone, with the domains of the quasi-identifiers; the truth says whether it is
+    right. People are found in a generalized release by the labels that cover them.
+    """
+    look = _bucketized if release.bucketized else _generalized
+    sensitive = truth.sensitive[0]
+    low = np.isin(np.array(sensitive.domain.leaves, dtype=object), list(values))[sensitive.codes]
+    groups = people = violating = found = 0
+    for members in look(release, rule, truth, sensitive.name):
+        groups += 1
+        people += len(members)
+        found += int(low[members].sum())
+        violating += int(low[members].sum()) * m > len(members)
+    return Suspects(groups, people, int(violating), found)
+
+
+def _generalized(release: Release, rule: NegativeRule, truth: Microdata, sensitive: str) -> list[NDArray[np.int64]]:
+    """The rows of the truth in each accused group."""
+    data, told = release.tables["data"], release.manifest["attributes"]
+    covered = {c.name: _covered(c, told[c.name]["nodes"]) for c in truth.quasi}
+    meant = {n: [label for label, codes in covered[n].items() if rule.codes(truth[n])[codes].all()] for n in rule.where}
+    labels = data.select(pl.col(n).cast(pl.String) for n in covered).with_columns(
+        unlikely=data[sensitive].cast(pl.String) == rule.value
+    )
+    groups = labels.group_by(list(covered)).agg(pl.col("unlikely").sum(), rows=pl.len())
+    accused = groups.filter(
+        pl.all_horizontal(pl.col(n).is_in(meant[n]) for n in rule.where)
+        & (pl.col("unlikely") > rule.share * pl.col("rows"))
+    )
+    return [_under(row, covered, truth) for row in accused.select(list(covered)).iter_rows()]
+
+
+def _covered(column: Column, nodes: Mapping[str, list[object] | None]) -> dict[str, NDArray[np.int64]]:
+    meanings = Meanings(column.domain)
+    return {label: meanings.codes(label, meaning) for label, meaning in nodes.items()}
+
+
+def _under(
+    labels: Sequence[str], covered: Mapping[str, Mapping[str, NDArray[np.int64]]], truth: Microdata
+) -> NDArray[np.int64]:
+    """The rows of the truth that labels cover."""
+    inside = np.ones(truth.rows, np.bool_)
+    for label, name in zip(labels, covered, strict=True):
+        allowed = np.zeros(truth[name].size, np.bool_)
+        allowed[covered[name][label]] = True
+        inside &= allowed[truth[name].codes]
+    return np.flatnonzero(inside)
+
+
+def _bucketized(release: Release, rule: NegativeRule, truth: Microdata, sensitive: str) -> list[NDArray[np.int64]]:
+    """The rows of the truth in each accused group; people with equal quasi-identifiers are interchangeable."""
+    quasi, counts = release.tables["quasi"], release.tables["sensitive"]
+    names = [c.name for c in truth.quasi]
+    known = pl.DataFrame([pl.Series(n, truth[n].domain.leaves).gather(pl.Series(truth[n].codes)) for n in names])
+    texts = quasi.select(pl.col(n).cast(pl.String) for n in names)
+    meant = pl.all_horizontal(pl.col(n).is_in(_texts(rule, truth[n])) for n in rule.where)
+    place = pl.int_range(pl.len()).over(names).alias("")
+    rows = texts.with_columns(place, meant.alias(" meant"), quasi[GROUP].alias(" group")).join(
+        known.with_columns(place).with_row_index(" row"), on=[*names, ""], how="left"
+    )
+    unlikely = counts.filter(counts[sensitive].cast(pl.String) == rule.value).select(
+        pl.col(GROUP).alias(" group"), pl.col(COUNT).alias(" unlikely")
+    )
+    groups = rows.group_by(" group").agg(pl.col(" meant").all(), pl.col(" row")).join(unlikely, on=" group")
+    accused = groups.filter(pl.col(" meant") & (pl.col(" unlikely") > rule.share * pl.col(" row").list.len()))
+    return [np.array(r, np.int64) for r in accused[" row"].to_list()]
+
+
+def _texts(rule: NegativeRule, column: Column) -> list[str]:
+    return [column.domain.leaves[code] for code in np.flatnonzero(rule.codes(column))]

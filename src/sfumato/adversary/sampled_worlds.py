@@ -1,0 +1,189 @@
+"""The algorithm-aware adversary on tables too large to enumerate: worlds are drawn, beliefs have intervals."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.adversary.algorithm_aware import AnyMethod, Case, make_case
+from sfumato.adversary.knowledge import Fact, Known
+from sfumato.adversary.sight import Sight
+from sfumato.errors import Infeasible, PolicyError
+from sfumato.method.base import Drawn, Groups, PartitionMethod
+from sfumato.release.judgement import bind
+from sfumato.requirement.base import Requirement
+from sfumato.table.microdata import Microdata
+
+
+@dataclass(frozen=True)
+class SampledWorlds:
+    """Beliefs from ``draws`` tables drawn from the naive world: rows are people, columns ``values``.
+
+    ``agreeing`` of them agree with the knowledge, and from ``accepted`` of those the method publishes what was seen;
+    of ``undecided`` ones it can only be told that the probability may be another. ``low`` and ``high`` enclose the
+    smart belief, each with the given confidence. Without knowledge the naive belief is exact: the published shares.
+    """
+
+    values: tuple[str, ...]
+    naive: NDArray[np.float64]
+    smart: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    draws: int
+    agreeing: int
+    accepted: int
+    undecided: int
+    confidence: float
+    naive_is_exact: bool
+
+    def told_apart(self) -> list[tuple[int, str]]:
+        """Who is believed to have what with another probability by the smart adversary than by the naive one.
+
+        The error over all people and values together is at most 1 - confidence: the intervals are widened for it.
+        """
+        if not self.accepted:
+            return []
+        each = 1 - (1 - self.confidence) / self.smart.size
+        low, high = _interval(self.smart, self.accepted, self.undecided, each)
+        slack = 0.0 if self.naive_is_exact else _half_width(self.naive, self.agreeing, each)
+        apart = (self.naive - slack > high) | (self.naive + slack < low)
+        return [(int(person), self.values[value]) for person, value in np.argwhere(apart)]
+
+
+def sampled_worlds(
+    table: Microdata,
+    *,
+    method: AnyMethod,
+    require: Requirement | Sequence[Requirement] = (),
+    knowledge: Sequence[Fact] = (),
+    draws: int = 2000,
+    confidence: float = 0.99,
+    published: Drawn | None = None,
+    rng: np.random.Generator | None = None,
+) -> SampledWorlds:
+    """Draw tables from the naive world, under bucketization, and see from which the method publishes the same.
+
+    Any method that can be called will do. Where draws follow upon groups (pick-up) the groups before the draws are
+    compared; where neither that nor a single outcome is likely to be met again, nothing is accepted, and that is told.
+    """
+    if not 0 < confidence < 1 or draws < 1:
+        raise PolicyError(f"draws = {draws}, confidence = {confidence}; at least one draw, and between 0 and 1")
+    case = make_case(table, method, require, "bucketization")
+    if case.perturbs and knowledge:
+        raise PolicyError("where values are changed, beliefs under knowledge are only had exactly; take `worlds`")
+    rng = np.random.default_rng() if rng is None else rng
+    drawn = published or case.draw(table, rng)
+    known = Known(knowledge, table)
+    size = table[case.sensitive].size
+    counts = np.zeros((2, table.rows, size), np.int64)
+    tally = {"agreeing": 0, "accepted": 0, "undecided": 0}
+    judge = _Judge(case, drawn)
+    for _ in range(draws):
+        world = _drawn_world(case, drawn, rng)
+        if not known.hold(lambda n, world=world: world if n == case.sensitive else table[n].codes):  # type: ignore[misc]
+            continue
+        tally["agreeing"] += 1
+        counts[0, np.arange(table.rows), world] += 1
+        verdict = judge(world, rng)
+        if verdict is None:
+            tally["undecided"] += 1
+        elif verdict:
+            tally["accepted"] += 1
+            counts[1, np.arange(table.rows), world] += 1
+    return _result(case, counts, tally, draws, confidence, None if knowledge else _shares(case, drawn))
+
+
+def _shares(case: Case, drawn: Drawn) -> NDArray[np.float64]:
+    """The share of each value in the group of each person, as published."""
+    size = case.table[case.sensitive].size
+    cells = drawn.groups.of_row * size + drawn.table[case.sensitive].codes
+    counts = np.bincount(cells, minlength=drawn.groups.number * size).reshape(drawn.groups.number, size)
+    return np.asarray((counts / counts.sum(axis=1, keepdims=True))[drawn.groups.of_row])
+
+
+def _drawn_world(case: Case, drawn: Drawn, rng: np.random.Generator) -> NDArray[np.int64]:
+    """A table of the naive world: the values of each group in random order, or any values where they are changed."""
+    codes = drawn.table[case.sensitive].codes.astype(np.int64)
+    if case.perturbs:
+        return rng.integers(0, case.table[case.sensitive].size, len(codes))
+    order = np.argsort(drawn.groups.of_row, kind="stable")
+    mixed = rng.permutation(len(codes))
+    mixed = mixed[np.argsort(drawn.groups.of_row[mixed], kind="stable")]
+    world = np.empty_like(codes)
+    world[order] = codes[mixed]
+    return world
+
+
+class _Judge:
+    """Says whether the method publishes what was seen from a world: yes, no, or None for undecided."""
+
+    def __init__(self, case: Case, drawn: Drawn) -> None:
+        self.case = case
+        self.seen: Sight = case.seen(drawn)
+        self.before = self._before(case.table)
+        self.draws = self.before is not None and not _same(self.before, drawn.groups)
+
+    def _before(self, table: Microdata) -> Groups | None:
+        case = self.case
+        if not isinstance(case.method, PartitionMethod) or case.perturbs:
+            return None
+        return case.method.before_draws(table, bind(case.requirements, table))
+
+    def __call__(self, world: NDArray[np.int64], rng: np.random.Generator) -> bool | None:
+        table = self.case.with_world(world)
+        try:
+            if self.before is None:
+                return self.case.seen(self.case.draw(table, rng)) == self.seen
+            before = self._before(table)
+        except Infeasible:
+            return False
+        if before is not None and _same(before, self.before):
+            return True
+        return None if self.draws else False
+
+
+def _same(a: Groups, b: Groups) -> bool:
+    """Whether two partitions are the same, however the groups are numbered."""
+    if a.number != b.number:
+        return False
+    return len(np.unique(a.of_row * b.number + b.of_row)) == a.number
+
+
+def _result(
+    case: Case,
+    counts: NDArray[np.int64],
+    tally: dict[str, int],
+    draws: int,
+    confidence: float,
+    shares: NDArray[np.float64] | None,
+) -> SampledWorlds:
+    if not tally["agreeing"]:
+        raise PolicyError(
+            f"none of {draws} tables drawn agrees with the knowledge; draw more, or take `worlds` on fewer people"
+        )
+    naive = counts[0] / tally["agreeing"] if shares is None else shares
+    smart = counts[1] / tally["accepted"] if tally["accepted"] else np.full(naive.shape, np.nan)
+    low, high = _interval(smart, tally["accepted"], tally["undecided"], confidence)
+    leaves = case.table[case.sensitive].domain.leaves
+    return SampledWorlds(
+        leaves, naive, smart, low, high, draws, **tally, confidence=confidence, naive_is_exact=shares is not None
+    )
+
+
+def _interval(
+    share: NDArray[np.float64], accepted: int, undecided: int, confidence: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Wilson's interval of a share of the accepted draws; undecided ones may all have counted, or none."""
+    if not accepted or undecided:
+        return np.zeros(share.shape), np.ones(share.shape)
+    z = NormalDist().inv_cdf((1 + confidence) / 2)
+    middle = (share + z * z / (2 * accepted)) / (1 + z * z / accepted)
+    half = z / (1 + z * z / accepted) * np.sqrt(share * (1 - share) / accepted + z * z / (4 * accepted**2))
+    return np.maximum(middle - half, 0.0), np.minimum(middle + half, 1.0)
+
+
+def _half_width(share: NDArray[np.float64], draws: int, confidence: float) -> NDArray[np.float64]:
+    z = NormalDist().inv_cdf((1 + confidence) / 2)
+    return np.asarray(z * np.sqrt(np.maximum(share * (1 - share), 1 / draws) / draws))

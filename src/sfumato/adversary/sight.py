@@ -1,0 +1,129 @@
+"""What an adversary sees of groups who knows everybody's quasi-identifiers."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from itertools import permutations, product
+from typing import Any
+
+from sfumato.kernel.arrange import by_group
+from sfumato.kernel.space import summarize
+from sfumato.method.base import Drawn, Scheme
+from sfumato.release.generalization import space_of
+from sfumato.table.encode import Domain
+from sfumato.table.line import Line
+
+Key = tuple[Any, ...]
+Values = tuple[int, ...]
+World = tuple[int, ...]
+"""The sensitive value of each person."""
+
+Sight = tuple[tuple[Key, Values], ...]
+"""Each group as shown, with its sensitive values in order: under bucketization by its members, under
+generalization by the codes that its labels cover."""
+
+
+def sight(drawn: Drawn, sensitive: str, scheme: Scheme, *, sets: bool) -> Sight:
+    """What is seen of an outcome.
+
+    Under bucketization people with equal quasi-identifiers are told apart by their rows: an adversary who knows
+    more. Under generalization groups that show the same labels are seen as one.
+    """
+    keys = _members(drawn) if scheme == "bucketization" else _boxes(drawn, sets=sets)
+    values: dict[Key, list[int]] = defaultdict(list)
+    for group, code in zip(drawn.groups.of_row.tolist(), drawn.table[sensitive].codes.tolist(), strict=True):
+        values[keys[group]].append(code)
+    return tuple(sorted((key, tuple(sorted(v))) for key, v in values.items()))
+
+
+def _members(drawn: Drawn) -> list[Key]:
+    members: list[list[int]] = [[] for _ in range(drawn.groups.number)]
+    for row, group in enumerate(drawn.groups.of_row.tolist()):
+        members[group].append(row)
+    return [tuple(m) for m in members]
+
+
+def _boxes(drawn: Drawn, *, sets: bool) -> list[Key]:
+    quasi = drawn.table.quasi
+    rows, starts = by_group([c.codes for c in quasi], drawn.groups.of_row, drawn.groups.number)
+    summary = summarize(space_of(quasi, sets=sets), rows, starts, drawn.table.rows)
+    return [
+        tuple(_covered(c.domain, *(int(part) for part in summary[:, j, g])) for j, c in enumerate(quasi))
+        for g in range(drawn.groups.number)
+    ]
+
+
+def _covered(domain: Domain, lo: int, hi: int, node: int, mask: int) -> tuple[int, ...]:
+    """The codes that a label covers."""
+    if isinstance(domain, Line) and hi >= len(domain.words) and lo < hi:
+        return tuple(range(domain.size))
+    if isinstance(domain, Line) or lo == hi:
+        return tuple(range(lo, hi + 1))
+    return tuple(domain.codes_of(node, mask))
+
+
+def worlds_behind(seen: Sight, people: list[tuple[int, ...]], scheme: Scheme) -> Iterator[World]:
+    """Every table of sensitive values whose people fit the groups one to one (Definition 3); each once.
+
+    ``people`` are the quasi-identifiers of each person, as codes.
+    """
+    if scheme == "bucketization":
+        yield from _by_members(seen, len(people))
+        return
+    fits = [[g for g, (box, _) in enumerate(seen) if _inside(q, box)] for q in people]
+    if all(len(f) == 1 for f in fits):
+        members = [tuple(i for i, f in enumerate(fits) if f[0] == g) for g in range(len(seen))]
+        yield from _by_members(tuple(zip(members, (v for _, v in seen), strict=True)), len(people))
+        return
+    left: dict[int, int] = defaultdict(int)
+    for _, values in seen:
+        for v in values:
+            left[v] += 1
+    yield from _by_matching(seen, fits, [], left)
+
+
+def _by_members(groups: Sight, people: int) -> Iterator[World]:
+    parts = [(members, sorted(set(permutations(values)))) for members, values in groups]
+    for choice in product(*(p for _, p in parts)):
+        world = [0] * people
+        for (members, _), values in zip(parts, choice, strict=True):
+            for person, value in zip(members, values, strict=True):
+                world[person] = value
+        yield tuple(world)
+
+
+def _inside(person: tuple[int, ...], box: Key) -> bool:
+    return all(code in codes for code, codes in zip(person, box, strict=True))
+
+
+def _by_matching(seen: Sight, fits: list[list[int]], world: list[int], left: dict[int, int]) -> Iterator[World]:
+    """Give each person a value that is left; at the end each value's people must fit its groups one to one."""
+    if len(world) == len(fits):
+        if all(_matched(seen, fits, world, v) for v in left):
+            yield tuple(world)
+        return
+    for value in sorted(left):
+        if left[value] and any(value in seen[g][1] for g in fits[len(world)]):
+            left[value] -= 1
+            yield from _by_matching(seen, fits, [*world, value], left)
+            left[value] += 1
+
+
+def _matched(seen: Sight, fits: list[list[int]], world: list[int], value: int) -> bool:
+    """Whether the people with a value fit one to one into the groups that show it (augmenting paths)."""
+    holders: dict[int, list[int]] = defaultdict(list)
+
+    def place(person: int, tried: set[int]) -> bool:
+        for g in fits[person]:
+            if g in tried:
+                continue
+            tried.add(g)
+            if len(holders[g]) < seen[g][1].count(value):
+                holders[g].append(person)
+                return True
+            for at, other in enumerate(holders[g]):
+                if place(other, tried):
+                    holders[g][at] = person
+                    return True
+        return False
+
+    return all(place(person, set()) for person, v in enumerate(world) if v == value)

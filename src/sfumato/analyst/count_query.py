@@ -1,0 +1,208 @@
+"""How well a release answers random count queries (ASAP, section 8.1.3; Xiao and Tao, Anatomy, VLDB 2006).
+
+The analyst answers from the release alone: by the labels of a group, taking its rows as spread evenly over the values
+that they stand for, or by the exact quasi-identifiers of a bucket, taking its sensitive values as dealt out evenly.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.analyst.workload import Queries, Workload
+from sfumato.errors import DataError, PolicyError, ReleaseError
+from sfumato.kernel.arrange import sort_order
+from sfumato.kernel.bitmap import Items, make_items
+from sfumato.kernel.group import group_rows
+from sfumato.kernel.sums import LANES, SMALL, Blocks, Weights, count, pair, spread
+from sfumato.release.bucketization import COUNT, GROUP
+from sfumato.release.labels import Shown, exact, read_labels, read_values
+from sfumato.release.release import Release
+from sfumato.table.line import Line
+from sfumato.table.microdata import Microdata
+from sfumato.table.taxonomy import named
+
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class RelativeErrors:
+    """The true count, the estimate and the relative error of each query.
+
+    The error is |actual - estimate| / max(actual, bound). With ``bound`` = 0 a query that counts no row has no relative
+    error: it is NaN here, is left out of mean and median, and is counted in ``left_out``.
+    """
+
+    actual: Integers
+    estimate: NDArray[np.float64]
+    bound: float
+
+    @property
+    def error(self) -> NDArray[np.float64]:
+        """The relative error of each query, NaN where it has none."""
+        base = np.maximum(self.actual, self.bound)
+        return np.divide(np.abs(self.actual - self.estimate), base, out=np.full(len(base), np.nan), where=base > 0)
+
+    @property
+    def left_out(self) -> int:
+        """How many queries have no relative error."""
+        return int((np.maximum(self.actual, self.bound) == 0).sum())
+
+    @property
+    def mean(self) -> float:
+        """The average relative error, the measure of the papers."""
+        return float(np.nanmean(self.error))
+
+    @property
+    def median(self) -> float:
+        """The median relative error."""
+        return float(np.nanmedian(self.error))
+
+
+def relative_errors(release: Release, truth: Microdata, workload: Workload, *, bound: float = 0.0) -> RelativeErrors:
+    """Score a release, of either scheme, by the queries of a workload; the truth serves to score only.
+
+    ``bound`` is the sanity bound of the literature: errors of smaller counts are relative to it (0.1% of the rows is
+    a usual choice). Without one, queries that count no row are left out.
+    """
+    if isinstance(bound, bool) or not isinstance(bound, int | float) or not 0 <= bound < np.inf:
+        raise PolicyError(f"the sanity bound is {bound!r}; it is a number, 0 or more")
+    queries = workload.draw(truth)
+    if release.manifest["rows"] != truth.rows:
+        raise DataError(
+            f"the release has {release.manifest['rows']} rows and the table {truth.rows}; the release is of another "
+            "table: give the table that it was made of"
+        )
+    found = RelativeErrors(true_counts(truth, queries), estimates(release, queries), float(bound))
+    if found.left_out == len(queries):
+        raise PolicyError(
+            f"all {len(queries)} queries count no row, so there is no relative error; raise the selectivity, lower the "
+            "dimension, or give a sanity bound"
+        )
+    return found
+
+
+def true_counts(truth: Microdata, queries: Queries) -> Integers:
+    """How many rows of the private table each query counts."""
+    last = truth[queries.sensitive]
+    order = sort_order(last.codes.astype(np.int64), last.size)  # so that a stretch of rows has few sensitive values
+    columns = [exact(truth[name].codes[order], truth[name].size) for name in queries.domains]
+    return count(_items(queries, columns), queries.predicates)
+
+
+def estimates(release: Release, queries: Queries) -> NDArray[np.float64]:
+    """What an analyst answers to each query who has nothing but the release.
+
+    Generalization: the sum over groups of c · product over the asked quasi-identifiers of |label and pred| / |label|,
+    where c is the number of rows of the group with an allowed sensitive value and a label is as large as the number
+    of values of the domain that it stands for. Bucketization: the sum over groups of c · (the share of the group's
+    rows that meet the predicates on quasi-identifiers).
+    """
+    told = release.manifest["attributes"]
+    if absent := [name for name in queries.domains if name not in told]:
+        raise DataError(f"the release has no attribute {named(absent)}; give the table that it was made of")
+    if release.bucketized:
+        return _bucketized(release, queries)
+    if release.scheme == "generalization":
+        return _generalized(release, queries)
+    raise PolicyError(
+        f"counts are estimated here from generalized and bucketized releases, and this one is by {release.scheme}"
+    )
+
+
+def _items(queries: Queries, columns: Sequence[Shown], places: Sequence[Integers] = (), room: int = 0) -> Items:
+    """The columns for the kernels; ``places`` says where the rows of each lie in ``room`` places."""
+    rows = room or -(-len(columns[0].of_row) // 64) * 64
+    labels = np.full((len(columns), rows), -1, np.int32)
+    ends = _ends(columns)
+    lo, hi, leaves, shift = [], [], [], 0
+    domains = list(queries.domains.values())[: len(columns)]
+    for c, (column, domain) in enumerate(zip(columns, domains, strict=True)):
+        labels[c, places[c] if places else slice(len(column.of_row))] = column.of_row + ends[c]
+        lo.append(column.lo + (0 if isinstance(domain, Line) else shift))
+        hi.append(column.hi + (0 if isinstance(domain, Line) else shift))
+        leaves.append(column.leaves)
+        shift += len(column.leaves)
+    return make_items(
+        labels,
+        np.concatenate(lo),
+        np.concatenate(hi),
+        np.concatenate(leaves).astype(np.int32),
+        [isinstance(domain, Line) for domain in domains],
+        [domain.size for domain in domains],
+    )
+
+
+def _ends(columns: Sequence[Shown]) -> Integers:
+    """Where the labels of each column start, numbered through all columns, and where the last ends."""
+    return np.cumsum([0, *(len(column.lo) for column in columns)])
+
+
+def _generalized(release: Release, queries: Queries) -> NDArray[np.float64]:
+    """Groups are the rows that show the same labels."""
+    data, told = release.tables["data"], release.manifest["attributes"]
+    columns = [read_labels(data[n], told[n]["nodes"], queries.domains[n]) for n in queries.quasi]
+    values = read_values(data[queries.sensitive], queries.domains[queries.sensitive])
+    groups = group_rows([c.of_row for c in columns], [len(c.lo) for c in columns])
+    weights = _weights(groups.of_row, len(groups.first), values)
+    shown = [c._replace(of_row=c.of_row[groups.first]) for c in columns]
+    return spread(_items(queries, shown), _ends(shown), weights, queries.predicates, queries.sensitive_sets())
+
+
+def _weights(group_of_row: Integers, groups: int, values: Shown) -> Weights:
+    """How often each value occurs in each group, by the binary digits of the counts: the values that have the digit."""
+    size = len(values.lo)
+    pairs = group_rows([group_of_row, values.of_row], [groups, size])
+    group, value, number = group_of_row[pairs.first], values.of_row[pairs.first], pairs.size
+    digits, words = int(number.max()).bit_length(), -(-size // 64)
+    has = np.nonzero(number[:, None] >> np.arange(digits) & 1)
+    keys = (group[has[0]] * words + value[has[0]] // 64) * digits + has[1]
+    order = np.argsort(keys, kind="stable")
+    distinct, starts = np.unique(keys[order], return_index=True)
+    masks = np.bitwise_or.reduceat(np.uint64(1) << (value[has[0]][order] % 64).astype(np.uint64), starts)
+    per_group = np.bincount(distinct // (words * digits), minlength=groups)
+    return Weights(np.append(0, np.cumsum(per_group)), distinct // digits % words, 1 << distinct % digits, masks)
+
+
+def _bucketized(release: Release, queries: Queries) -> NDArray[np.float64]:
+    """The quasi-identifiers and the sensitive values of a group lie in the same places, each in any order."""
+    quasi, sensitive = release.tables["quasi"], release.tables["sensitive"]
+    number = sensitive[COUNT].to_numpy()
+    codes = np.concatenate([quasi[GROUP].to_numpy(), np.repeat(sensitive[GROUP].to_numpy(), number)])
+    groups = group_rows([codes - codes.min()], [int(codes.max() - codes.min()) + 1])
+    of_row, of_value = groups.of_row[: quasi.height], groups.of_row[quasi.height :]
+    sizes = np.bincount(of_row, minlength=len(groups.first))
+    if not np.array_equal(sizes, np.bincount(of_value, minlength=len(groups.first))):
+        raise ReleaseError("a group has more or fewer sensitive values than people; the release is damaged")
+    blocks, first, step = _blocks(sizes)
+    columns = [read_values(quasi[n], queries.domains[n]) for n in queries.quasi]
+    values = read_values(sensitive[queries.sensitive], queries.domains[queries.sensitive])
+    columns.append(values._replace(of_row=np.repeat(values.of_row, number)))
+    people, dealt = (first[of] + step[of] * _ranks(of, sizes) for of in (of_row, of_value))
+    items = _items(queries, columns, [people] * len(queries.quasi) + [dealt], 64 * int(blocks.at[-1]))
+    return pair(items, queries.predicates, blocks)
+
+
+def _ranks(group_of_row: Integers, sizes: Integers) -> Integers:
+    """The place of each row among those of its group."""
+    order = sort_order(group_of_row, len(sizes))
+    ranks = np.empty(len(order), np.int64)
+    ranks[order] = np.arange(len(order)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    return ranks
+
+
+def _blocks(sizes: Integers) -> tuple[Blocks, Integers, Integers]:
+    """Lay groups out in blocks; of each group, its first place and the step to the next."""
+    first, step, at, size_of = np.zeros(len(sizes), np.int64), np.ones(len(sizes), np.int64), [0], []
+    for size in np.unique(sizes).tolist():
+        groups = np.flatnonzero(sizes == size)
+        most = 64 * LANES if size < SMALL else 1
+        for begin in range(0, len(groups), most):
+            here = groups[begin : begin + most]
+            lanes = -(-len(here) // 64)
+            first[here] = 64 * at[-1] + np.arange(len(here))
+            step[here] = 64 * lanes if size < SMALL else 1
+            at.append(at[-1] + (size * lanes if size < SMALL else -(-size // 64)))
+            size_of.append(size)
+    return Blocks(np.array(at), np.array(size_of)), first, step

@@ -1,0 +1,153 @@
+"""Read the columns of a release: which values of a domain a label may stand for."""
+
+import datetime as dt
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sfumato.errors import DataError, ReleaseError, SfumatoError
+from sfumato.table.encode import Attribute, Domain, Kind, Role, encode
+from sfumato.table.line import MISSING, Line
+from sfumato.table.taxonomy import Taxonomy
+
+Integers = NDArray[np.int64]
+
+_EPOCH = dt.date(1970, 1, 1)
+_ANOTHER = "the release is of another table: give the table that it was made of"
+
+
+class Shown(NamedTuple):
+    """A column as an analyst reads it: the label of each row, and the codes that each label stands for.
+
+    On an ordered domain label ``i`` stands for the codes ``lo[i] .. hi[i]-1``, else for ``leaves[lo[i]:hi[i]]``.
+    """
+
+    of_row: Integers
+    lo: Integers
+    hi: Integers
+    leaves: Integers
+
+
+class Meanings:
+    """What labels mean in a domain.
+
+    An interval ``[low, high)`` stands for the values of the domain from low up to, but not including, high; a name
+    for the leaves below it; a label without a meaning that is no name of the taxonomy stands for all values.
+
+    >>> Meanings(Line.of_numbers([20.0, 25.0, 39.0, 40.0])).codes("[20, 40)", [20.0, 40.0]).tolist()
+    [0, 1, 2]
+    >>> Meanings(Taxonomy.flat(["a", "b", "c"])).codes("*", None).tolist()
+    [0, 1, 2]
+    """
+
+    def __init__(self, domain: Domain) -> None:
+        self.domain = domain
+        self.leaf = {leaf: code for code, leaf in enumerate(domain.leaves)}
+        self.node: dict[str, int] = {}
+        for node, name in enumerate(domain.labels if isinstance(domain, Taxonomy) else ()):
+            self.node.setdefault(name, node)
+
+    def codes(self, label: str, meaning: Sequence[Any] | None) -> Integers:
+        """The codes of the values that a label stands for, sorted; none where the domain does not know it."""
+        if meaning is None:
+            return self._below(label) if label in self.node else np.arange(self.domain.size)
+        bounds = self._bounds(meaning)
+        if bounds is not None:
+            return np.flatnonzero((self.numbers >= bounds[0]) & (self.numbers < bounds[1]))
+        if any(name not in self.leaf and name not in self.node for name in meaning):
+            return np.zeros(0, np.int64)
+        parts = [np.array([self.leaf[n]]) if n in self.leaf else self._below(n) for n in meaning]
+        return np.unique(np.concatenate([np.zeros(0, np.int64), *parts]))
+
+    def _below(self, name: str) -> Integers:
+        assert isinstance(self.domain, Taxonomy)
+        return np.arange(self.domain.lo[self.node[name]], self.domain.hi[self.node[name]], dtype=np.int64)
+
+    def _bounds(self, meaning: Sequence[Any]) -> tuple[float, float] | None:
+        """The bounds of an interval of numbers or days, if that is what a label means."""
+        if len(meaning) != 2:
+            return None
+        low, high = meaning
+        if isinstance(low, int | float) and isinstance(high, int | float):
+            return float(low), float(high)
+        if isinstance(self.domain, Line) and self.domain.form == "date":
+            return _day(low), _day(high)
+        return None
+
+    @cached_property
+    def numbers(self) -> NDArray[np.float64]:
+        """The number that each value stands for; a missing value stands for none."""
+        if isinstance(self.domain, Line):
+            return np.append(self.domain.values, [np.nan] * self.domain.missing)
+        return np.array([_number(leaf) for leaf in self.domain.leaves])
+
+
+def _number(leaf: str) -> float:
+    try:
+        return float(leaf)
+    except ValueError:
+        return np.nan
+
+
+def _day(text: str) -> float:
+    """The day that bounds an interval; the one after the last day of the calendar has no date."""
+    return float((dt.date.fromisoformat(text) - _EPOCH).days) if len(text) == len("2000-01-01") else np.inf
+
+
+def read_labels(column: pl.Series, nodes: dict[str, Any], domain: Domain) -> Shown:
+    """A column of labels; ``nodes`` is what the manifest says of them."""
+    if column.null_count():
+        raise ReleaseError(f"column {column.name!r} of the release lacks labels; the release is damaged")
+    if not isinstance(column.dtype, pl.Enum):
+        text = column.cast(pl.String)
+        column = text.cast(pl.Enum(text.unique().sort()))
+    assert isinstance(column.dtype, pl.Enum)
+    labels, place = column.dtype.categories.to_list(), column.to_physical().to_numpy()
+    used = np.flatnonzero(np.bincount(place, minlength=len(labels)))
+    meanings = Meanings(domain)
+    codes = [_codes(meanings, column.name, labels[i], nodes) for i in used]
+    number = np.zeros(len(labels), np.int64)
+    number[used] = np.arange(len(used))
+    if isinstance(domain, Line):
+        ends = np.array([(c[0], c[-1] + 1) for c in codes])
+        return Shown(number[place], ends[:, 0], ends[:, 1], np.zeros(0, np.int64))
+    hi = np.cumsum([len(c) for c in codes])
+    return Shown(number[place], np.append(0, hi[:-1]), hi, np.concatenate(codes))
+
+
+def _codes(meanings: Meanings, name: str, label: str, nodes: dict[str, Any]) -> Integers:
+    """What one label stands for: at least one value, and on a line neighbours."""
+    if label not in nodes:
+        raise ReleaseError(f"the manifest does not explain the label {label!r} of {name!r}; the release is damaged")
+    codes = meanings.codes(label, nodes[label])
+    gap = isinstance(meanings.domain, Line) and len(codes) and codes[-1] - codes[0] >= len(codes)
+    if not len(codes) or gap:
+        raise DataError(f"the label {label!r} of {name!r} does not fit the values of the table; {_ANOTHER}")
+    return codes
+
+
+def exact(codes: NDArray[Any], size: int) -> Shown:
+    """A column of values: each is a label that stands for itself."""
+    values = np.arange(size)
+    return Shown(codes.astype(np.int64, copy=False), values, values + 1, values)
+
+
+def read_values(column: pl.Series, domain: Domain) -> Shown:
+    """A column that is published as it is."""
+    if isinstance(column.dtype, pl.Enum) and not column.null_count():
+        code = {value: i for i, value in enumerate(domain.leaves)}
+        known = np.array([code.get(value, -1) for value in column.dtype.categories])
+        codes = known[column.to_physical().to_numpy()]
+        if (codes >= 0).all():
+            return exact(codes, domain.size)
+    if column.null_count() and MISSING not in domain.leaves:
+        raise DataError(f"column {column.name!r} of the release lacks values, the table has them all; {_ANOTHER}")
+    stated = Attribute(name=column.name, role=Role.SENSITIVE, kind=Kind.CATEGORICAL, domain=tuple(domain.leaves))
+    try:
+        return exact(encode(column, stated).codes, domain.size)
+    except SfumatoError as e:
+        raise DataError(f"{e}; {_ANOTHER}") from None

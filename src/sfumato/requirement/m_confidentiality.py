@@ -1,0 +1,110 @@
+"""m-confidentiality: whoever is told apart by a group only, has a sensitive value with a confidence of at most 1/m."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.errors import PolicyError, nearest
+from sfumato.requirement.base import (
+    GroupRequirement,
+    Key,
+    Schema,
+    Tally,
+    Test,
+    names,
+    sensitive_or_all,
+    settled,
+    whole_number,
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MConfidentiality(GroupRequirement):
+    """In each group, as published, the sensitive values have a share of at most 1/m (Wong et al., VLDB 2007).
+
+    ``values`` are the sensitive ones among the values of the attribute; they are bounded together, as one. Without
+    ``values`` every value is sensitive and each is bounded by itself. It is judged on the values as published,
+    which the methods that serve it (mask, mask+, mask++) may have changed; the table itself need not satisfy it.
+
+    >>> MConfidentiality(m=2, values=["AIDS"]).words()
+    "in no group the sensitive values 'AIDS' have a share above 1/2"
+    """
+
+    model: ClassVar[str] = "m-confidentiality"
+    summary: ClassVar[str] = "the values that are sensitive have a share of at most 1/m in every group, as published"
+    of_the_table: ClassVar[bool] = False
+    m: int
+    sensitive: str | Sequence[str] | None = None
+    values: str | Sequence[str] | None = None
+
+    def __post_init__(self) -> None:
+        whole_number(self.model, "m", self.m, 1)
+        if self.values is not None and not names(self.values):
+            raise PolicyError(
+                f"{self.model}: the set of sensitive values is empty; name some, or leave `values` out if all are"
+            )
+        object.__setattr__(self, "sensitive", names(self.sensitive))
+        object.__setattr__(self, "values", None if self.values is None else names(self.values))
+
+    def bind(self, schema: Schema) -> Self:
+        chosen = sensitive_or_all(self.model, names(self.sensitive), schema)
+        if len(chosen) != 1:
+            raise PolicyError(f"{self.model} is about one sensitive attribute; name which: sensitive = {chosen[0]!r}")
+        leaves = schema.domain(chosen[0]).leaves
+        for value in names(self.values):
+            if value not in leaves:
+                raise PolicyError(f"{self.model}: {chosen[0]!r} has no value {value!r}{nearest(value, leaves)}")
+        if self.values and set(leaves) <= set(names(self.values)):
+            raise PolicyError(
+                f"{self.model}: all {len(leaves)} values of {chosen[0]!r} are named, and one of them is certain; leave "
+                "`values` out to bound each by itself, or name fewer"
+            )
+        return self.with_parameters(sensitive=chosen)
+
+    def columns(self) -> Sequence[Key]:
+        return [names(self.sensitive)]
+
+    def tests(self, schema: Schema, totals: Mapping[Key, NDArray[Any]]) -> Sequence[Test]:
+        raise PolicyError(
+            f"{self.model} is judged on values that a method may change; take mask, mask+ or mask++, or require "
+            f"l-diversity (variant frequency) with l = {self.m}"
+        )
+
+    def classes(self, schema: Schema) -> NDArray[np.int64]:
+        """What is bounded by itself: the class of each value; the sensitive ones are class 0, if only some are.
+
+        The others are numbered in the order of the domain.
+        """
+        leaves = schema.domain(names(self.sensitive)[0]).leaves
+        if not self.values:
+            return np.arange(len(leaves))
+        inside = np.isin(np.array(leaves, dtype=object), names(self.values))
+        return np.where(inside, 0, np.cumsum(~inside))
+
+    def _most(self, schema: Schema, tally: Tally) -> NDArray[np.int64]:
+        """How many rows of each group what is bounded has at most."""
+        counts = tally.counts[names(self.sensitive)]
+        if not self.values:
+            return np.asarray(counts.max(axis=1))
+        return np.asarray(counts[:, self.classes(schema) == 0].sum(axis=1))
+
+    def holds(self, schema: Schema, tally: Tally) -> NDArray[np.bool_]:
+        return np.asarray(self._most(schema, tally) * self.m <= tally.sizes)
+
+    def achieved(self, schema: Schema, tally: Tally) -> dict[str, float]:
+        most = self._most(schema, tally)
+        parts = np.divide(tally.sizes, most, out=np.full(len(most), float(tally.sizes.max())), where=most > 0)
+        return {"m": settled(float(parts.min()), self.m)}
+
+    def words(self) -> str:
+        if not self.values:
+            return f"in no group a sensitive value has a share above 1/{self.m}"
+        listed = ", ".join(repr(v) for v in names(self.values))
+        return f"in no group the sensitive values {listed} have a share above 1/{self.m}"
+
+    def remedy(self, schema: Schema, whole: Tally) -> str:
+        best = self.achieved(schema, whole)["m"]
+        return f"the whole table allows m = {best:.4g} at best; take a method that perturbs: mask, mask+, mask++"
