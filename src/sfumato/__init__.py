@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from sfumato.adversary.knowledge import Count, Fact
     from sfumato.adversary.negative_rule import NegativeRule, Suspects, break_rule
     from sfumato.adversary.passed_over import passed_over
+    from sfumato.adversary.qi_distribution import DistributionRisk, distribution_risk
     from sfumato.adversary.sampled_worlds import sampled_worlds
     from sfumato.analyst.count_query import relative_errors
     from sfumato.analyst.workload import Workload
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from sfumato.method.anatomy import Anatomy
     from sfumato.method.art import Art
     from sfumato.method.hilb import Hilb, HilbPlus, HilbPlusPlus
+    from sfumato.method.injector import Injector
     from sfumato.method.mask import Mask, MaskPlus, MaskPlusPlus
     from sfumato.method.mondrian import Mondrian
     from sfumato.publisher.publish import partition, publish, publish_policy
@@ -36,8 +38,8 @@ if TYPE_CHECKING:
     from sfumato.requirement.k_anonymity import KAnonymity
     from sfumato.requirement.l_diversity import LDiversity
     from sfumato.requirement.linkage import linkage_bounds, linkage_probabilities, sample_linkage
-    from sfumato.requirement.r_robustness import RRobustness
     from sfumato.requirement.m_confidentiality import MConfidentiality
+    from sfumato.requirement.r_robustness import RRobustness
     from sfumato.requirement.t_closeness import TCloseness
     from sfumato.requirement.templates import Anonymity, Confidentiality
     from sfumato.table.hierarchy import from_arx_csv, to_arx_csv
@@ -65,7 +67,10 @@ _HOME = {
     "HilbSafe": "method.ahead",
     "Anatomy": "method.anatomy",
     "Art": "method.art",
+    "Injector": "method.injector",
     "RRobustness": "requirement.r_robustness",
+    "DistributionRisk": "adversary.qi_distribution",
+    "distribution_risk": "adversary.qi_distribution",
     "linkage_bounds": "requirement.linkage",
     "linkage_probabilities": "requirement.linkage",
     "sample_linkage": "requirement.linkage",
@@ -105,12 +110,14 @@ __all__ = [
     "Confidentiality",
     "Count",
     "DataError",
+    "DistributionRisk",
     "Fact",
     "Hilb",
     "HilbPlus",
     "HilbPlusPlus",
     "HilbSafe",
     "Infeasible",
+    "Injector",
     "KAnonymity",
     "LDiversity",
     "MConfidentiality",
@@ -133,6 +140,7 @@ __all__ = [
     "Taxonomy",
     "Workload",
     "break_rule",
+    "distribution_risk",
     "from_arx_csv",
     "linkage_bounds",
     "linkage_probabilities",
@@ -142,8 +150,8 @@ __all__ = [
     "publish",
     "publish_policy",
     "read",
-    "sample_linkage",
     "relative_errors",
+    "sample_linkage",
     "sampled_worlds",
     "to_arx_csv",
     "worlds",

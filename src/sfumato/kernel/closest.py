@@ -1,4 +1,4 @@
-"""Grow boxes by the closest points: a tree over points with counts, and the search for the least L1 distance to a box."""
+"""A tree over points with counts, and the search for the one at the least L1 distance from a box."""
 
 from typing import Any, NamedTuple
 
@@ -24,6 +24,29 @@ class Tree(NamedTuple):
     leaf: NDArray[np.int64]
 
 
+@inner
+def _halve(points: Any, a: int, order: Any, begin: int, end: int, middle: int) -> None:
+    """Bring the points that are least along a dimension before the middle (quickselect)."""
+    while end - begin > 1:
+        pivot = points[order[(begin + end) // 2], a]
+        i, j = begin, end - 1
+        while i <= j:
+            while points[order[i], a] < pivot:
+                i += 1
+            while points[order[j], a] > pivot:
+                j -= 1
+            if i <= j:
+                order[i], order[j] = order[j], order[i]
+                i += 1
+                j -= 1
+        if middle <= j:
+            end = j + 1
+        elif middle >= i:
+            begin = i
+        else:
+            return
+
+
 @kernel
 def _build(points: Any, order: Any, first: Any, last: Any, child: Any, parent: Any, low: Any, high: Any) -> int:
     """Split at the median of the widest dimension until a node has few points, or all alike."""
@@ -32,19 +55,18 @@ def _build(points: Any, order: Any, first: Any, last: Any, child: Any, parent: A
     nodes, at = 1, 0
     while at < nodes:
         begin, end = first[at], last[at]
-        low[at], high[at] = np.inf, -np.inf
-        for i in range(begin, end):
-            for a in range(dims):
+        widest = 0
+        for a in range(dims):
+            low[at, a], high[at, a] = np.inf, -np.inf
+            for i in range(begin, end):
                 low[at, a] = min(low[at, a], points[order[i], a])
                 high[at, a] = max(high[at, a], points[order[i], a])
+            if high[at, a] - low[at, a] > high[at, widest] - low[at, widest]:
+                widest = a
         child[at] = -1
-        widest = np.argmax(high[at] - low[at])
         if end - begin > _LEAF and high[at, widest] > low[at, widest]:
-            along = np.empty(end - begin)
-            for i in range(begin, end):
-                along[i - begin] = points[order[i], widest]
-            order[begin:end] = order[begin:end][np.argsort(along)]
             middle = (begin + end) // 2
+            _halve(points, widest, order, begin, end, middle)
             child[at] = nodes
             first[nodes], last[nodes], parent[nodes] = begin, middle, at
             first[nodes + 1], last[nodes + 1], parent[nodes + 1] = middle, end, at

@@ -31,61 +31,29 @@ def _swapped(weight: Any, members: Any, held: Any, part: Any) -> None:
 
 
 @inner
-def _by_people(weight: Any, members: Any, held: Any, part: Any) -> None:
-    """Exact: place one person after the other; a state is how many of each value are given away."""
-    types, values = weight.shape
+def _exact(weight: Any, members: Any, held: Any, flip: bool, part: Any) -> None:
+    """Place one person after the other, states being how many of each value are given away; or, flipped, give away
+    one value after the other, states being how many people of each type have one."""
+    number, room = (held, members) if flip else (members, held)
     total = 0
-    for a in range(types):
-        total += members[a]
-    items = np.empty((total, values))
+    for i in range(len(number)):
+        total += number[i]
+    items = np.empty((total, len(room)))
     at = 0
-    for a in range(types):
-        for _ in range(members[a]):
-            for v in range(values):
-                items[at, v] = weight[a, v]
+    for i in range(len(number)):
+        for _ in range(number[i]):
+            for j in range(len(room)):
+                items[at, j] = weight[j, i] if flip else weight[i, j]
             at += 1
-    found = shares(items, held)
+    found = shares(items, room)
     at = 0
-    for a in range(types):
-        for v in range(values):
-            part[a, v] = found[at, v]
-        at += members[a]
-
-
-@inner
-def _by_values(weight: Any, members: Any, held: Any, part: Any) -> None:
-    """Exact: give away one value after the other; a state is how many people of each type have one."""
-    types, values = weight.shape
-    total = 0
-    for v in range(values):
-        total += held[v]
-    items = np.empty((total, types))
-    at = 0
-    for v in range(values):
-        for _ in range(held[v]):
-            for a in range(types):
-                items[at, a] = weight[a, v]
-            at += 1
-    found = shares(items, members)
-    at = 0
-    for v in range(values):
-        for a in range(types):
-            part[a, v] = min(1.0, held[v] * found[at, a] / members[a])
-        at += held[v]
-
-
-@inner
-def _judge(weight: Any, members: Any, held: Any, limit: float, part: Any) -> bool:
-    """Fill in ``part[type, value]`` by the way that has the fewest states; whether it is exact."""
-    by_people, by_values = states(held), states(members)
-    if min(by_people, by_values) > limit:
-        _swapped(weight, members, held, part)
-        return False
-    if by_people <= by_values:
-        _by_people(weight, members, held, part)
-    else:
-        _by_values(weight, members, held, part)
-    return True
+    for i in range(len(number)):
+        for j in range(len(room)):
+            if flip:
+                part[j, i] = min(1.0, number[i] * found[at, j] / room[j])
+            else:
+                part[i, j] = found[at, j]
+        at += number[i]
 
 
 @kernel
@@ -118,7 +86,13 @@ def exposed(
             for v in range(held.shape[1]):
                 if column[v] >= 0:
                     weight[a, column[v]] = chance[found[a], v]
-        bounded[g] = not _judge(weight, members[:types], present[:number], limit, part)
+        people, values = members[:types], present[:number]
+        by_people, by_values = states(values), states(people)
+        bounded[g] = min(by_people, by_values) > limit
+        if bounded[g]:
+            _swapped(weight, people, values, part)
+        else:
+            _exact(weight, people, values, by_values < by_people, part)
         for i in range(begin, end):
             for at in range(len(wanted)):
                 v = column[wanted[at]]

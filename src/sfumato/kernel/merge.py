@@ -57,25 +57,27 @@ def take(tree: Any, alive: Any, left: Any, cell: int, rows: int) -> None:
 
 @kernel
 def grow(
-    points: Any, odds: Any, of_dim: Any, value: Any, left: Any, alive: Any, tree: Any, starts: Any, cells: Any,
-    rows: Any, fresh: bool, by_odds: bool, r: float, least: Any, out: Any, failed: Any,
+    points: Any, odds: Any, of_dim: Any, values: int, value: Any, left: Any, alive: Any, tree: Any, starts: Any,
+    cells: Any, rows: Any, fresh: bool, by_odds: bool, r: float, least: Any, out: Any, failed: Any,
 ) -> int:  # fmt: skip
     """Grow the groups, each from ``cells[starts[g] : starts[g + 1]]`` with ``rows`` of each; returns how many steps.
 
     ``points[cell]`` are chances and ``odds[cell]`` odds, a dimension for each distribution and value; ``of_dim``
-    says which value, ``value`` which one the rows of a cell have (-1: none that counts). ``fresh`` groups are first
-    taken out of the tree, and left out where it has no such row. Each step of ``out`` is group, cell, rows.
+    says which of the ``values``, ``value`` which one the rows of a cell have (-1: none that counts). ``fresh`` groups
+    are first taken out of the tree, and left out where it has no such row. Each step of ``out`` is group, cell, rows.
     """
     dims = points.shape[1]
     lo, hi, sums, most = np.empty(dims), np.empty(dims), np.empty(dims), np.empty(dims)
-    held = np.zeros(of_dim.max() + 1, np.int64)
+    held = np.zeros(values, np.int64)
     stack = np.empty(256, np.int64)
     steps = 0
     for g in range(len(starts) - 1):
         if fresh and left[cells[starts[g]]] == 0:
             continue
-        lo[:], hi[:], sums[:], most[:] = np.inf, -np.inf, 0.0, 0.0
-        held[:] = 0
+        for a in range(dims):
+            lo[a], hi[a], sums[a], most[a] = np.inf, -np.inf, 0.0, 0.0
+        for x in range(len(held)):
+            held[x] = 0
         size = 0
         for i in range(starts[g], starts[g + 1]):
             _join(points, odds, cells[i], rows[i], lo, hi, sums, most)

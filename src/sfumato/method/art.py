@@ -1,14 +1,15 @@
 """ART (Wong, Fu, Wang, Xu, Pei): merge people of like chances until nobody is linked to a sensitive value above 1/r."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import ClassVar, Literal
 
 import numpy as np
 
 from sfumato.errors import Infeasible, PolicyError
 from sfumato.kernel.group import group_rows
-from sfumato.method.base import Groups, PartitionMethod, Progress, Scheme, silent
+from sfumato.method.base import Drawn, Groups, PartitionMethod, Progress, Scheme, silent
 from sfumato.method.closeness import Growth, cells_of, people_in
 from sfumato.release.generalization import Shown, show
 from sfumato.release.judgement import Judgement, bind
@@ -39,7 +40,9 @@ class Art(PartitionMethod):
     """
 
     name: ClassVar[str] = "art"
-    summary: ClassVar[str] = "groups of people with like chances of the sensitive values, each protected value at most once"
+    summary: ClassVar[str] = (
+        "groups of people with like chances of the sensitive values, each protected value at most once"
+    )
     guarantees: ClassVar[str] = "r-robustness: p(t:x) is verified, or certified by a bound, in every group"
     refuted: ClassVar[str | None] = (
         "Theorem 1 of ART, on which condition = 'published' rests, is false for worlds over the actual values: three "
@@ -98,6 +101,12 @@ class Art(PartitionMethod):
             warnings=[*self.warnings([wanted]), *_bounded(found)],
         )
         return Release(manifest, parts.tables)
+
+    def before_draws(self, table: Microdata, requirements: Sequence[Requirement]) -> Groups | None:
+        return None
+
+    def outcomes(self, table: Microdata, requirements: Sequence[Requirement]) -> Iterator[tuple[Drawn, Fraction]]:
+        raise PolicyError(f"the groups of {self.name} depend on hidden values; its outcomes are not enumerated")
 
     def _made(
         self,
@@ -163,8 +172,8 @@ def _feasible(wanted: RRobustness, known: Knowledge) -> None:
     for x in known.values.protected:
         if counts[x] * wanted.r > len(known.value) * (1 + 1e-12):
             raise Infeasible(
-                f"{wanted.model}: {counts[x]} of {len(known.value)} rows hold {known.values.names[x]!r}, so somebody is "
-                f"linked to it with {counts[x] / len(known.value):.4g} at least; lower r to "
+                f"{wanted.model}: {counts[x]} of {len(known.value)} rows hold {known.values.names[x]!r}, so "
+                f"somebody is linked to it with {counts[x] / len(known.value):.4g} at least; lower r to "
                 f"{rounded_down(len(known.value) / counts[x]):.4g} or less, or protect fewer values"
             )
 
@@ -175,11 +184,13 @@ def _infeasible(wanted: RRobustness, known: Knowledge, found: Exposure, growth: 
     failing = int(wanted.fails(found.worst).sum())
     hints = ["lower r", f"raise minimum (now {wanted.minimum})", "lower size", "protect fewer values"]
     if found.bounded:
-        hints.append(f"raise limit (now {wanted.limit}; {found.bounded} groups have more states), or take two-valued worlds")
+        hints.append(
+            f"raise limit (now {wanted.limit}; {found.bounded} groups have more states), or take two-valued worlds"
+        )
     return Infeasible(
         f"{wanted.model}: {failing} people stay linked to {name!r}, by {by or 'its frequency'} with up to "
-        f"{found.greatest:.4g}, above 1/{wanted.r:g}, when nobody is left to join them; in groups that hold a value once "
-        f"r is at most {rounded_down(growth.room()):.4g} on these data: {', '.join(hints)}{hint}"
+        f"{found.greatest:.4g}, above 1/{wanted.r:g}, when nobody is left to join them; in groups that hold a value "
+        f"once r is at most {rounded_down(growth.room()):.4g} on these data: {', '.join(hints)}{hint}"
     )
 
 

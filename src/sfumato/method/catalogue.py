@@ -10,6 +10,7 @@ from sfumato.method.anatomy import Anatomy
 from sfumato.method.art import Art
 from sfumato.method.base import Method
 from sfumato.method.hilb import Hilb, HilbPlus, HilbPlusPlus
+from sfumato.method.injector import Injector
 from sfumato.method.mask import Mask, MaskPlus, MaskPlusPlus
 from sfumato.method.mondrian import Mondrian
 
@@ -29,7 +30,7 @@ METHODS: dict[str, type[Method]] = {
         MaskPlusPlus,
     )
 }
-METHODS |= {cls.name: cls for cls in (Art,)}
+METHODS |= {cls.name: cls for cls in (Art, Injector)}
 
 
 def from_table(entry: Mapping[str, Any]) -> Method:

@@ -90,7 +90,7 @@ class Growth:
         failed = np.zeros(len(starts) - 1, np.bool_)
         c, r = self.cells, float(self.wanted.r)
         number = grow(
-            c.chance, c.odds, c.of_dim, c.value, left, alive, self.tree, starts, cells,
+            c.chance, c.odds, c.of_dim, int(c.of_dim.max()) + 1, c.value, left, alive, self.tree, starts, cells,
             rows, fresh, by_odds, r, least, steps, failed,
         )  # fmt: skip
         self._put(steps[:number])
@@ -159,7 +159,7 @@ class Growth:
         joined = 0
         for g in failing:
             while alive[g] and alive.sum() > 1 and joined < _MOST_JOINED:
-                people, found = self.exposure(np.array([g]))
+                _, found = self.exposure(np.array([g]))
                 if not self.wanted.fails(found.worst).any():
                     break
                 away = np.maximum(low - high[g], 0).sum(axis=1) + np.maximum(low[g] - high, 0).sum(axis=1)
@@ -203,7 +203,7 @@ class Growth:
         self.taken = np.bincount(inside, minlength=len(self.taken))
 
     def room(self) -> float:
-        """The greatest r that the odds allow in groups that hold each value once: all odds over those of its holders."""
+        """The greatest r that groups holding each value once allow: all odds over those of its holders."""
         cells, size = self.cells, np.diff(self.cells.starts)
         holders = (cells.value[:, None] == cells.of_dim) * size[:, None]
         return float(((size @ cells.odds) / np.maximum((holders * cells.odds).sum(axis=0), 1e-300)).min())

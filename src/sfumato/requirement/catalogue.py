@@ -9,8 +9,8 @@ from sfumato.requirement.alpha_k import AlphaK
 from sfumato.requirement.base import Requirement
 from sfumato.requirement.k_anonymity import KAnonymity
 from sfumato.requirement.l_diversity import LDiversity
-from sfumato.requirement.r_robustness import RRobustness
 from sfumato.requirement.m_confidentiality import MConfidentiality
+from sfumato.requirement.r_robustness import RRobustness
 from sfumato.requirement.t_closeness import TCloseness
 from sfumato.requirement.templates import Anonymity, Confidentiality
 

@@ -45,7 +45,9 @@ def collapse(leaves: Sequence[str], sets: Sequence[Sequence[str]], *, rest: bool
     for i, members in enumerate(chosen):
         for value in members:
             if value not in leaves:
-                raise PolicyError(f"r-robustness: {value!r} is no value of the sensitive attribute; it has {named(leaves)}")
+                raise PolicyError(
+                    f"r-robustness: {value!r} is no value of the sensitive attribute; it has {named(leaves)}"
+                )
             if value in at:
                 raise PolicyError(f"r-robustness: {value!r} is named twice; a value belongs to one set")
             at[value] = i
@@ -95,7 +97,7 @@ class Distribution:
 
     def of(self, value: int) -> NDArray[np.float64]:
         """The chance of one value, a kind each."""
-        return self.chance[self.of_kind, value]
+        return np.asarray(self.chance[self.of_kind, value])
 
 
 def attribute_sets(names: Sequence[str], size: int | None) -> list[tuple[str, ...]]:
@@ -184,7 +186,9 @@ def _row(
     """The chances of one signature over all sensitive leaves."""
     total = math.fsum(listed.values())
     if len(listed) == len(leaves) and abs(total - 1) > _SUM_TOLERANCE:
-        raise DataError(f"the distribution of {_words(signature)} adds up to {total:.6g}; over all values it adds up to 1")
+        raise DataError(
+            f"the distribution of {_words(signature)} adds up to {total:.6g}; over all values it adds up to 1"
+        )
     if len(listed) < len(leaves) and total >= 1:
         raise DataError(
             f"the distribution of {_words(signature)} adds up to {total:.6g} and leaves nothing for the other "
@@ -196,7 +200,7 @@ def _row(
         weight = np.where(share[open_] > 0, share[open_], 0.0)
         weight = weight / weight.sum() if weight.sum() > 0 else np.full(int(open_.sum()), 1 / open_.sum())
         row[open_] = (1 - total) * weight
-    return row / row.sum()
+    return np.asarray(row / row.sum())
 
 
 def _words(signature: Mapping[str, str]) -> str:

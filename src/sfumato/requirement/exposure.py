@@ -1,4 +1,4 @@
-"""How exposed the people of groups are to an adversary with QI-based distributions: p(t:x), worst over what he knows."""
+"""How exposed people in groups are to an adversary with QI-based distributions: the worst p(t:x) by what he knows."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -115,7 +115,7 @@ def _chances(
 def _by_odds(chance: NDArray[np.float64], part: _Part) -> NDArray[np.float64]:
     """The exact probability where a group holds a value once: odds over the sum of the odds in the group."""
     odds = chance / (1.0 - chance)
-    return odds / np.repeat(np.add.reduceat(odds, part.starts[:-1]), np.diff(part.starts))
+    return np.asarray(odds / np.repeat(np.add.reduceat(odds, part.starts[:-1]), np.diff(part.starts)))
 
 
 def _counted(

@@ -24,7 +24,9 @@ def read_distributions(path: str | Path) -> tuple[Raw, ...]:
     try:
         text = Path(path).read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as e:
-        raise PolicyError(f"cannot read the distributions {path}: {getattr(e, 'strerror', None) or 'no UTF-8'}") from None
+        raise PolicyError(
+            f"cannot read the distributions {path}: {getattr(e, 'strerror', None) or 'no UTF-8'}"
+        ) from None
     lines = [[cell.strip() for cell in row] for row in csv.reader(text.splitlines(), skipinitialspace=True)]
     lines = [line for line in lines if any(line)]
     if not lines:
@@ -91,7 +93,9 @@ def _spelling(words: Sequence[str]) -> dict[str, str]:
 def _spelled(word: str, known: Mapping[str, str], what: str) -> str:
     found = known.get(word) or known.get(word.casefold())
     if found is None:
-        raise PolicyError(f"{_MODEL}: a distribution is about {word!r}, and that is not {what}: {named(set(known.values()))}")
+        raise PolicyError(
+            f"{_MODEL}: a distribution is about {word!r}, and that is not {what}: {named(set(known.values()))}"
+        )
     return found
 
 

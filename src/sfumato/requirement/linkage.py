@@ -67,7 +67,7 @@ def linkage_bounds(f: ArrayLike, counts: ArrayLike) -> Chances:
 
 
 class Sampled(NamedTuple):
-    """Estimates of p[t, v] with an interval around each; ``effective`` is how many equal draws the weights amount to."""
+    """Estimates of p[t, v] with an interval around each; ``effective``: how many equal draws the weights amount to."""
 
     p: Chances
     low: Chances
@@ -85,12 +85,14 @@ def sample_linkage(
 ) -> Sampled:
     """Estimate p[t, v] by drawing worlds, person after person, and weighing each by how much it is over- or underdrawn.
 
-    The intervals are asymptotic (Wilson's, with the variance of a ratio of means), each of the given confidence, and never above
-    `linkage_bounds`, which is certified. Few effective draws mean that the intervals should not be trusted.
+    The intervals are asymptotic (Wilson's, with the variance of a ratio of means), each of the given confidence, and
+    never above `linkage_bounds`, which is certified. Few effective draws mean that the intervals should not be trusted.
     """
     chance, held = _checked(f, counts)
     if draws < 2 or not 0 < confidence < 1:
-        raise PolicyError(f"draws = {draws}, confidence = {confidence}; draw 2 or more, confidence lies between 0 and 1")
+        raise PolicyError(
+            f"draws = {draws}, confidence = {confidence}; draw 2 or more, confidence lies between 0 and 1"
+        )
     world, log_weight = _draw(chance, held, draws, rng or np.random.default_rng())
     weight = np.exp(log_weight - log_weight.max())
     weight /= weight.sum()
@@ -141,7 +143,9 @@ def _checked(f: ArrayLike, counts: ArrayLike) -> tuple[Chances, Counts]:
     chance = np.asarray(f, dtype=np.float64)
     given = np.asarray(counts)
     if chance.ndim != 2 or given.ndim != 1 or chance.shape[1] != len(given):
-        raise PolicyError(f"f has shape {chance.shape} and counts {given.shape}; f is people x values, counts one a value")
+        raise PolicyError(
+            f"f has shape {chance.shape} and counts {given.shape}; f is people x values, counts one a value"
+        )
     if not np.issubdtype(given.dtype, np.integer) or (given < 0).any():
         raise PolicyError("counts are whole numbers, 0 or more")
     if given.sum() != len(chance) or not len(chance):

@@ -39,8 +39,8 @@ _WORLDS = ("two-valued", "values")
 class RRobustness(Promise):
     """p(t:x) is at most 1/r for everyone and every protected value, whichever attribute set the adversary knows.
 
-    ``values``: the sensitive values to protect; a list is one set, collapsed into one value, a list of lists are several;
-    none means every value by itself. ``worlds``: what an adversary tells apart in a group, the protected value and its
+    ``values``: the sensitive values to protect; a list is one set, collapsed into one value, a list of lists are
+    several; none means every value by itself. ``worlds``: what an adversary tells apart in a group, the protected value and its
     absence (``two-valued``), or all the actual values (``values``). The distributions are estimated from the
     table for all attribute sets up to ``size`` (none: all), with ``smoothing`` towards the whole table, and of
     signatures with at least ``minimum`` people; or they are given as ``distributions``, a file or a
@@ -69,7 +69,7 @@ class RRobustness(Promise):
             raise PolicyError(f"{self.model}: worlds = {self.worlds!r}; it is 'two-valued' or 'values'")
         if not is_number(self.smoothing) or not self.smoothing > 0:
             raise PolicyError(
-                f"{self.model}: smoothing = {self.smoothing!r}; it is above 0, since a probability of 0 or 1 makes certain"
+                f"{self.model}: smoothing = {self.smoothing!r}; it is above 0, since 0 or 1 would be certainty"
             )
         whole_number(self.model, "minimum", self.minimum, 1)
         whole_number(self.model, "limit", self.limit, 1)
@@ -82,10 +82,12 @@ class RRobustness(Promise):
     def bind(self, schema: Schema) -> Self:
         chosen = sensitive_or_all(self.model, names(self.sensitive), schema)
         if len(chosen) != 1:
-            raise PolicyError(f"{self.model} is about one sensitive attribute; name one of {named(chosen)} as 'sensitive'")
+            raise PolicyError(
+                f"{self.model} is about one sensitive attribute; name one of {named(chosen)} as 'sensitive'"
+            )
         leaves = schema.domain(chosen[0]).leaves
         self.told_apart(leaves)
-        return self.with_parameters(sensitive=chosen, distributions=resolved(self.distributions, schema, leaves))
+        return self.with_parameters(sensitive=chosen, distributions=resolved(tuple(self.distributions), schema, leaves))
 
     def words(self) -> str:
         sets = [s[0] if len(s) == 1 else f"one of {', '.join(s)}" for s in self.values]
@@ -149,7 +151,9 @@ class RRobustness(Promise):
         np.add.at(of_values.T, values.of_code, held.T)
         share = float((of_values[:, list(values.protected)].max(axis=1) / of_values.sum(axis=1)).max())
         if self.fails(np.array([share]))[0]:
-            return Verdict("broken", self.achieved(share), f"a group holds a protected value with a share of {share:.4g}")
+            return Verdict(
+                "broken", self.achieved(share), f"a group holds a protected value with a share of {share:.4g}"
+            )
         if not (bucketized and self.distributions):
             return Verdict("unseen", {}, self._unseen(bucketized, share))
         columns = [_words_column(tables["quasi"][name]) for name in quasi]
@@ -164,7 +168,11 @@ class RRobustness(Promise):
         return Verdict(status, self.achieved(found.greatest), detail)
 
     def _unseen(self, bucketized: bool, share: float) -> str:
-        why = "the distributions come from the private table" if bucketized else "exact quasi-identifiers are not published"
+        why = (
+            "the distributions come from the private table"
+            if bucketized
+            else "exact quasi-identifiers are not published"
+        )
         return f"{why}; no group holds a protected value with a share above {share:.4g}"
 
 
