@@ -40,8 +40,8 @@ class RRobustness(Promise):
     """p(t:x) is at most 1/r for everyone and every protected value, whichever attribute set the adversary knows.
 
     ``values``: the sensitive values to protect; a list is one set, collapsed into one value, a list of lists are
-    several; none means every value by itself. ``worlds``: what an adversary tells apart in a group, the protected value and its
-    absence (``two-valued``), or all the actual values (``values``). The distributions are estimated from the
+    several; none means every value by itself. ``worlds``: what an adversary tells apart in a group, the protected value
+    and its absence (``two-valued``), or all the actual values (``values``). The distributions are estimated from the
     table for all attribute sets up to ``size`` (none: all), with ``smoothing`` towards the whole table, and of
     signatures with at least ``minimum`` people; or they are given as ``distributions``, a file or a
     list of [signature, value, probability]. Groups of more than ``limit`` states are judged by a certified bound.
@@ -87,7 +87,7 @@ class RRobustness(Promise):
             )
         leaves = schema.domain(chosen[0]).leaves
         self.told_apart(leaves)
-        return self.with_parameters(sensitive=chosen, distributions=resolved(tuple(self.distributions), schema, leaves))
+        return self.with_parameters(sensitive=chosen, distributions=resolved(checked(self.distributions), schema, leaves))
 
     def words(self) -> str:
         sets = [s[0] if len(s) == 1 else f"one of {', '.join(s)}" for s in self.values]
