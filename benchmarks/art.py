@@ -28,7 +28,7 @@ def _sort(data: sf.Microdata) -> float:
 
 
 def lines() -> Iterator[Line]:
-    """From coded columns to groups, and from groups to everybody's p(t:x), against a Polars sort of the five columns."""
+    """From coded columns to groups, and from groups to everybody's p(t:x), against a Polars sort of the columns."""
     data, floor = table(datasets.adult()), "Polars sort of the five QIs"
     sort = _sort(data)
     for name, target, method, wanted in (

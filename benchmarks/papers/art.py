@@ -19,7 +19,7 @@ from sfumato.method.closeness import people_in
 from sfumato.release.judgement import TableSchema, bind
 from sfumato.table.taxonomy import Taxonomy
 
-SEED, RUNS = 2009, 3
+SEED = 2009
 METHODS = ("art", "art as published", "anatomy", "mask", "injector", "t-closeness")
 
 
@@ -183,12 +183,12 @@ INTRODUCTION = f"""# ART's experiments
 
 Adult, 45,222 rows; quasi-identifiers in the paper's order (age, work class, marital status, occupation, race, then sex,
 native country, income); education is sensitive, its values below ninth grade collapsed into one (3.46% of the rows).
-As in the paper l = k = m = r, t = 0.2, minConf = 1, minExp = 0.9, 10,000 queries of selectivity 0.05 over all QIs. Chosen
-here, since the paper leaves it open: a signature is a large sample if it has {MINIMUM:,} people; chances are smoothed
-by one person; anatomy and injector form their groups on low education against the others dealt out at random into
-equally rare values, since education itself is not 4-eligible; t-closeness is Mondrian's. One run, not a hundred. art stops
-at the exact p(t:x), `art as published` at the bound of Theorem 1. mask and t-closeness are shown by generalization, the
-others by bucketization. nan: cannot be published at this r (Adult lacks people of like chances).
+As in the paper l = k = m = r, t = 0.2, minConf = 1, minExp = 0.9, 10,000 queries of selectivity 0.05 over all QIs.
+Chosen here, since the paper leaves it open: a signature is a large sample if it has {MINIMUM:,} people; chances are
+smoothed by one person; anatomy and injector form their groups on low education against the others dealt out at random
+into equally rare values, since education itself is not 4-eligible; t-closeness is Mondrian's. One run, not a hundred. art
+stops at the exact p(t:x), `art as published` at the bound of Theorem 1. mask and t-closeness are shown by
+generalization, the others by bucketization. nan: cannot be published at this r (Adult lacks people of like chances).
 """
 
 

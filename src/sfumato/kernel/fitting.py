@@ -93,9 +93,9 @@ def fit(rows: Any, first: Any, value: Any, barred: Any, l: int, tries: int, draw
     """Anatomy over one table: bucket b has the rows ``rows[first[b] : first[b + 1]]``, all of ``value[b]``.
 
     A group takes a row each of l buckets: of those so full that they must be reduced, else of those with a row that
-    fits, else of the fullest. ``barred[row]`` are the values that a row cannot take, as bits; of ``tries`` rows of a bucket
-    the one that can take most of the group's values is picked. ``values[group]`` gets the values of each
-    group. Returns how many groups there are, or -1 if a value is too frequent.
+    fits, else of the fullest. ``barred[row]`` are the values that a row cannot take, as bits; of ``tries`` rows of a
+    bucket the one that can take most of the group's values is picked. ``values[group]`` gets the values of each group.
+    Returns how many groups there are, or -1 if a value is too frequent.
     """
     left = np.empty(len(value), np.int64)
     filled, groups, used, total = len(value), 0, 0, len(rows)

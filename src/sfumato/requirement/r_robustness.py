@@ -87,7 +87,9 @@ class RRobustness(Promise):
             )
         leaves = schema.domain(chosen[0]).leaves
         self.told_apart(leaves)
-        return self.with_parameters(sensitive=chosen, distributions=resolved(checked(self.distributions), schema, leaves))
+        return self.with_parameters(
+            sensitive=chosen, distributions=resolved(checked(self.distributions), schema, leaves)
+        )
 
     def words(self) -> str:
         sets = [s[0] if len(s) == 1 else f"one of {', '.join(s)}" for s in self.values]
