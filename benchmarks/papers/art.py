@@ -186,8 +186,8 @@ native country, income); education is sensitive, its values below ninth grade co
 As in the paper l = k = m = r, t = 0.2, minConf = 1, minExp = 0.9, 10,000 queries of selectivity 0.05 over all QIs.
 Chosen here, since the paper leaves it open: a signature is a large sample if it has {MINIMUM:,} people; chances are
 smoothed by one person; anatomy and injector form their groups on low education against the others dealt out at random
-into equally rare values, since education itself is not 4-eligible; t-closeness is Mondrian's. One run, not a hundred. art
-stops at the exact p(t:x), `art as published` at the bound of Theorem 1. mask and t-closeness are shown by
+into equally rare values, since education itself is not 4-eligible; t-closeness is Mondrian's. One run, not a hundred.
+art stops at the exact p(t:x), `art as published` at the bound of Theorem 1. mask and t-closeness are shown by
 generalization, the others by bucketization. nan: cannot be published at this r (Adult lacks people of like chances).
 """
 

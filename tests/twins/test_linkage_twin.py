@@ -50,6 +50,11 @@ def test_exact_to_twelve_digits_near_0_and_1(group: tuple[list[list[float]], lis
     assert (sf.linkage_bounds(f, counts) >= wanted * (1 - 1e-12)).all()
 
 
+def test_a_ratio_beyond_floating_point_is_no_zero() -> None:
+    f = [[0.9, 1e-280], *[[1e-280, 0.9]] * 5]
+    np.testing.assert_allclose(sf.linkage_probabilities(f, [2, 4]), by_worlds(f, [2, 4]), rtol=1e-10)
+
+
 def test_zeros_are_kept_and_no_world_is_an_error() -> None:
     p = sf.linkage_probabilities([[0.0, 1.0], [0.5, 0.5]], [1, 1])
     assert p.tolist() == [[0.0, 1.0], [1.0, 0.0]]

@@ -26,29 +26,39 @@ def states(count: Any) -> float:
 
 
 @inner
+def _join(a: float, b: float) -> float:
+    """The logarithm of a sum."""
+    high, low = max(a, b), min(a, b)
+    return high if low == -np.inf else high + np.log1p(np.exp(low - high))
+
+
+@inner
 def _scale(weight: Any) -> float:
-    """Scale columns to geometric mean 1 and rows to sum 1; a lower bound of the log weight of a possible matching."""
+    """Take logarithms in place, columns scaled to mean 0 and rows to weights that add up to 1.
+
+    Returns a lower bound of the logarithm of the weight of a possible matching.
+    """
     n, k = weight.shape
     for j in range(k):
-        logs, positive = 0.0, 0
+        total, positive = 0.0, 0
         for i in range(n):
-            if weight[i, j] > 0.0:
-                logs += np.log(weight[i, j])
+            weight[i, j] = np.log(weight[i, j]) if weight[i, j] > 0.0 else -np.inf
+            if weight[i, j] > -np.inf:
+                total += weight[i, j]
                 positive += 1
-        mean = np.exp(logs / positive) if positive else 1.0
         for i in range(n):
-            weight[i, j] /= mean
+            weight[i, j] -= total / positive if positive else 0.0
     exponent = 0.0
     for i in range(n):
-        total, least = 0.0, np.inf
+        total, least = -np.inf, np.inf
         for j in range(k):
-            total += weight[i, j]
-            if 0.0 < weight[i, j] < least:
-                least = weight[i, j]
-        for j in range(k):
-            weight[i, j] /= total if total > 0.0 else 1.0
-        if total > 0.0:
-            exponent += np.log(least / total)
+            if weight[i, j] > -np.inf:
+                total = _join(total, weight[i, j])
+                least = min(least, weight[i, j])
+        if total > -np.inf:
+            for j in range(k):
+                weight[i, j] -= total
+            exponent += least - total
     return exponent
 
 
@@ -105,21 +115,12 @@ def _plain(weight: Any, count: Any, stride: Any, ahead: Any, behind: Any, share:
 
 
 @inner
-def _join(a: float, b: float) -> float:
-    """The logarithm of a sum."""
-    high, low = max(a, b), min(a, b)
-    return high if low == -np.inf else high + np.log1p(np.exp(low - high))
-
-
-@inner
-def _in_logs(weight: Any, count: Any, stride: Any, ahead: Any, behind: Any, share: Any) -> None:
+def _in_logs(logs: Any, count: Any, stride: Any, ahead: Any, behind: Any, share: Any) -> None:
     """The same in logarithms; ``share`` comes out exponentiated, each row to its own scale."""
-    n, k, last = len(weight), len(count), len(ahead) - 1
+    n, k, last = len(logs), len(count), len(ahead) - 1
     digit = np.zeros(k, np.int64)
-    logs = np.empty((n, k))
     for i in range(n):
         for j in range(k):
-            logs[i, j] = np.log(weight[i, j])
             share[i, j] = -np.inf
     placed = 0
     ahead[0] = 0.0
@@ -152,7 +153,7 @@ def _in_logs(weight: Any, count: Any, stride: Any, ahead: Any, behind: Any, shar
 def shares(weight: Any, count: Any) -> Any:
     """``share[i, j]``: the part of all weight in which item i is in kind j; zeros where no matching is possible.
 
-    ``weight`` is scaled in place.
+    ``weight`` is overwritten.
     """
     n, k = weight.shape
     stride = np.ones(k, np.int64)
@@ -162,6 +163,9 @@ def shares(weight: Any, count: Any) -> Any:
     share = np.zeros((n, k))
     ahead, behind = np.empty(number), np.empty(number)
     if _scale(weight) > LEAST_EXPONENT:
+        for i in range(n):
+            for j in range(k):
+                weight[i, j] = np.exp(weight[i, j])
         _plain(weight, count, stride, ahead, behind, share)
     else:
         _in_logs(weight, count, stride, ahead, behind, share)

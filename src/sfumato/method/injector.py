@@ -3,8 +3,8 @@
 From ART (sections 1 and 5): rules "people like these never have that value" with confidence 1 and an expectation of at
 least minExp = 0.9 are mined from the data, then l-diverse buckets are formed that exclude what the rules exclude.
 Chosen here: rules are over all attribute sets up to a size; a bucket takes a row each of l values, the most frequent
-first, as Anatomy does, but passes over values without a row that fits as long as the rest stays l-eligible; of some rows
-of a value, drawn, it takes the one that can take most values of the bucket.
+first, as Anatomy does, but passes over values without a row that fits as long as the rest stays l-eligible; of some
+rows of a value, drawn, it takes the one that can take most values of the bucket.
 """
 
 from collections.abc import Iterator, Sequence
