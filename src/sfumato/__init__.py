@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from sfumato.adversary.knowledge import Count, Fact
     from sfumato.adversary.negative_rule import NegativeRule, Suspects, break_rule
     from sfumato.adversary.passed_over import passed_over
+    from sfumato.adversary.qi_distribution import DistributionRisk, distribution_risk
     from sfumato.adversary.sampled_worlds import sampled_worlds
     from sfumato.adversary.worst import worst_attack, worst_predicate
     from sfumato.analyst.analyst import Analyst
@@ -38,8 +39,10 @@ if TYPE_CHECKING:
     from sfumato.errors import DataError, Infeasible, OutputError, PolicyError, ReleaseError, SfumatoError
     from sfumato.method.ahead import HilbSafe, MondrianPlus, MondrianPlusPlus
     from sfumato.method.anatomy import Anatomy
+    from sfumato.method.art import Art
     from sfumato.method.hilb import Hilb, HilbPlus, HilbPlusPlus
     from sfumato.method.incognito import Incognito, Optimum, incognito
+    from sfumato.method.injector import Injector
     from sfumato.method.mask import Mask, MaskPlus, MaskPlusPlus
     from sfumato.method.mondrian import Mondrian
     from sfumato.method.pg import PG
@@ -53,8 +56,10 @@ if TYPE_CHECKING:
     from sfumato.requirement.disclosure import Disclosure
     from sfumato.requirement.k_anonymity import KAnonymity
     from sfumato.requirement.l_diversity import LDiversity
+    from sfumato.requirement.linkage import linkage_bounds, linkage_probabilities, sample_linkage
     from sfumato.requirement.m_confidentiality import MConfidentiality
     from sfumato.requirement.retention import pg_guarantee, pg_retention
+    from sfumato.requirement.r_robustness import RRobustness
     from sfumato.requirement.t_closeness import TCloseness
     from sfumato.requirement.templates import Anonymity, Confidentiality
     from sfumato.table.hierarchy import from_arx_csv, to_arx_csv
@@ -92,6 +97,14 @@ _HOME = {
     "sensitive_counts": "analyst.reconstruction",
     "DecisionTree": "analyst.tree",
     "PG": "method.pg",
+    "Art": "method.art",
+    "Injector": "method.injector",
+    "RRobustness": "requirement.r_robustness",
+    "DistributionRisk": "adversary.qi_distribution",
+    "distribution_risk": "adversary.qi_distribution",
+    "linkage_bounds": "requirement.linkage",
+    "linkage_probabilities": "requirement.linkage",
+    "sample_linkage": "requirement.linkage",
     "Mask": "method.mask",
     "MaskPlus": "method.mask",
     "MaskPlusPlus": "method.mask",
@@ -141,12 +154,14 @@ __all__ = [
     "Anatomy",
     "Anonymity",
     "ClassificationErrors",
+    "Art",
     "Confidentiality",
     "Corruption",
     "Count",
     "DataError",
     "DecisionTree",
     "Disclosure",
+    "DistributionRisk",
     "Fact",
     "Growth",
     "Hilb",
@@ -155,6 +170,7 @@ __all__ = [
     "HilbSafe",
     "Incognito",
     "Infeasible",
+    "Injector",
     "KAnonymity",
     "LDiversity",
     "MConfidentiality",
@@ -170,6 +186,7 @@ __all__ = [
     "OutputError",
     "PolicyError",
     "RandomizedResponse",
+    "RRobustness",
     "Release",
     "ReleaseError",
     "RhoBreach",
@@ -186,6 +203,10 @@ __all__ = [
     "from_arx_csv",
     "incognito",
     "inferences",
+    "distribution_risk",
+    "from_arx_csv",
+    "linkage_bounds",
+    "linkage_probabilities",
     "load",
     "optimal_response",
     "partition",
@@ -198,6 +219,7 @@ __all__ = [
     "read",
     "reconstruct",
     "relative_errors",
+    "sample_linkage",
     "sampled_worlds",
     "sensitive_counts",
     "to_arx_csv",

@@ -36,7 +36,7 @@ def make_buckets(
 
 
 @inner
-def _fullest(left: Any, begin: int, end: int, top: Any) -> None:
+def fullest(left: Any, begin: int, end: int, top: Any) -> None:
     """List the fullest buckets, the first of equals first; at least as many as ``top`` holds have rows."""
     found = 0
     for b in range(begin, end):
@@ -88,7 +88,7 @@ def _anatomize(rows: Any, first: Any, value: Any, of_group: Any, l: int, least: 
         for b in range(begin, end):
             left[b] = first[b + 1] - first[b]
         while filled >= l:
-            _fullest(left, begin, end, top)
+            fullest(left, begin, end, top)
             for b in top:
                 left[b] -= 1
                 filled -= left[b] == 0

@@ -7,9 +7,11 @@ from typing import Any
 from sfumato.errors import PolicyError, nearest
 from sfumato.method.ahead import HilbSafe, MondrianPlus, MondrianPlusPlus
 from sfumato.method.anatomy import Anatomy
+from sfumato.method.art import Art
 from sfumato.method.base import Method
 from sfumato.method.hilb import Hilb, HilbPlus, HilbPlusPlus
 from sfumato.method.incognito import Incognito
+from sfumato.method.injector import Injector
 from sfumato.method.mask import Mask, MaskPlus, MaskPlusPlus
 from sfumato.method.mondrian import Mondrian
 from sfumato.method.pg import PG
@@ -37,6 +39,7 @@ METHODS[PG.name] = PG
 
 METHODS[Incognito.name] = Incognito
 METHODS |= {cls.name: cls for cls in (TopDown, TopDownDisclosure)}
+METHODS |= {cls.name: cls for cls in (Art, Injector)}
 
 
 def from_table(entry: Mapping[str, Any]) -> Method:

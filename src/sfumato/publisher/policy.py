@@ -110,7 +110,7 @@ def parse_policy(text: str, *, folder: Path, name: str = "the policy") -> Policy
         others=_one_of(data.get("others", "error"), _OTHERS, "others"),
         nulls=tuple(_texts(data.get("nulls", ()), "nulls")),
         attributes=tuple(_attributes(_table(content, "attributes", name))),
-        requirements=tuple(_requirements(content.get("require"), name)),
+        requirements=tuple(_requirements(content.get("require"), name, folder)),
         method=method_from_table(_table(content, "method", name) if "method" in content else {"name": "mondrian"}),
         folder=folder,
         text=text,
@@ -183,8 +183,9 @@ def _taxonomy(value: object, where: str) -> Any:
     return value
 
 
-def _requirements(entries: object, name: str) -> Iterable[Requirement]:
+def _requirements(entries: object, name: str, folder: Path) -> Iterable[Requirement]:
     if not isinstance(entries, list) or not entries:
         raise PolicyError(f'{name} requires nothing; add a [[require]] table, e.g. model = "k-anonymity" and k = 5')
     for entry in entries:
-        yield requirement_from_table(entry)
+        file = entry.get("distributions") if isinstance(entry, dict) else None
+        yield requirement_from_table(entry | {"distributions": str(folder / file)} if isinstance(file, str) else entry)

@@ -12,6 +12,7 @@ from sfumato.requirement.disclosure import Disclosure
 from sfumato.requirement.k_anonymity import KAnonymity
 from sfumato.requirement.l_diversity import LDiversity
 from sfumato.requirement.m_confidentiality import MConfidentiality
+from sfumato.requirement.r_robustness import RRobustness
 from sfumato.requirement.t_closeness import TCloseness
 from sfumato.requirement.templates import Anonymity, Confidentiality
 
@@ -20,6 +21,7 @@ MODELS: dict[str, type[Requirement]] = {
 }
 MODELS[Disclosure.model] = Disclosure
 MODELS |= {cls.model: cls for cls in (RhoBreach, Growth)}
+MODELS |= {cls.model: cls for cls in (RRobustness,)}
 
 
 def from_table(entry: Mapping[str, Any]) -> Requirement:

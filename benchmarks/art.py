@@ -1,0 +1,72 @@
+"""Speed of ART and of the exact linkage probabilities, on Adult: five quasi-identifiers, low education collapsed."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import polars as pl
+
+import sfumato as sf
+from benchmarks.measure import Line, median_time
+from sfumato import datasets
+from sfumato.method.closeness import people_in
+from sfumato.release.judgement import bind
+
+QUASI = ["age", "workclass", "marital-status", "occupation", "race"]
+LOW = ["Preschool", "1st-4th", "5th-6th", "7th-8th"]
+MINIMUM = 1_000
+"""How many people make a large sample; with much fewer, r = 10 is beyond what Adult allows."""
+
+
+def table(frame: pl.DataFrame) -> sf.Microdata:
+    """Coded, with education as the sensitive attribute."""
+    return sf.read(frame, quasi=QUASI, sensitive="education")
+
+
+def _sort(data: sf.Microdata) -> float:
+    codes = pl.DataFrame({c.name: c.codes for c in data.quasi})
+    return median_time(lambda: codes.sort(codes.columns))
+
+
+def lines() -> Iterator[Line]:
+    """From coded columns to groups, and from groups to everybody's p(t:x), against a Polars sort of the columns."""
+    data, floor = table(datasets.adult()), "Polars sort of the five QIs"
+    sort = _sort(data)
+    for name, target, method, wanted in (
+        ("art, r = 10", 300.0, sf.Art(), sf.RRobustness(r=10, values=LOW, minimum=MINIMUM)),
+        ("art as published, r = 10, minimum 3,000", None, sf.Art(condition="published"),
+         sf.RRobustness(r=10, values=LOW, minimum=3_000)),
+        ("art, r = 4, worlds over all values, minimum 3,000", None, sf.Art(),
+         sf.RRobustness(r=4, values=LOW, minimum=3_000, worlds="values")),
+    ):  # fmt: skip
+        bound = bind([wanted], data)
+        ours = median_time(lambda m=method, b=bound: m.draw(data, b), repeats=3)
+        yield Line(name, data.rows, ours, floor, sort, target)
+        groups = method.draw(data, bound).groups
+        (required,) = (r for r in bound if isinstance(r, sf.RRobustness))
+        ours = median_time(lambda g=groups, r=required: _exposed(data, g, r), repeats=3)
+        yield Line(f"p(t:x) of everybody in it ({name})", data.rows, ours, floor, sort, target and 100.0)
+    ten = bind([sf.LDiversity(l=3)], data)
+    yield Line("injector, l = 3", data.rows, median_time(lambda: sf.Injector().draw(data, ten)), floor, sort)
+
+
+def _exposed(data: sf.Microdata, groups: "sf.method.base.Groups", required: sf.RRobustness) -> float:
+    known = required.known(data)
+    return required.exposure(people_in(groups, known), known).greatest
+
+
+def more() -> str:
+    """How the cost grows: Adult blown up, r = 5."""
+    sizes = [50_000, 200_000, 1_000_000]
+    out = ["## Growth of art, r = 5", "", "| rows | art | p(t:x) of everybody | Polars sort | µs / row |"]
+    out.append("| ---: | ---: | ---: | ---: | ---: |")
+    frame = datasets.adult()
+    large = datasets.blow_up(frame, QUASI, -(-sizes[-1] // frame.height), np.random.default_rng(1))
+    for size in sizes:
+        data = table(large.sample(size, seed=1))
+        bound = bind([sf.RRobustness(r=5, values=LOW, minimum=MINIMUM * size // frame.height)], data)
+        (required,) = (r for r in bound if isinstance(r, sf.RRobustness))
+        art = median_time(lambda d=data, b=bound: sf.Art().draw(d, b), repeats=1)
+        groups = sf.Art().draw(data, bound).groups
+        exposed = median_time(lambda d=data, g=groups, r=required: _exposed(d, g, r), repeats=1)
+        out.append(f"| {size:,} | {art:.2f} s | {exposed:.2f} s | {_sort(data):.3f} s | {1e6 * art / size:.1f} |")
+    return "\n".join(out) + "\n"

@@ -1,0 +1,153 @@
+"""The adversary who knows who is likely to have what: QI-based distributions against any release (ART, section 5).
+
+He knows the quasi-identifiers of everybody, the group of each, and with what probability people of given values
+have a sensitive value, by every attribute set. Somebody whom he links to a protected value with more than 1/r
+is a problematic tuple.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.errors import DataError
+from sfumato.release.bucketization import COUNT, GROUP
+from sfumato.release.judgement import TableSchema
+from sfumato.release.labels import read_labels, read_values
+from sfumato.release.release import Release
+from sfumato.requirement.base import names
+from sfumato.requirement.exposure import Exposure, People, deviation
+from sfumato.requirement.knowledge import Knowledge
+from sfumato.requirement.r_robustness import RRobustness
+from sfumato.table.encode import value_codes
+from sfumato.table.microdata import Microdata
+
+Integers = NDArray[np.int64]
+
+_BLOCK_CELLS = 20_000_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class DistributionRisk:
+    """What QI-based distributions give away.
+
+    ``problematic`` people are linked to a protected value with more than 1/r; ``worst`` is the greatest probability,
+    of the value ``value``, by the attribute set ``attributes``. ``deviation`` is the average Δ: the greatest chance of
+    a protected value in a group less the least, averaged over groups, attribute sets and values. In
+    ``bounded`` groups a probability is a certified upper bound. ``guessed`` people fit the labels of several
+    groups; they were put where there is room.
+    """
+
+    people: int
+    groups: int
+    r: float
+    problematic: int
+    worst: float
+    value: str
+    attributes: tuple[str, ...]
+    deviation: float
+    bounded: int
+    guessed: int
+
+    @property
+    def share(self) -> float:
+        """The share of all people that is problematic."""
+        return self.problematic / self.people
+
+
+def distribution_risk(release: Release, truth: Microdata, requirement: RRobustness) -> DistributionRisk:
+    """Attack a release of either scheme; the truth tells what the adversary knows: people and distributions."""
+    bound = requirement.bind(TableSchema(truth))
+    if release.manifest["rows"] != truth.rows:
+        raise DataError(
+            f"the release has {release.manifest['rows']} rows and the table {truth.rows}; the release is of another "
+            "table: give the table that it was made of"
+        )
+    people, known, guessed = (_of_buckets if release.bucketized else _of_labels)(release, truth, bound)
+    return risk_of(people, known, bound, guessed=guessed)
+
+
+def risk_of(people: People, known: Knowledge, requirement: RRobustness, *, guessed: int = 0) -> DistributionRisk:
+    """The same for people whose groups are known."""
+    found: Exposure = requirement.exposure(people, known)
+    apart = [deviation(people, d, x) for x in known.values.protected for d in known.distributions]
+    return DistributionRisk(
+        people=len(people.kind),
+        groups=len(people.held),
+        r=float(requirement.r),
+        problematic=int(requirement.fails(found.worst).sum()),
+        worst=found.greatest,
+        value=known.values.names[found.value],
+        attributes=found.attributes,
+        deviation=float(np.mean(apart)),
+        bounded=found.bounded,
+        guessed=guessed,
+    )
+
+
+def _of_buckets(release: Release, truth: Microdata, bound: RRobustness) -> tuple[People, Knowledge, int]:
+    """People with exact quasi-identifiers, in the groups that the release names."""
+    sensitive = names(bound.sensitive)[0]
+    quasi, values = release.tables["quasi"], release.tables["sensitive"]
+    known = bound.known(truth, [read_values(quasi[c.name], c.domain).of_row for c in truth.quasi])
+    seen = values[GROUP].append(quasi[GROUP])
+    group, number = value_codes(seen)
+    codes = read_values(values[sensitive], truth[sensitive].domain).of_row
+    held = np.zeros((number, len(known.values.names)), np.int64)
+    np.add.at(held, (group[: values.height].astype(np.int64), known.values.of_code[codes]), values[COUNT].to_numpy())
+    return People(known.kinds.of_row[truth.rows :], group[values.height :].astype(np.int64), held), known, 0
+
+
+def _of_labels(release: Release, truth: Microdata, bound: RRobustness) -> tuple[People, Knowledge, int]:
+    """People of the truth in the groups whose labels they fit."""
+    sensitive = names(bound.sensitive)[0]
+    data, known = release.tables["data"], bound.known(truth)
+    group = release.groups()
+    codes = read_values(data[sensitive], truth[sensitive].domain).of_row
+    number, width = int(group.max()) + 1, len(known.values.names)
+    held = np.bincount(group * width + known.values.of_code[codes], minlength=number * width).reshape(number, width)
+    kind, place, guessed = _placed(known, _fits(release, truth, known, group, number), held.sum(axis=1))
+    return People(kind, place, held), known, guessed
+
+
+def _fits(release: Release, truth: Microdata, known: Knowledge, group: Integers, number: int) -> list[Integers]:
+    """Of each kind, the groups whose labels it fits."""
+    first = np.zeros(number, np.int64)
+    first[group] = np.arange(len(group))
+    tables = []
+    for c in truth.quasi:
+        shown = read_labels(release.tables["data"][c.name], release.manifest["attributes"][c.name]["nodes"], c.domain)
+        allowed = np.zeros((len(shown.lo), c.size), np.bool_)
+        for label, (lo, hi) in enumerate(zip(shown.lo, shown.hi, strict=True)):
+            allowed[label, shown.leaves[lo:hi] if len(shown.leaves) else slice(lo, hi)] = True
+        tables.append(allowed[shown.of_row[first]].T)
+    step = max(1, _BLOCK_CELLS // number)
+    out: list[Integers] = []
+    for begin in range(0, known.kinds.number, step):
+        some = slice(begin, begin + step)
+        fit = np.logical_and.reduce([t[c[some]] for t, c in zip(tables, known.kinds.codes, strict=True)])
+        kinds, groups = np.nonzero(fit)
+        out += np.split(groups, np.searchsorted(kinds, np.arange(1, len(fit))))
+    return out
+
+
+def _placed(known: Knowledge, fits: list[Integers], sizes: Integers) -> tuple[Integers, Integers, int]:
+    """The kind and the group of each person; who fits several groups goes where there is most room."""
+    people = np.bincount(known.kinds.of_row, minlength=known.kinds.number)
+    room = sizes.copy()
+    kind, place, guessed = [], [], 0
+    for k in sorted(range(len(fits)), key=lambda k: len(fits[k])):
+        left, options = int(people[k]), fits[k]
+        guessed += left if len(options) > 1 else 0
+        for g in options[np.argsort(-room[options], kind="stable")] if len(options) > 1 else options:
+            put = min(left, max(0, int(room[g])))
+            kind.append(np.full(put, k))
+            place.append(np.full(put, g))
+            room[g] -= put
+            left -= put
+        if left:  # whom earlier guesses left no room
+            kind.append(np.full(left, k))
+            place.append(np.full(left, -1))
+    kinds, groups = np.concatenate(kind).astype(np.int64), np.concatenate(place).astype(np.int64)
+    groups[groups < 0] = np.repeat(np.arange(len(room)), np.maximum(room, 0))
+    return kinds, groups, guessed

@@ -1,0 +1,115 @@
+"""Injector (Li and Li, ICDE 2008), as far as ART reviews it: negative rules are mined and buckets respect them.
+
+From ART (sections 1 and 5): rules "people like these never have that value" with confidence 1 and an expectation of at
+least minExp = 0.9 are mined from the data, then l-diverse buckets are formed that exclude what the rules exclude.
+Chosen here: rules are over all attribute sets up to a size; a bucket takes a row each of l values, the most frequent
+first, as Anatomy does, but passes over values without a row that fits as long as the rest stays l-eligible; of some
+rows of a value, drawn, it takes the one that can take most values of the bucket.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.engine.local import shuffled
+from sfumato.errors import PolicyError, SfumatoError
+from sfumato.kernel.fitting import fit
+from sfumato.kernel.group import group_rows
+from sfumato.kernel.pick import make_buckets
+from sfumato.method.base import Drawn, Groups, PartitionMethod, Progress, Scheme
+from sfumato.method.diversity import diversity
+from sfumato.method.pickup import drawn_words
+from sfumato.requirement.base import Requirement, is_number
+from sfumato.requirement.distribution import Kinds, attribute_sets, kinds_of
+from sfumato.table.encode import Column
+from sfumato.table.microdata import Microdata
+
+_TRIES = 64
+
+
+@dataclass(frozen=True, kw_only=True)
+class Injector(PartitionMethod):
+    """Mine rules X => not y that hold without exception, and put together rows that can take each other's values.
+
+    A rule counts if X has so many people that ``min_exp`` of them or more would be expected to have y. ``size`` is how
+    many attributes X has at most (none: all). The rules are kept as far as rows can be found; l-diversity always is.
+    """
+
+    name: ClassVar[str] = "injector"
+    summary: ClassVar[str] = "l-diverse buckets of rows that could have each other's values by what the data show"
+    guarantees: ClassVar[str] = (
+        "frequency l-diversity; against negative rules only as far as rows that fit are found, and not r-robustness"
+    )
+    scheme: Scheme = "bucketization"
+    min_exp: float = 0.9
+    size: int | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not is_number(self.min_exp) or not self.min_exp > 0:
+            raise PolicyError(f"{self.name}: min_exp = {self.min_exp!r}; it is a number above 0")
+        if self.size is not None and (isinstance(self.size, bool) or not isinstance(self.size, int) or self.size < 1):
+            raise PolicyError(
+                f"{self.name}: size = {self.size!r}; it is a whole number, 1 or more, or left out for all"
+            )
+
+    def groups(
+        self,
+        table: Microdata,
+        requirements: Sequence[Requirement],
+        *,
+        rng: np.random.Generator | None,
+        progress: Progress,
+    ) -> Groups:
+        wanted = diversity(self.name, requirements)
+        l, sensitive = wanted.whole(self.name), table[wanted.sensitive]
+        progress("rules", 0.0)
+        kinds = kinds_of(table.quasi)
+        barred = _bits(excluded(kinds, sensitive, min_exp=self.min_exp, size=self.size))[kinds.of_row]
+        progress("cuts", 0.0)
+        whole = np.zeros(table.rows, np.int64)
+        buckets = make_buckets(whole, 1, sensitive.codes, sensitive.size, shuffled(table.rows, rng))
+        values = np.zeros((table.rows // l + 1, barred.shape[1]), np.uint64)
+        of_row = np.empty(table.rows, np.int64)
+        draws = drawn_words(sensitive.size + l, rng)
+        number = fit(buckets.rows, buckets.first, buckets.value, barred, l, _TRIES, draws, values, of_row)
+        if number < 0:
+            raise SfumatoError(f"{self.name} was given a table that is not {l}-eligible; please report it")
+        return Groups(of_row, number)
+
+    def before_draws(self, table: Microdata, requirements: Sequence[Requirement]) -> Groups | None:
+        return None
+
+    def outcomes(self, table: Microdata, requirements: Sequence[Requirement]) -> Iterator[tuple[Drawn, Fraction]]:
+        raise PolicyError(f"the secret draws of {self.name} depend on hidden values; its outcomes are not enumerated")
+
+
+def excluded(kinds: Kinds, sensitive: Column, *, min_exp: float, size: int | None) -> NDArray[np.bool_]:
+    """Which values each kind of people cannot take: a signature of theirs has none, and ``min_exp`` are expected."""
+    width = sensitive.size
+    cells = kinds.of_row * width + sensitive.codes
+    counts = np.bincount(cells, minlength=kinds.number * width).reshape(kinds.number, width)
+    share = counts.sum(axis=0) / len(kinds.of_row)
+    out = np.zeros((kinds.number, width), np.bool_)
+    for chosen in attribute_sets(kinds.names, size):
+        at = [kinds.names.index(name) for name in chosen]
+        found = group_rows([kinds.codes[j] for j in at], [kinds.sizes[j] for j in at])
+        number = len(found.first)
+        places = (found.of_row[:, None] * width + np.arange(width)).ravel()
+        have = np.bincount(places, weights=counts.ravel(), minlength=number * width).reshape(number, width)
+        rule = (have == 0) & (have.sum(axis=1, keepdims=True) * share >= min_exp)
+        out |= rule[found.of_row]
+    return out
+
+
+def _bits(barred: NDArray[np.bool_]) -> NDArray[np.uint64]:
+    """Truth values as the bits of words of 64."""
+    words = -(-barred.shape[1] // 64)
+    out = np.zeros((len(barred), words), np.uint64)
+    for value in range(barred.shape[1]):
+        out[:, value // 64] |= barred[:, value].astype(np.uint64) << np.uint64(value % 64)
+    return out

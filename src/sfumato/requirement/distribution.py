@@ -1,0 +1,214 @@
+"""QI-based distributions: what people with given quasi-identifying values are likely to have (ART, section 2).
+
+A signature is a value for each attribute of an attribute set. Distributions are estimated from the data, for all
+attribute sets up to a size, or given by someone who knows them. People who agree on all quasi-identifiers
+are of one kind; everything here is decided on kinds.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.errors import DataError, PolicyError
+from sfumato.kernel.group import group_rows
+from sfumato.table.encode import Column
+from sfumato.table.taxonomy import named
+
+_SUM_TOLERANCE = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class Values:
+    """The sensitive values as worlds tell them apart: a set that is protected as one value is one value here.
+
+    ``of_code`` gives the value of each code of the sensitive attribute; ``protected`` are the values to bound.
+    """
+
+    names: tuple[str, ...]
+    of_code: NDArray[np.int64]
+    protected: tuple[int, ...]
+
+
+def collapse(leaves: Sequence[str], sets: Sequence[Sequence[str]], *, rest: bool) -> Values:
+    """Collapse each protected set into one value, and with ``rest`` all other values into one more.
+
+    >>> collapse(["a", "b", "c", "d"], [["b", "c"]], rest=True).of_code.tolist()
+    [1, 0, 0, 1]
+    """
+    chosen = [tuple(s) for s in sets] or [(leaf,) for leaf in leaves]
+    at: dict[str, int] = {}
+    for i, members in enumerate(chosen):
+        for value in members:
+            if value not in leaves:
+                raise PolicyError(
+                    f"r-robustness: {value!r} is no value of the sensitive attribute; it has {named(leaves)}"
+                )
+            if value in at:
+                raise PolicyError(f"r-robustness: {value!r} is named twice; a value belongs to one set")
+            at[value] = i
+    words = [", ".join(s) if len(s) < 4 else f"{s[0]}, {s[1]} and {len(s) - 2} others" for s in chosen]
+    others = [leaf for leaf in leaves if leaf not in at]
+    if others and rest:
+        words.append("any other")
+        at |= dict.fromkeys(others, len(chosen))
+    else:
+        at |= {leaf: len(words) + i for i, leaf in enumerate(others)}
+        words += others
+    codes = np.array([at[leaf] for leaf in leaves], dtype=np.int64)
+    return Values(tuple(words), codes, tuple(range(len(chosen))))
+
+
+@dataclass(frozen=True, eq=False)
+class Kinds:
+    """The kinds of people: the kind of each row, and the codes of each kind, a column a quasi-identifier."""
+
+    names: tuple[str, ...]
+    of_row: NDArray[np.int64]
+    codes: tuple[NDArray[Any], ...]
+    sizes: tuple[int, ...]
+
+    @property
+    def number(self) -> int:
+        """How many kinds there are."""
+        return len(self.codes[0])
+
+
+def kinds_of(columns: Sequence[Column], more: Sequence[NDArray[Any]] = ()) -> Kinds:
+    """Rows that agree on all quasi-identifiers are of one kind; ``more`` rows may follow, a column of codes each."""
+    codes = [np.concatenate([c.codes, extra]) for c, extra in zip(columns, more, strict=True)] if more else None
+    codes = codes or [c.codes for c in columns]
+    found = group_rows(codes, [c.size for c in columns])
+    of_kinds = tuple(c[found.first] for c in codes)
+    return Kinds(tuple(c.name for c in columns), found.of_row, of_kinds, tuple(c.size for c in columns))
+
+
+@dataclass(frozen=True, eq=False)
+class Distribution:
+    """What is known by one attribute set: the signature of each kind, and ``chance[signature, value]``."""
+
+    attributes: tuple[str, ...]
+    of_kind: NDArray[np.int64]
+    chance: NDArray[np.float64]
+
+    def of(self, value: int) -> NDArray[np.float64]:
+        """The chance of one value, a kind each."""
+        return np.asarray(self.chance[self.of_kind, value])
+
+
+def attribute_sets(names: Sequence[str], size: int | None) -> list[tuple[str, ...]]:
+    """All sets of one up to ``size`` attributes.
+
+    >>> attribute_sets(["a", "b", "c"], 2)
+    [('a',), ('b',), ('c',), ('a', 'b'), ('a', 'c'), ('b', 'c')]
+    """
+    most = len(names) if size is None else min(size, len(names))
+    return [chosen for number in range(1, most + 1) for chosen in combinations(names, number)]
+
+
+def estimate(
+    kinds: Kinds, counts: NDArray[np.int64], sets: Sequence[tuple[str, ...]], *, smoothing: float, minimum: int
+) -> list[Distribution]:
+    """f = (count with the value + smoothing · its share in all) / (count + smoothing), by each attribute set.
+
+    ``counts[kind, value]`` are people. Of a signature with fewer than ``minimum`` people nothing is known beyond
+    what holds of all; a set whose signatures are all that small tells nothing and is left out. If all are, the
+    adversary knows how frequent the values are in the whole table.
+    """
+    total = counts.sum(axis=0)
+    share = total / total.sum()
+    out = []
+    for chosen in sets:
+        at = [kinds.names.index(name) for name in chosen]
+        found = group_rows([kinds.codes[j] for j in at], [kinds.sizes[j] for j in at])
+        number, width = len(found.first), counts.shape[1]
+        cells = (found.of_row[:, None] * width + np.arange(width)).ravel()
+        have = np.bincount(cells, weights=counts.ravel(), minlength=number * width).reshape(number, width)
+        people = have.sum(axis=1, keepdims=True)
+        known = people >= minimum
+        if known.any():
+            chance = np.where(known, (have + smoothing * share) / (people + smoothing), share)
+            out.append(Distribution(chosen, *_with_unknown_together(found.of_row, chance, known[:, 0])))
+    return out or [Distribution((), np.zeros(kinds.number, np.int64), share[None, :])]
+
+
+def _with_unknown_together(
+    of_kind: NDArray[np.int64], chance: NDArray[np.float64], known: NDArray[np.bool_]
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """All signatures of which nothing is known as one."""
+    number = np.cumsum(known) - 1
+    number[~known] = known.sum()
+    rows = np.concatenate([chance[known], chance[~known][:1]])
+    return number[of_kind], rows
+
+
+Entry = tuple[Mapping[str, str], str, float]
+"""One line of given knowledge: a signature (attribute -> value), a sensitive value, and its probability."""
+
+
+def given(
+    entries: Sequence[Entry], kinds: Kinds, columns: Sequence[Column], leaves: Sequence[str], share: NDArray[np.float64]
+) -> list[tuple[tuple[str, ...], NDArray[np.int64], NDArray[np.float64]]]:
+    """Given knowledge by attribute set: its name, the signature of each kind, and chances over the sensitive leaves.
+
+    What a signature leaves open is shared out like in the whole table; people of no listed signature have what
+    the whole table has.
+    """
+    sets: dict[tuple[str, ...], dict[tuple[str, ...], dict[str, float]]] = {}
+    for signature, value, chance in entries:
+        names = tuple(n for n in kinds.names if n in signature)
+        words = tuple(signature[n] for n in names)
+        listed = sets.setdefault(names, {}).setdefault(words, {})
+        if value in listed:
+            raise DataError(f"the distribution of {_words(signature)} gives {value!r} twice; leave one")
+        listed[value] = chance
+    domain = {c.name: {leaf: i for i, leaf in enumerate(c.domain.leaves)} for c in columns}
+    out = []
+    for names, signatures in sets.items():
+        rows = [share] + [_row(dict(zip(names, w, strict=True)), v, leaves, share) for w, v in signatures.items()]
+        of_kind = np.zeros(kinds.number, np.int64)
+        for number, words in enumerate(signatures, start=1):
+            match = np.ones(kinds.number, np.bool_)
+            for name, word in zip(names, words, strict=True):
+                match &= kinds.codes[kinds.names.index(name)] == domain[name].get(word, -1)
+            of_kind[match] = number
+        out.append((names, of_kind, np.array(rows)))
+    return out
+
+
+def _row(
+    signature: Mapping[str, str], listed: Mapping[str, float], leaves: Sequence[str], share: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """The chances of one signature over all sensitive leaves."""
+    total = math.fsum(listed.values())
+    if len(listed) == len(leaves) and abs(total - 1) > _SUM_TOLERANCE:
+        raise DataError(
+            f"the distribution of {_words(signature)} adds up to {total:.6g}; over all values it adds up to 1"
+        )
+    if len(listed) < len(leaves) and total >= 1:
+        raise DataError(
+            f"the distribution of {_words(signature)} adds up to {total:.6g} and leaves nothing for the other "
+            f"{len(leaves) - len(listed)} values; the listed ones add up to less than 1"
+        )
+    row = np.array([listed.get(leaf, np.nan) for leaf in leaves])
+    open_ = np.isnan(row)
+    if open_.any():
+        weight = np.where(share[open_] > 0, share[open_], 0.0)
+        weight = weight / weight.sum() if weight.sum() > 0 else np.full(int(open_.sum()), 1 / open_.sum())
+        row[open_] = (1 - total) * weight
+    return np.asarray(row / row.sum())
+
+
+def _words(signature: Mapping[str, str]) -> str:
+    return ", ".join(f"{n} = {v}" for n, v in signature.items()) or "everyone"
+
+
+def collapsed(chance: NDArray[np.float64], values: Values) -> NDArray[np.float64]:
+    """Chances over the sensitive leaves as chances over the values of worlds."""
+    out = np.zeros((len(chance), len(values.names)))
+    np.add.at(out.T, values.of_code, chance.T)
+    return out

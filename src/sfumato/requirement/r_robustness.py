@@ -1,0 +1,223 @@
+"""r-robustness (Wong, Fu, Wang, Xu, Pei: ART): nobody is linked to a sensitive value with more than 1/r.
+
+The adversary knows who is in the table, in which group, and with what probability people of given quasi-identifying
+values have a sensitive value (ART, Definition 1).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sfumato.errors import PolicyError
+from sfumato.requirement.base import (
+    Promise,
+    Schema,
+    Verdict,
+    is_number,
+    names,
+    sensitive_or_all,
+    settled,
+    whole_number,
+)
+from sfumato.requirement.distribution import Values, collapse
+from sfumato.requirement.exposure import Exposure, People, Worlds, exposure
+from sfumato.requirement.given import checked, resolved
+from sfumato.requirement.knowledge import Knowledge, as_given, estimated
+from sfumato.table.encode import Attribute, Column, Kind, Role, encode, value_codes
+from sfumato.table.microdata import Microdata
+from sfumato.table.taxonomy import named
+
+_HAIR = 1e-9
+_WORLDS = ("two-valued", "values")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RRobustness(Promise):
+    """p(t:x) is at most 1/r for everyone and every protected value, whichever attribute set the adversary knows.
+
+    ``values``: the sensitive values to protect; a list is one set, collapsed into one value, a list of lists are
+    several; none means every value by itself. ``worlds``: what an adversary tells apart in a group, the protected value
+    and its absence (``two-valued``), or all the actual values (``values``). The distributions are estimated from the
+    table for all attribute sets up to ``size`` (none: all), with ``smoothing`` towards the whole table, and of
+    signatures with at least ``minimum`` people; or they are given as ``distributions``, a file or a
+    list of [signature, value, probability]. Groups of more than ``limit`` states are judged by a certified bound.
+
+    >>> RRobustness(r=2).words()
+    'nobody is linked to a sensitive value with a probability above 1/2, by any known distribution'
+    """
+
+    model: ClassVar[str] = "r-robustness"
+    summary: ClassVar[str] = "no link above 1/r, for an adversary who knows who is likely to have what"
+    r: float
+    sensitive: str | Sequence[str] | None = None
+    values: Sequence[str] | Sequence[Sequence[str]] = ()
+    worlds: Worlds = "two-valued"
+    size: int | None = None
+    smoothing: float = 1.0
+    minimum: int = 100
+    distributions: str | Sequence[Any] = ()
+    limit: int = 200_000
+
+    def __post_init__(self) -> None:
+        if not is_number(self.r) or not 1 < self.r < 1e9:
+            raise PolicyError(f"{self.model}: r = {self.r!r}; it is a number above 1")
+        if self.worlds not in _WORLDS:
+            raise PolicyError(f"{self.model}: worlds = {self.worlds!r}; it is 'two-valued' or 'values'")
+        if not is_number(self.smoothing) or not self.smoothing > 0:
+            raise PolicyError(
+                f"{self.model}: smoothing = {self.smoothing!r}; it is above 0, since 0 or 1 would be certainty"
+            )
+        whole_number(self.model, "minimum", self.minimum, 1)
+        whole_number(self.model, "limit", self.limit, 1)
+        if self.size is not None:
+            whole_number(self.model, "size", self.size, 1)
+        object.__setattr__(self, "sensitive", names(self.sensitive))
+        object.__setattr__(self, "values", _sets(self.model, self.values))
+        object.__setattr__(self, "distributions", checked(self.distributions))
+
+    def bind(self, schema: Schema) -> Self:
+        chosen = sensitive_or_all(self.model, names(self.sensitive), schema)
+        if len(chosen) != 1:
+            raise PolicyError(
+                f"{self.model} is about one sensitive attribute; name one of {named(chosen)} as 'sensitive'"
+            )
+        leaves = schema.domain(chosen[0]).leaves
+        self.told_apart(leaves)
+        return self.with_parameters(
+            sensitive=chosen, distributions=resolved(checked(self.distributions), schema, leaves)
+        )
+
+    def words(self) -> str:
+        sets = [s[0] if len(s) == 1 else f"one of {', '.join(s)}" for s in self.values]
+        what = " or ".join(sets) or "a sensitive value"
+        return f"nobody is linked to {what} with a probability above 1/{float(self.r):g}, by any known distribution"
+
+    def parameters(self) -> dict[str, Any]:
+        plain = {name: value for name, value in super().parameters().items() if name not in ("values", "distributions")}
+        sets = [list(s) for s in self.values]
+        if sets:
+            plain["values"] = sets[0] if len(sets) == 1 else sets
+        if self.distributions:
+            plain["distributions"] = [[dict(e) if isinstance(e, Mapping) else e for e in d] for d in self.distributions]
+        return plain
+
+    def told_apart(self, leaves: Sequence[str]) -> Values:
+        """The sensitive values as worlds tell them apart."""
+        sets = [list(s) for s in self.values]
+        return collapse(leaves, sets, rest=self.worlds == "two-valued")
+
+    def known(self, table: Microdata, more: Sequence[NDArray[Any]] = ()) -> Knowledge:
+        """What the adversary knows about a table that the requirement is bound to; ``more`` people as kinds."""
+        sensitive = table[names(self.sensitive)[0]]
+        values = self.told_apart(sensitive.domain.leaves)
+        if self.distributions:
+            totals = np.bincount(sensitive.codes, minlength=sensitive.size)
+            leaves = sensitive.domain.leaves
+            return as_given(self.distributions, table.quasi, leaves, totals, values, sensitive.codes, more)  # type: ignore[arg-type]
+        return estimated(
+            table.quasi,
+            sensitive,
+            values,
+            size=self.size,
+            smoothing=self.smoothing,
+            minimum=self.minimum,
+            more=more,
+        )
+
+    def exposure(self, people: People, known: Knowledge, groups: NDArray[np.int64] | None = None) -> Exposure:
+        """p(t:x) of people in groups."""
+        protected = known.values.protected
+        return exposure(people, known.distributions, protected, worlds=self.worlds, limit=self.limit, groups=groups)
+
+    def fails(self, p: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Which probabilities are above 1/r; what is only a hair above, by rounding, is not."""
+        return np.asarray(p * self.r > 1 + _HAIR)
+
+    def achieved(self, greatest: float) -> dict[str, float]:
+        """The r that the greatest probability leaves."""
+        return {"r": settled(1 / greatest, self.r)} if greatest > 0 else {}
+
+    def verify(self, manifest: Mapping[str, Any], tables: Mapping[str, pl.DataFrame]) -> Verdict:
+        """With given distributions and exact quasi-identifiers all is seen; else only the share in each group."""
+        sensitive = names(self.sensitive)[0]
+        leaves = tuple(str(v) for v in manifest["attributes"][sensitive]["domain"])
+        quasi = [n for n, a in manifest["attributes"].items() if a.get("role") == Role.QUASI]
+        bucketized = "sensitive" in tables
+        held, group = (_in_buckets if bucketized else _in_classes)(tables, sensitive, leaves, quasi)
+        values = self.told_apart(leaves)
+        of_values = np.zeros((len(held), len(values.names)), np.int64)
+        np.add.at(of_values.T, values.of_code, held.T)
+        share = float((of_values[:, list(values.protected)].max(axis=1) / of_values.sum(axis=1)).max())
+        if self.fails(np.array([share]))[0]:
+            return Verdict(
+                "broken", self.achieved(share), f"a group holds a protected value with a share of {share:.4g}"
+            )
+        if not (bucketized and self.distributions):
+            return Verdict("unseen", {}, self._unseen(bucketized, share))
+        columns = [_words_column(tables["quasi"][name]) for name in quasi]
+        codes = np.zeros(0, np.int64)
+        known = as_given(self.distributions, columns, leaves, held.sum(axis=0), values, codes)  # type: ignore[arg-type]
+        found = self.exposure(People(known.kinds.of_row, group, of_values), known)
+        failing = int(self.fails(found.worst).sum())
+        status: Literal["holds", "broken"] = "broken" if failing else "holds"
+        detail = f"the greatest probability is {found.greatest:.6g}"
+        detail += f", and {failing} people are above 1/{self.r:g}" if failing else ""
+        detail += f"; {found.bounded} groups are judged by a certified bound" if found.bounded else ""
+        return Verdict(status, self.achieved(found.greatest), detail)
+
+    def _unseen(self, bucketized: bool, share: float) -> str:
+        why = (
+            "the distributions come from the private table"
+            if bucketized
+            else "exact quasi-identifiers are not published"
+        )
+        return f"{why}; no group holds a protected value with a share above {share:.4g}"
+
+
+def _sets(model: str, values: Any) -> tuple[tuple[str, ...], ...]:
+    """The protected sets: one of texts, or several of them."""
+    if isinstance(values, str):
+        return ((values,),)
+    if not isinstance(values, Sequence):
+        raise PolicyError(f"{model}: values = {values!r}; it is a list of sensitive values, or a list of such lists")
+    if values and all(isinstance(v, str) for v in values):
+        return (tuple(values),)
+    if not all(isinstance(s, list | tuple) and s and all(isinstance(v, str) for v in s) for s in values):
+        raise PolicyError(f"{model}: values = {values!r}; it is a list of sensitive values, or a list of such lists")
+    return tuple(tuple(s) for s in values)
+
+
+def _in_buckets(
+    tables: Mapping[str, pl.DataFrame], sensitive: str, leaves: Sequence[str], quasi: Sequence[str]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """How often each group of a bucketized release holds each value, and the group of each person."""
+    found = tables["sensitive"]
+    joint, number = value_codes(pl.concat([found["group"], tables["quasi"]["group"]]))
+    held = np.zeros((number, len(leaves)), np.int64)
+    np.add.at(held, (joint[: found.height], _codes(found[sensitive], leaves)), found["count"].to_numpy())
+    return held, joint[found.height :].astype(np.int64)
+
+
+def _in_classes(
+    tables: Mapping[str, pl.DataFrame], sensitive: str, leaves: Sequence[str], quasi: Sequence[str]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The same for rows that agree on all labels."""
+    data = tables["data"]
+    group = pl.DataFrame({str(j): value_codes(data[name])[0] for j, name in enumerate(quasi)})
+    codes, number = value_codes(group.to_struct("group"))
+    held = np.zeros((number, len(leaves)), np.int64)
+    np.add.at(held, (codes.astype(np.int64), _codes(data[sensitive], leaves)), 1)
+    return held, codes.astype(np.int64)
+
+
+def _codes(column: pl.Series, leaves: Sequence[str]) -> NDArray[np.int64]:
+    domain = Attribute(name=column.name, role=Role.SENSITIVE, kind=Kind.CATEGORICAL, domain=tuple(leaves))
+    return encode(column, domain).codes.astype(np.int64)
+
+
+def _words_column(column: pl.Series) -> Column:
+    return encode(column, Attribute(name=column.name, role=Role.QUASI, kind=Kind.CATEGORICAL))

@@ -1,0 +1,77 @@
+"""The adversary with QI-based distributions, against p(t:x) by going through worlds."""
+
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+import pytest
+
+import sfumato as sf
+from sfumato.errors import DataError
+from sfumato.table.microdata import Microdata
+
+
+def people(n: int = 60) -> Microdata:
+    rng = np.random.default_rng(3)
+    sex = rng.choice(["F", "M"], n)
+    ill = np.where(rng.random(n) < np.where(sex == "F", 0.35, 0.1), "x", rng.choice(["u", "v"], n))
+    frame = pl.DataFrame({"sex": sex, "age": rng.integers(20, 26, n), "ill": ill})
+    return sf.read(frame, quasi=["sex", "age"], sensitive="ill")
+
+
+def by_hand(release: sf.Release, truth: Microdata, r: float) -> tuple[int, float]:
+    """Problematic people and the greatest p by the attribute set {sex} alone, group by group, from the release."""
+    sex = np.array(truth["sex"].domain.leaves)[truth["sex"].codes]
+    has = np.array(truth["ill"].domain.leaves)[truth["ill"].codes] == "x"
+    chance = {s: (has[sex == s].sum() + has.mean()) / ((sex == s).sum() + 1) for s in ("F", "M")}
+    quasi, values = release.tables["quasi"], release.tables["sensitive"]
+    count, top = 0, 0.0
+    for (g,), part in quasi.group_by("group"):
+        held = values.filter((pl.col("group") == g) & (pl.col("ill").cast(pl.String) == "x"))["count"].sum()
+        f = np.array([chance[s] for s in part["sex"].cast(pl.String)])
+        p = sf.linkage_probabilities(np.stack([f, 1 - f], axis=1), [held, len(f) - held])[:, 0]
+        count, top = count + int((p > 1 / r + 1e-9).sum()), max(top, float(p.max()))
+    return count, top
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_problematic_people_and_the_worst_are_those_of_the_groups(seed: int) -> None:
+    truth = people()
+    rng = np.random.default_rng(seed)
+    release = sf.publish(truth, require=sf.LDiversity(l=2), method="anatomy", rng=rng)
+    wanted = sf.RRobustness(r=2, values=["x"], size=1, minimum=20)  # ages have fewer people than that
+    risk = sf.distribution_risk(release, truth, wanted)
+    assert risk.attributes == ("sex",)
+    problematic, worst = by_hand(release, truth, 2)
+    assert risk.problematic == problematic > 0
+    assert risk.worst == pytest.approx(worst)
+    assert risk.people == 60
+    assert risk.guessed == 0
+    assert 0 < risk.deviation < 1
+
+
+def test_both_schemes_of_the_same_groups_give_the_same_away() -> None:
+    truth, wanted = people(), sf.RRobustness(r=2, values=["x"], minimum=5)
+    risks = [
+        sf.distribution_risk(
+            sf.publish(truth, require=sf.KAnonymity(k=5), method=sf.Mondrian(scheme=scheme)), truth, wanted
+        )
+        for scheme in ("bucketization", "generalization")
+    ]
+    assert risks[0].worst == pytest.approx(risks[1].worst)
+    assert replace(risks[0], worst=0.0) == replace(risks[1], worst=0.0)
+
+
+def test_what_art_publishes_is_not_broken() -> None:
+    truth, wanted = people(200), sf.RRobustness(r=2, values=["x"], minimum=60)
+    release = sf.publish(truth, require=wanted, method="art")
+    risk = sf.distribution_risk(release, truth, wanted)
+    assert risk.problematic == 0
+    assert risk.worst <= 0.5 + 1e-9
+    assert 1 / risk.worst == pytest.approx(release.manifest["requirements"][0]["achieved"]["r"])
+
+
+def test_another_table_is_refused() -> None:
+    release = sf.publish(people(), require=sf.KAnonymity(k=5))
+    with pytest.raises(DataError, match="another"):
+        sf.distribution_risk(release, people(30), sf.RRobustness(r=2, minimum=5))

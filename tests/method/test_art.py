@@ -1,0 +1,261 @@
+"""ART: groups grow by the closest people, and nobody is linked above 1/r, by going through all worlds."""
+
+from collections import Counter
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import sfumato as sf
+from sfumato.errors import Infeasible, PolicyError
+from sfumato.kernel.closest import make_tree
+from sfumato.kernel.merge import grow
+from sfumato.method.base import silent
+from sfumato.release.judgement import bind
+from sfumato.table.microdata import Microdata
+
+HAIR = Fraction(1, 10**8)
+
+
+def distributions(
+    rows: Sequence[tuple[str, ...]], values: Sequence[str], smoothing: Fraction, minimum: int
+) -> list[list[dict[str, Fraction]]]:
+    """By every attribute set, the chances of each row, the obvious way."""
+    share = {v: Fraction(c, len(values)) for v, c in Counter(values).items()}
+    out = []
+    for number in range(1, len(rows[0]) + 1):
+        for chosen in combinations(range(len(rows[0])), number):
+            signature = [tuple(row[j] for j in chosen) for row in rows]
+            size = Counter(signature)
+            both = Counter(zip(signature, values, strict=True))
+            out.append(
+                [
+                    {v: (both[s, v] + smoothing * share[v]) / (size[s] + smoothing) for v in share}
+                    if size[s] >= minimum
+                    else share
+                    for s in signature
+                ]
+            )
+    return out
+
+
+def linked(f: list[list[Fraction]], counts: list[int]) -> list[Fraction]:
+    """p(t: first value) by recursion over people, in rationals."""
+    states: dict[tuple[int, ...], Fraction] = {tuple(counts): Fraction(1)}
+
+    def total(people: list[list[Fraction]], left: tuple[int, ...]) -> Fraction:
+        weights = {left: Fraction(1)}
+        for row in people:
+            after: dict[tuple[int, ...], Fraction] = {}
+            for state, weight in weights.items():
+                for v, room in enumerate(state):
+                    if room:
+                        key = (*state[:v], room - 1, *state[v + 1 :])
+                        after[key] = after.get(key, Fraction(0)) + weight * row[v]
+            weights = after
+        return sum(weights.values(), Fraction(0))
+
+    (start,) = states
+    everyone = total(f, start)
+    rest = (start[0] - 1, *start[1:])
+    return [f[t][0] * total(f[:t] + f[t + 1 :], rest) / everyone for t in range(len(f))]
+
+
+def worst(table: pl.DataFrame, group: Sequence[int], protected: set[str], minimum: int, *, actual: bool) -> Fraction:
+    """The greatest p(t:x), x being one of the protected values, collapsed."""
+    values = ["x" if v in protected else v if actual else "other" for v in table["ill"]]
+    rows = list(zip(*(table[c].to_list() for c in table.columns if c != "ill"), strict=True))
+    top = Fraction(0)
+    for known in distributions(rows, values, Fraction(1), minimum):
+        for g in set(group):
+            members = [i for i, h in enumerate(group) if h == g]
+            held = Counter(values[i] for i in members)
+            if held["x"]:
+                order = ["x", *(v for v in held if v != "x")]
+                f = [[known[i][v] for v in order] for i in members]
+                top = max(top, *linked(f, [held[v] for v in order]))
+    return top
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> pl.DataFrame:
+    """Six to fourteen people, two quasi-identifiers, one to three of them ill with what is protected."""
+    n, ill = draw(st.integers(6, 14)), draw(st.integers(1, 3))
+    a = draw(st.lists(st.sampled_from("pq"), min_size=n, max_size=n))
+    b = draw(st.lists(st.sampled_from("uvw"), min_size=n, max_size=n))
+    rest = draw(st.lists(st.sampled_from(["flu", "cold"]), min_size=n, max_size=n))
+    return pl.DataFrame({"a": a, "b": b, "ill": [["hiv", "aids", "hiv"][i] if i < ill else rest[i] for i in range(n)]})
+
+
+def coded(frame: pl.DataFrame) -> Microdata:
+    domains = {"ill": ["aids", "cold", "flu", "hiv"]}
+    return sf.read(frame, quasi=["a", "b"], sensitive="ill", domains=domains)
+
+
+@given(tables(), st.sampled_from([1.5, 2.0, 3.0]), st.sampled_from(["two-valued", "values"]), st.integers(1, 4))
+@settings(max_examples=120, deadline=None)
+def test_nobody_is_linked_above_1_over_r(frame: pl.DataFrame, r: float, worlds: str, minimum: int) -> None:
+    table = coded(frame)
+    wanted = sf.RRobustness(r=r, values=["hiv", "aids"], worlds=worlds, minimum=minimum)
+    try:
+        group = sf.partition(table, require=wanted, method="art").tolist()
+    except Infeasible as e:
+        assert "'hiv, aids'" in str(e)  # noqa: PT017
+        return
+    found = worst(frame, group, {"hiv", "aids"}, minimum, actual=worlds == "values")
+    assert found <= 1 / Fraction(r) + HAIR
+    assert found > 0
+
+
+@given(tables(), st.sampled_from([1.5, 2.0, 3.0]))
+@settings(max_examples=60, deadline=None)
+def test_the_published_condition_holds_in_two_valued_worlds(frame: pl.DataFrame, r: float) -> None:
+    table = coded(frame)
+    wanted = sf.RRobustness(r=r, values=["hiv", "aids"], minimum=1)
+    try:
+        group = sf.partition(table, require=wanted, method=sf.Art(condition="published"))
+    except Infeasible:
+        return
+    assert worst(frame, group.tolist(), {"hiv", "aids"}, 1, actual=False) <= 1 / Fraction(r) + HAIR
+    ill = frame["ill"].is_in(["hiv", "aids"]).to_numpy()
+    assert np.bincount(group[ill]).max() == 1
+
+
+@given(tables(), st.sampled_from([1.5, 2.0]))
+@settings(max_examples=40, deadline=None)
+def test_with_labels_the_groups_that_are_seen_hold(frame: pl.DataFrame, r: float) -> None:
+    table = coded(frame)
+    wanted = sf.RRobustness(r=r, values=["hiv", "aids"], minimum=2)
+    try:
+        release = sf.publish(table, require=wanted, method=sf.Art(scheme="generalization"))
+    except Infeasible:
+        return
+    (claim,) = release.manifest["requirements"]
+    assert claim["achieved"]["r"] >= r
+    assert [f.status for f in release.findings()].count("broken") == 0
+    seen = release.groups()
+    ill = release.tables["data"]["ill"].cast(pl.String).is_in(["hiv", "aids"]).to_numpy()
+    held = np.bincount(seen, weights=ill) / np.bincount(seen)
+    assert held.max() <= 1 / r + 1e-9
+
+
+@given(st.integers(0, 10**6), st.integers(1, 5), st.integers(10, 80))
+@settings(max_examples=60, deadline=None)
+def test_whoever_is_taken_in_is_closest(seed: int, dims: int, cells: int) -> None:
+    """Replay the steps against a scan of all cells (Definition 6)."""
+    rng = np.random.default_rng(seed)
+    points = np.round(rng.uniform(0.01, 0.6, (cells, dims)), 2)
+    value = np.where(rng.random(cells) < 0.2, 0, -1)
+    left = rng.integers(1, 4, cells)
+    tree, seeds = make_tree(points), np.flatnonzero(value == 0)
+    alive = np.array([left[tree.order[a:b]].sum() for a, b in zip(tree.first, tree.last, strict=True)])
+    out, failed = np.empty((int(left.sum()) + cells, 3), np.int64), np.zeros(len(seeds), np.bool_)
+    one, there = np.ones(len(seeds), np.int64), left.copy()
+    steps = grow(
+        points, points / (1 - points), np.zeros(dims, np.int64), 1, value, left.copy(), alive, tree,
+        np.arange(len(seeds) + 1), seeds, one, True, True, 3.0, one, out, failed,
+    )  # fmt: skip
+    low = high = points[0]
+    for at, (group, cell, rows) in enumerate(out[:steps]):
+        if at == 0 or out[at - 1, 0] != group:
+            low = high = points[cell]
+        else:
+            away = (np.maximum(points - high, 0) + np.maximum(low - points, 0)).sum(axis=1)
+            free = (there > 0) & (value < 0)
+            assert away[cell] <= away[free].min() + 1e-12
+            assert value[cell] < 0
+            low, high = np.minimum(low, points[cell]), np.maximum(high, points[cell])
+        there[cell] -= rows
+        assert there[cell] >= 0
+
+
+def hospital(n: int = 120) -> Microdata:
+    rng = np.random.default_rng(5)
+    sick = ["HIV" if i % 12 == 0 else ["flu", "cold", "gout"][i % 3] for i in range(n)]
+    frame = pl.DataFrame({"age": rng.integers(20, 60, n), "sex": rng.choice(["F", "M"], n), "ill": sick})
+    return sf.read(frame, quasi=["age", "sex"], sensitive="ill")
+
+
+def test_r_above_what_the_data_allow_names_the_value() -> None:
+    with pytest.raises(Infeasible, match=r"10 of 120 rows hold 'HIV'.*lower r to 12 or less"):
+        sf.publish(hospital(), require=sf.RRobustness(r=13, values=["HIV"]), method="art")
+
+
+def test_other_requirements_and_settings_are_refused() -> None:
+    with pytest.raises(PolicyError, match="exactly one r-robustness"):
+        sf.publish(hospital(), require=sf.KAnonymity(k=2), method="art")
+    with pytest.raises(PolicyError, match="cannot serve"):
+        sf.publish(hospital(), require=[sf.RRobustness(r=2), sf.KAnonymity(k=2)], method="art")
+    with pytest.raises(PolicyError, match="'exact' or 'published'"):
+        sf.Art(condition="hopeful")
+    with pytest.raises(PolicyError, match="makes groups"):
+        sf.publish(hospital(), require=sf.RRobustness(r=2), method="mondrian")
+
+
+def test_a_group_beyond_the_limit_is_bounded_and_says_so() -> None:
+    wanted = sf.RRobustness(r=3, values=["HIV"], worlds="values", minimum=30, limit=1)
+    release = sf.publish(hospital(), require=wanted, method="art")
+    assert any("upper bound" in w for w in release.warnings)
+    assert release.manifest["requirements"][0]["achieved"]["r"] >= 3
+
+
+def test_the_published_condition_warns() -> None:
+    wanted = sf.RRobustness(r=2, values=["HIV"], minimum=60)
+    release = sf.publish(hospital(), require=wanted, method=sf.Art(condition="published"))
+    assert any("361/561" in w for w in release.warnings)
+    assert not any("361/561" in w for w in sf.publish(hospital(), require=wanted, method="art").warnings)
+
+
+def test_all_values_protected_leaves_nobody_alone() -> None:
+    table = hospital()
+    group = sf.partition(table, require=sf.RRobustness(r=2, minimum=40), method="art")
+    assert np.bincount(group).min() >= 2
+
+
+def test_no_draw_shows_in_the_groups_but_who_is_alike() -> None:
+    table = hospital()
+    bound = bind([sf.RRobustness(r=3, values=["HIV"], minimum=30)], table)
+    sizes = {
+        tuple(sorted(np.bincount(sf.Art().groups(table, bound, rng=np.random.default_rng(s), progress=silent).of_row)))
+        for s in range(3)
+    }
+    assert len(sizes) == 1
+
+
+POLICY = """title = "ART"
+[data]
+source = "people.csv"
+[attributes]
+age = {{ role = "quasi", kind = "continuous" }}
+sex = {{ role = "quasi" }}
+ill = {{ role = "sensitive" }}
+[[require]]
+{require}
+[method]
+name = "{method}"
+scheme = "{scheme}"
+"""
+
+
+@pytest.mark.parametrize("scheme", ["bucketization", "generalization"])
+@pytest.mark.parametrize("method", ["art", "injector"])
+def test_a_policy_from_end_to_end(tmp_path: Path, method: str, scheme: str) -> None:
+    table = hospital()
+    frame = pl.DataFrame({c.name: [c.domain.leaves[i] for i in c.codes] for c in table.columns.values()})
+    frame.write_csv(tmp_path / "people.csv")
+    art = 'model = "r-robustness"\nr = 3\nvalues = ["HIV"]\ndistributions = "known.csv"'
+    (tmp_path / "known.csv").write_text("sex, ill, probability\nF, HIV, 0.08\nM, HIV, 0.1\n")
+    require = art if method == "art" else 'model = "l-diversity"\nl = 2'
+    (tmp_path / "policy.toml").write_text(POLICY.format(require=require, method=method, scheme=scheme))
+    done = sf.publish_policy(tmp_path / "policy.toml", tmp_path / "out")
+    assert done.report.stat().st_size > 10_000
+    again = sf.load(tmp_path / "out" / "release")
+    statuses = [f.status for f in again.check()]
+    assert statuses[-1] == ("unseen" if method == "art" and scheme == "generalization" else "holds")
+    assert "known.csv" not in (tmp_path / "out" / "release" / "manifest.json").read_text()

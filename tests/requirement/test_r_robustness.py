@@ -1,0 +1,127 @@
+"""r-robustness: parameters, given distributions, and what a check can see."""
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import sfumato as sf
+from sfumato.errors import DataError, PolicyError, ReleaseError
+from sfumato.requirement.catalogue import from_table
+from sfumato.table.microdata import Microdata
+
+ILLS = ["heart disease", "flu", "flu", "stomach virus", "HIV", "diabetes"]
+ILLS += ["flu", "flu", "flu", "stomach virus", "HIV", "diabetes"] * 3
+KNOWN = [["american", "heart disease", 0.1], ["japanese", "Heart Disease", 0.003], ["french", "heart disease", 0.05]]
+
+
+def voters() -> Microdata:
+    """Table 1 of ART, and the same people three more times, all without heart disease."""
+    nations = ["American", "Japanese", "Japanese", "Japanese", "French", "Japanese"] * 4
+    zips = ["55501", "55502", "55503", "55504", "66601", "66601"] * 4
+    frame = pl.DataFrame({"nationality": nations, "zipcode": zips, "disease": ILLS})
+    return sf.read(frame, quasi=["nationality", "zipcode"], sensitive="disease")
+
+
+def required(**settings: Any) -> sf.RRobustness:
+    return sf.RRobustness(**{"r": 2, "values": ["heart disease"], "distributions": KNOWN} | settings)
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"r": 1}, "number above 1"),
+        ({"worlds": "all"}, "two-valued"),
+        ({"smoothing": 0}, "above 0"),
+        ({"minimum": 0}, "1 or more"),
+        ({"values": [3]}, "list of sensitive values"),
+        ({"distributions": [["japanese", "flu", 0]]}, "who is certain"),
+        ({"distributions": [["japanese", "flu", 1.0]]}, "who is certain"),
+        ({"distributions": [["japanese", "flu", 1.2]]}, "between 0 and 1"),
+        ({"distributions": [["japanese", 0.2]]}, "signature, value, probability"),
+        ({"distributions": "nowhere.csv"}, "cannot read"),
+    ],
+)
+def test_wrong_parameters_never_survive(settings: dict[str, Any], words: str) -> None:
+    with pytest.raises(PolicyError, match=words):
+        required(**settings)
+
+
+@pytest.mark.parametrize(
+    ("entries", "words"),
+    [
+        ([["martian", "flu", 0.2]], "no quasi-identifier has that value"),
+        ([["japanese", "gout", 0.2]], "not a sensitive value"),
+        ([[{"sex": "F"}, "flu", 0.2]], "quasi-identifiers are"),
+        ([["japanese", "flu", 0.2], ["Japanese", "flu", 0.3]], "gives 'flu' twice"),
+        ([["japanese", "flu", 0.7], ["japanese", "HIV", 0.4]], "adds up to 1.1"),
+        ([["japanese", v, 0.15] for v in dict.fromkeys(ILLS)], "over all values it adds up to 1"),
+    ],
+)
+def test_wrong_distributions_say_what_is_wrong(entries: list[list[Any]], words: str) -> None:
+    with pytest.raises((PolicyError, DataError), match=words):
+        sf.publish(voters(), require=required(distributions=entries), method="art")
+
+
+def test_files_with_and_without_a_header_say_the_same(tmp_path: Path) -> None:
+    (tmp_path / "plain.csv").write_text("american, heart disease, 0.1\njapanese, 55502, flu, 0.2\n")
+    header = "nationality, zipcode, disease, probability\nAmerican,, heart disease, 0.1\nJapanese, 55502, flu, 0.2\n"
+    (tmp_path / "named.csv").write_text(header)
+    from sfumato.release.judgement import TableSchema
+
+    schema = TableSchema(voters())
+    plain, named = (required(distributions=str(tmp_path / f"{n}.csv")).bind(schema) for n in ("plain", "named"))
+    assert plain == named
+    assert plain.parameters()["distributions"][1] == [{"nationality": "Japanese", "zipcode": "55502"}, "flu", 0.2]
+    assert from_table({"model": "r-robustness", **plain.parameters()}) == plain
+
+
+def test_given_distributions_are_checked_from_the_public_part() -> None:
+    release = sf.publish(voters(), require=required(), method="art")
+    finding = release.check()[-1]
+    assert finding.status == "holds"
+    assert release.manifest["requirements"][0]["achieved"]["r"] >= 2
+    sf.distribution_risk(release, voters(), required())
+
+
+def test_a_claim_that_the_distributions_break_is_found() -> None:
+    """Alex, an American, and Bob, a Japanese, in one group: 997/1024."""
+    table = voters()
+    release = sf.publish(table, require=sf.LDiversity(l=2), method="anatomy")
+    claim = required(distributions=KNOWN)
+    entry = {"model": "r-robustness", "required": claim.parameters(), "achieved": {"r": 2.0}}
+    quasi = pl.DataFrame({"nationality": ["American", "Japanese"], "zipcode": ["55501", "55502"], "group": [0, 0]})
+    sensitive = pl.DataFrame({"group": [0, 0], "disease": ["flu", "heart disease"], "count": [1, 1]})
+    manifest = release.manifest | {"requirements": [entry], "rows": 2}
+    entry["required"] |= {"sensitive": "disease", "distributions": [
+        [{"nationality": "American"}, "heart disease", 0.1], [{"nationality": "Japanese"}, "heart disease", 0.003]
+    ]}  # fmt: skip
+    broken = sf.Release(manifest, {"quasi": quasi, "sensitive": sensitive})
+    finding = broken.findings()[-1]
+    assert finding.status == "broken"
+    assert f"{997 / 1024:.6g}" in finding.detail
+    with pytest.raises(ReleaseError):
+        broken.check()
+
+
+def test_estimated_distributions_are_not_published_and_unseen() -> None:
+    wanted = sf.RRobustness(r=2, values=["heart disease"], minimum=4)
+    release = sf.publish(voters(), require=wanted, method="art")
+    finding = release.check()[-1]
+    assert finding.status == "unseen"
+    assert "private table" in finding.detail
+    assert "distributions" not in release.manifest["requirements"][0]["required"]
+
+
+def test_a_share_above_1_over_r_is_broken_without_any_distribution() -> None:
+    release = sf.publish(voters(), require=sf.LDiversity(l=2), method="anatomy")
+    entry = {"model": "r-robustness", "required": {"r": 100, "sensitive": "disease"}, "achieved": {"r": 100.0}}
+    broken = sf.Release(release.manifest | {"requirements": [entry]}, release.tables)
+    assert broken.findings()[-1].status == "broken"
+
+
+def test_nothing_known_is_the_frequency_of_all() -> None:
+    wanted = sf.RRobustness(r=2, values=["heart disease"], minimum=1000)
+    release = sf.publish(voters(), require=wanted, method="art")
+    assert release.manifest["requirements"][0]["achieved"] == {"r": 2.0}
