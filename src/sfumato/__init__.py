@@ -58,8 +58,8 @@ if TYPE_CHECKING:
     from sfumato.requirement.l_diversity import LDiversity
     from sfumato.requirement.linkage import linkage_bounds, linkage_probabilities, sample_linkage
     from sfumato.requirement.m_confidentiality import MConfidentiality
-    from sfumato.requirement.retention import pg_guarantee, pg_retention
     from sfumato.requirement.r_robustness import RRobustness
+    from sfumato.requirement.retention import pg_guarantee, pg_retention
     from sfumato.requirement.t_closeness import TCloseness
     from sfumato.requirement.templates import Anonymity, Confidentiality
     from sfumato.table.hierarchy import from_arx_csv, to_arx_csv
@@ -153,8 +153,8 @@ __all__ = [
     "Analyst",
     "Anatomy",
     "Anonymity",
-    "ClassificationErrors",
     "Art",
+    "ClassificationErrors",
     "Confidentiality",
     "Corruption",
     "Count",
@@ -185,8 +185,8 @@ __all__ = [
     "Optimum",
     "OutputError",
     "PolicyError",
-    "RandomizedResponse",
     "RRobustness",
+    "RandomizedResponse",
     "Release",
     "ReleaseError",
     "RhoBreach",
@@ -200,11 +200,10 @@ __all__ = [
     "break_rule",
     "classification_error",
     "classification_errors",
+    "distribution_risk",
     "from_arx_csv",
     "incognito",
     "inferences",
-    "distribution_risk",
-    "from_arx_csv",
     "linkage_bounds",
     "linkage_probabilities",
     "load",
