@@ -12,7 +12,7 @@ from pathlib import Path
 
 RESULTS = Path(__file__).parent / "results"
 
-PARTS = ("foundation", "aware", "count_query")
+PARTS = ("foundation", "aware", "count_query", "topdown", "classification", "pg", "rr", "incognito", "art")
 """Modules with ``lines()``, the ratios, and perhaps ``more()``, further tables; foundation takes ``with_peers``."""
 
 
@@ -40,7 +40,7 @@ def _run(part: str, *, with_peers: bool) -> None:
     head = f"# Benchmarks: {part}\n\n{machine}. Ratios are taken in one run; see docs/benchmarks.md.\n\n"
     text = f"{head}{as_markdown(module.lines(**peers))}\n{more(**peers)}"
     RESULTS.mkdir(exist_ok=True)
-    (RESULTS / f"{part}.md").write_text(text, encoding="utf-8")
+    (RESULTS / f"speed-{part}.md").write_text(text, encoding="utf-8")
     print(text)
 
 

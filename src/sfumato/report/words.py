@@ -11,7 +11,12 @@ from sfumato.requirement.catalogue import MODELS, from_table
 
 Entry = Mapping[str, Any]
 
-_AT_LEAST = {"k": ("k-anonymity", "anonymity", "alpha-k"), "l": ("l-diversity",), "m": ("m-confidentiality",)}
+_AT_LEAST = {
+    "k": ("k-anonymity", "anonymity", "alpha-k"),
+    "l": ("l-diversity",),
+    "m": ("m-confidentiality",),
+    "r": ("r-robustness",),
+}
 _AT_MOST = {"k": ("confidentiality",), "alpha": ("alpha-k",), "t": ("t-closeness",), "c": ("l-diversity",)}
 _AT_MOST |= {"rho2": ("rho-breach",), "delta": ("growth",)}
 _AT_MOST["tau"] = ("disclosure",)
@@ -227,6 +232,27 @@ def _m_confidentiality(required: Entry, achieved: Entry) -> Guarantee:
     )
 
 
+def _r_robustness(required: Entry, achieved: Entry) -> Guarantee:
+    told = f" The greatest probability found is 1/{figure(achieved['r'])}." if "r" in achieved else ""
+    worlds = (
+        "It weighs a protected value against its absence; who knows the distributions of the other values as well can "
+        "come above it."
+        if required.get("worlds", "two-valued") == "two-valued"
+        else "It weighs all sensitive values against each other."
+    )
+    where = "that were given" if required.get("distributions") else "estimated from the table"
+    return Guarantee(
+        "r-robustness",
+        f"Take anyone who knows who is in which group and how likely people of given quasi-identifiers are to have a "
+        f"value, by the distributions {where}. He links nobody to a protected value with a probability above "
+        f"1/{figure(required.get('r'))}.{told}",
+        (
+            worlds,
+            "Whoever knows better distributions, or the values of some people, can be surer.",
+        ),
+    )
+
+
 _KNOWN: dict[str, Callable[[Entry, Entry], Guarantee]] = {
     "k-anonymity": _k_anonymity,
     "l-diversity": _l_diversity,
@@ -238,6 +264,7 @@ _KNOWN: dict[str, Callable[[Entry, Entry], Guarantee]] = {
     "growth": _growth,
     "disclosure": _disclosure,
     "m-confidentiality": _m_confidentiality,
+    "r-robustness": _r_robustness,
 }
 
 
