@@ -12,14 +12,30 @@ from sfumato.engine.local import shuffled
 from sfumato.kernel.arrange import shuffle, sort_order
 
 
+def words(chosen: list[tuple[int, int]]) -> np.ndarray:
+    """The least 32-bit word that is not passed over and chooses each place: j of s."""
+    return np.array([-(-(j * 2**32 + 2**32 % s) // s) for j, s in chosen] + [0] * 99, dtype=np.uint32)
+
+
 def test_every_order_has_the_same_chance() -> None:
-    """Over all draws modulo what they are divided by, each of the 24 orders of four things comes up equally often."""
-    seen = Counter(
-        tuple(shuffle(np.array([0, *draws], dtype=np.uint64)).tolist())
-        for draws in itertools.product(range(2), range(3), range(4))
-    )
+    """Each of the 24 orders of four things comes up for just one sequence of choices."""
+    drawn = [words([(a, 4), (b, 3), (c, 2)]) for a, b, c in itertools.product(range(4), range(3), range(2))]
+    seen = Counter(tuple(shuffle(4, lambda n, w=w: w[:n]).tolist()) for w in drawn)
     assert len(seen) == math.factorial(4)
     assert set(seen.values()) == {1}
+
+
+def test_words_that_would_favour_a_place_are_passed_over() -> None:
+    """2^32 is no multiple of 3: of the words the least one is not used, and each place has equally many."""
+    assert 2**32 % 3 == 1
+    skipped = np.array([0, *words([(1, 3), (0, 2)])], dtype=np.uint32)
+    assert shuffle(3, lambda n: skipped[:n]).tolist() == shuffle(3, lambda n: skipped[1 : n + 1]).tolist()
+
+
+def test_more_words_are_asked_for_where_they_run_out() -> None:
+    given = iter([np.zeros(25, np.uint32), words([(1, 3), (1, 2)])])
+    assert sorted(shuffle(3, lambda n: next(given)).tolist()) == [0, 1, 2]
+    assert next(given, None) is None
 
 
 def test_secret_orders_are_orders_and_differ() -> None:

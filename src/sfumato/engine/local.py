@@ -100,4 +100,4 @@ def shuffled(rows: int, rng: np.random.Generator | None) -> NDArray[np.int64]:
     """A random order of the rows: by the operating system's entropy, or by a given generator (experiments)."""
     if rng is not None:
         return rng.permutation(rows)
-    return shuffle(np.frombuffer(os.urandom(8 * rows), dtype=np.uint64))
+    return shuffle(rows, lambda number: np.frombuffer(os.urandom(4 * number), dtype=np.uint32))

@@ -1,5 +1,6 @@
 """Bring rows into group order."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -22,22 +23,37 @@ def _place(group_of_row: Any, sizes: Any, columns: Any, rows: Any) -> None:
 
 
 @kernel
-def _shuffle(order: Any, draws: Any) -> None:
-    """Fisher and Yates: each place gets one of those not yet placed, drawn."""
-    for i in range(len(order) - 1, 0, -1):
-        j = np.int64(draws[i] % np.uint64(i + 1))
-        order[i], order[j] = order[j], order[i]
+def _shuffle(order: Any, words: Any) -> bool:
+    """Fisher and Yates: each place gets one of those not yet placed, drawn; whether the words sufficed.
 
-
-def shuffle(draws: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """The order of ``len(draws)`` things that these random 64-bit numbers make; uniform but for one part in 2^40.
-
-    >>> shuffle(np.array([0, 0, 0], dtype=np.uint64)).tolist()
-    [1, 2, 0]
+    A word w chooses among s by the upper half of w s; the few words that would favour some are passed over (Lemire).
     """
-    order = np.arange(len(draws), dtype=np.int64)
-    _shuffle(order, draws)
-    return order
+    at = 0
+    for i in range(len(order) - 1, 0, -1):
+        s = np.uint64(i + 1)
+        while True:
+            if at == len(words):
+                return False
+            product = np.uint64(words[at]) * s
+            at += 1
+            low = product & np.uint64(0xFFFFFFFF)
+            if low >= s or low >= np.uint64(0x100000000) % s:
+                break
+        j = np.int64(product >> np.uint64(32))
+        order[i], order[j] = order[j], order[i]
+    return True
+
+
+def shuffle(size: int, words: Callable[[int], NDArray[np.uint32]]) -> NDArray[np.int64]:
+    """A uniform order of ``size`` things; ``words`` gives as many random 32-bit numbers as it is asked for.
+
+    >>> shuffle(3, lambda n: np.full(n, 2**31 + 1, np.uint32)).tolist()
+    [0, 2, 1]
+    """
+    while True:
+        order = np.arange(size, dtype=np.int64)
+        if _shuffle(order, words(size + size // 64 + 16)):
+            return order
 
 
 @kernel

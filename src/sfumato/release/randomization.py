@@ -27,24 +27,32 @@ def randomized(table: Microdata, ways: Mapping[str, Distortion], rng: np.random.
     with them every draw. To be fast all the same, a draw reads the bytes of its 32-bit word only as far as they
     matter, one byte where the value is kept for certain, and columns are drawn side by side.
     """
-    order = shuffled(table.rows, rng)
     columns = list(table.columns.values())
     if rng is not None:
-        shown = [as_published(_drawn(c, order, ways.get(c.name), _repeatable(rng))) for c in columns]
+        order = shuffled(table.rows, rng)
+        shown = [_in_order(_drawn(c, ways.get(c.name), _repeatable(rng)), order) for c in columns]
     else:
         with ThreadPoolExecutor(os.cpu_count()) as pool:
-            shown = list(pool.map(lambda c: as_published(_drawn(c, order, ways.get(c.name), secret)), columns))
+            waiting = pool.submit(shuffled, table.rows, None)
+            drawn = list(pool.map(lambda c: _drawn(c, ways.get(c.name), secret), columns))
+            order = waiting.result()
+            shown = list(pool.map(lambda c: _in_order(c, order), drawn))
     plain = table.plain[order] if table.plain.width else table.plain
     return pl.DataFrame([*shown, *plain.get_columns()])
 
 
-def _drawn(column: Column, order: NDArray[np.int64], way: Distortion | None, noise: Noise) -> Column:
-    """The column in this order of the rows, randomized."""
-    codes = column.codes[order]  # one byte a row as a rule: cheaper to put in order than what is published
+def _drawn(column: Column, way: Distortion | None, noise: Noise) -> Column:
+    """The column, randomized."""
     if way is None or not way.changes:
-        return replace(column, codes=codes)
+        return column
+    codes = column.codes
     parts = [way.draw(codes[first : first + _BLOCK], noise) for first in range(0, len(codes), _BLOCK)]
     return replace(column, codes=np.concatenate(parts))
+
+
+def _in_order(column: Column, order: NDArray[np.int64]) -> pl.Series:
+    """What is published, in this order: codes are cheaper to put in order than what is published."""
+    return as_published(replace(column, codes=column.codes[order]))
 
 
 def secret(number: int) -> NDArray[np.uint8]:
