@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from sfumato.method.mask import Mask, MaskPlus, MaskPlusPlus
     from sfumato.method.mondrian import Mondrian
     from sfumato.method.pg import PG
+    from sfumato.method.pickup import stratified_pickup
     from sfumato.method.response import optimal_response
     from sfumato.method.rr import RandomizedResponse
     from sfumato.method.topdown import TopDown, TopDownDisclosure
@@ -117,6 +118,7 @@ _HOME = {
     "passed_over": "adversary.passed_over",
     "sampled_worlds": "adversary.sampled_worlds",
     "worlds": "adversary.algorithm_aware",
+    "stratified_pickup": "method.pickup",
     "RandomizedResponse": "method.rr",
     "optimal_response": "method.response",
     "Disclosure": "requirement.disclosure",
@@ -221,6 +223,7 @@ __all__ = [
     "sample_linkage",
     "sampled_worlds",
     "sensitive_counts",
+    "stratified_pickup",
     "to_arx_csv",
     "worlds",
     "worst_attack",

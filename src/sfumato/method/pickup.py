@@ -10,14 +10,44 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.engine.local import Counted, shuffled
-from sfumato.errors import SfumatoError
+from sfumato.errors import Infeasible, PolicyError, SfumatoError
 from sfumato.kernel.pick import anatomize, make_buckets
 from sfumato.method.base import Groups
+from sfumato.requirement.base import whole_number
+from sfumato.table.microdata import Microdata
 
 
 def pick_up(groups: Groups, sensitive: Counted, l: int, rng: np.random.Generator | None) -> Groups:
     """Anatomy inside every group of at least 2l rows, with secret and uniform draws."""
     return _picked(groups, sensitive, l, shuffled(len(groups.of_row), rng), drawn_words(groups.number * l, rng))
+
+
+def stratified_pickup(
+    table: Microdata, groups: NDArray[np.int64], *, l: int, rng: np.random.Generator | None = None
+) -> NDArray[np.int64]:
+    """Pick-up after any partition: the group of each row, once more divided (ASAP, Algorithm 4; Theorem 7.2).
+
+    ``groups`` is what `sf.partition` gives, or any other grouping of the rows in which no sensitive value has a share
+    above 1/l. It is as safe as the partition is.
+    """
+    whole_number("pick-up", "l", l, 1)
+    if len(table.sensitive) != 1 or len(groups) != table.rows:
+        raise PolicyError(
+            f"pick-up divides the groups of {table.rows} rows by one sensitive attribute; there are {len(groups)} "
+            f"groups of rows and {len(table.sensitive)} sensitive attributes"
+        )
+    sensitive = Counted(table.sensitive[0].codes, table.sensitive[0].size)
+    numbers, of_row = np.unique(np.asarray(groups), return_inverse=True)
+    counts = np.bincount(of_row * sensitive.size + sensitive.codes, minlength=len(numbers) * sensitive.size)
+    most = counts.reshape(len(numbers), sensitive.size).max(axis=1)
+    sizes = np.bincount(of_row)
+    if (most * l > sizes).any():
+        worst = int(np.argmax(most * l - sizes))
+        raise Infeasible(
+            f"a group of {sizes[worst]} rows has one value {most[worst]} times, a share above 1/{l}; lower l, or "
+            "partition by l-diversity (variant frequency) first"
+        )
+    return pick_up(Groups(of_row.astype(np.int64), len(numbers)), sensitive, l, rng).of_row
 
 
 def every_pick_up(groups: Groups, sensitive: Counted, l: int) -> Iterator[tuple[Groups, Fraction]]:

@@ -1,0 +1,48 @@
+"""Stratified pick-up after any partition."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+import sfumato as sf
+from sfumato.errors import Infeasible, PolicyError
+from sfumato.table.microdata import Microdata, read
+
+
+def people(number: int = 400) -> Microdata:
+    rng = np.random.default_rng(0)
+    frame = pl.DataFrame({"x": rng.integers(0, 50, number), "y": rng.integers(0, 9, number)})
+    return read(frame.with_columns(s=pl.Series(rng.integers(0, 7, number))), quasi=["x", "y"], sensitive="s")
+
+
+@pytest.mark.parametrize("method", ["mondrian", "mondrian+", "hilb-safe", "hilb+"])
+def test_groups_are_divided_inside_and_stay_diverse(method: str) -> None:
+    table = people()
+    groups = sf.partition(table, require=sf.LDiversity(l=3), method=method)
+    picked = sf.stratified_pickup(table, groups, l=3)
+    for g in np.unique(picked):
+        rows = np.flatnonzero(picked == g)
+        assert len(set(groups[rows])) == 1
+        codes = table["s"].codes[rows]
+        assert np.bincount(codes).max() * 3 <= len(rows)
+        if len(rows) >= 6:
+            assert len(rows) == (groups == groups[rows[0]]).sum()
+
+
+def test_after_mondrian_plus_it_is_mondrian_plus_plus() -> None:
+    """The same draws give the same groups."""
+    table = people()
+    base = sf.partition(table, require=sf.LDiversity(l=2), method="mondrian+")
+    picked = sf.stratified_pickup(table, base, l=2, rng=np.random.default_rng(5))
+    both = sf.partition(table, require=sf.LDiversity(l=2), method="mondrian++", rng=np.random.default_rng(5))
+    assert len(np.unique(picked * len(both) + both)) == len(np.unique(both)) == len(np.unique(picked))
+
+
+def test_wrong_groups_are_refused() -> None:
+    table = people()
+    with pytest.raises(Infeasible, match="lower l"):
+        sf.stratified_pickup(table, np.arange(400), l=2)
+    with pytest.raises(PolicyError, match="400 rows"):
+        sf.stratified_pickup(table, np.zeros(3, np.int64), l=2)
+    with pytest.raises(PolicyError, match="l = 0"):
+        sf.stratified_pickup(table, np.zeros(400, np.int64), l=0)
