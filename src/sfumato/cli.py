@@ -254,15 +254,13 @@ def models(as_json: bool) -> None:
 @_common
 def plan(policy: Path | None, as_json: bool, **given: Any) -> None:
     """Show what pg guarantees for POLICY (or for the options), so that k and p can be chosen."""
-    from dataclasses import replace
-
     from sfumato.errors import PolicyError
     from sfumato.publisher.plan import Plan, plan_of
 
     names = {"delta": "growth"}
     options = {names.get(n, n): v for n, v in given.items() if v is not None and v != ()}
     if policy is not None:
-        chosen = replace(plan_of(policy), **options)
+        chosen = plan_of(policy, **options)
     elif {"domain", "skew"} <= options.keys():
         chosen = Plan(**options)
     else:

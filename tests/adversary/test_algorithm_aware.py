@@ -1,6 +1,7 @@
 """The algorithm-aware adversary: exact beliefs, knowledge, and beliefs from drawn worlds."""
 
 import itertools
+from datetime import date
 from fractions import Fraction
 
 import numpy as np
@@ -8,11 +9,11 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.adversary.algorithm_aware import make_case, worlds
+from sfumato.adversary.algorithm_aware import Case, make_case, worlds
 from sfumato.adversary.knowledge import Count, Fact
 from sfumato.adversary.sampled_worlds import sampled_worlds
 from sfumato.adversary.sight import worlds_behind
-from sfumato.errors import PolicyError
+from sfumato.errors import Infeasible, PolicyError
 from sfumato.method.base import Drawn, Groups
 from sfumato.table.microdata import Microdata, read
 
@@ -199,3 +200,80 @@ def test_other_wrong_input() -> None:
         sampled_worlds(line("abab"), method="mondrian+", require=sf.LDiversity(l=2), draws=0)
     with pytest.raises(PolicyError, match="chance"):
         worlds(line("abab"), method=sf.Mondrian(strict=False), require=sf.LDiversity(l=2))
+    with pytest.raises(PolicyError, match="higher limit"):
+        worlds(line("abcdefghijklmn", "abcdefghijklmn"), method="mondrian+", require=sf.LDiversity(l=14), limit=1000)
+    with pytest.raises(PolicyError, match="0 of the second"):
+        worlds(read(pl.DataFrame({"s": ["a", "b"]}), sensitive="s"), method="anatomy", require=sf.LDiversity(l=2))
+    with pytest.raises(PolicyError, match="scheme"):
+        worlds(line("abab"), method="mondrian+", require=sf.LDiversity(l=2), scheme="bucket")  # type: ignore[arg-type]
+    with pytest.raises(PolicyError, match="a function from a table"):
+        worlds(line("abab"), method=3, require=sf.LDiversity(l=2))  # type: ignore[arg-type]
+
+
+def test_a_function_may_give_the_groups_as_an_array() -> None:
+    """Whatever their numbers are; here mondrian+ as somebody would call it."""
+    wanted = sf.LDiversity(l=2)
+    found = worlds(line("abacbd"), method=lambda t: 10 + 3 * sf.partition(t, require=wanted, method="mondrian+"))
+    assert found.same_worlds
+    assert np.array_equal(found.smart, worlds(line("abacbd"), method="mondrian+", require=wanted).smart)
+    with pytest.raises(PolicyError, match="each of the 6 rows"):
+        worlds(line("abacbd"), method=lambda t: np.zeros(3, np.int64))
+
+
+def test_a_function_that_draws_is_sampled_and_not_enumerated() -> None:
+    rng = np.random.default_rng(0)
+    with pytest.raises(PolicyError, match="sampled_worlds"):
+        worlds(line("abcdabcd"), method=lambda t: rng.permutation(8) // 2, scheme="bucketization")
+
+
+def test_values_of_every_kind_may_be_known() -> None:
+    frame = pl.DataFrame(
+        {"x": [1.5, 2.0, None, 3.0], "day": [date(2000, 1, d) for d in (1, 2, 3, 4)], "s": ["a", "b", "a", "b"]}
+    ).with_columns(yes=pl.Series([True, False, True, False]))
+    table = read(frame, quasi=["x", "day", "yes"], sensitive="s", missing="category")
+    for where in ({"x": 2.0}, {"x": np.int64(2)}, {"x": None}, {"day": date(2000, 1, 2)}, {"x": [2.0], "yes": False}):
+        known = Count(where).equals(np.int64(1))
+        result = worlds(table, method="mondrian+", require=sf.LDiversity(l=2), knowledge=known)
+        assert result.same_worlds, where
+    known = Count({"s": "a"}).equals(np.int64(2))
+    assert Fact(Count({"s": "a"}), "=", np.int64(2)).holds(2, None)
+    assert worlds(table, method="mondrian+", require=sf.LDiversity(l=2), knowledge=[known]).same_worlds
+
+
+@pytest.mark.parametrize("right", ["1", float("nan"), None, True])
+def test_a_count_is_compared_with_a_number(right: object) -> None:
+    with pytest.raises(PolicyError, match="with a number"):
+        Count({"s": "a"}).equals(right)  # type: ignore[arg-type]
+
+
+def test_facts_are_facts_and_about_what_a_stranger_can_know() -> None:
+    with pytest.raises(PolicyError, match="list of facts"):
+        worlds(line("abab"), method="mondrian+", require=sf.LDiversity(l=2), knowledge=["a"])  # type: ignore[list-item]
+    frame = pl.DataFrame({"q": [1, 2], "s": ["a", "b"], "c": ["y", "n"]})
+    table, known = read(frame, quasi=["q"], sensitive="s", class_="c"), Count({"c": "y"}).equals(1)
+    with pytest.raises(PolicyError, match="not 'c'"):
+        worlds(table, method="mondrian+", require=sf.LDiversity(l=2), knowledge=[known], people="unknown")
+
+
+@pytest.mark.parametrize("method", [sf.Mask(k=2, front="hilb"), sf.MaskPlus(k=2, front="hilb")])
+def test_equal_people_at_a_border_of_the_hilbert_front_are_divided_by_lot(method: sf.Mask) -> None:
+    """All ways to divide them are weighed: the chances are of all outcomes, and those of the draws."""
+    frame = pl.DataFrame({"q": [1, 1, 1, 2], "s": ["a", "b", "a", "c"]})
+    table = read(frame, quasi=["q"], sensitive="s", domains={"s": ["a", "b", "c", "d", "e"]})
+    case = make_case(table, method, sf.MConfidentiality(m=2, values=["a"]), "bucketization")
+    chance: dict[object, Fraction] = {}
+    for drawn, part in case.outcomes(table):
+        seen = case.seen(drawn)
+        chance[seen] = chance.get(seen, Fraction()) + part
+    rng, times = np.random.default_rng(5), 3000
+    drawn_sights = [seen for seen in (_seen(case, rng) for _ in range(times)) if seen is not None]
+    assert sum(chance.values()) == pytest.approx(len(drawn_sights) / times, abs=0.06)
+    for seen, part in chance.items():
+        assert drawn_sights.count(seen) / times == pytest.approx(float(part), abs=0.06)
+
+
+def _seen(case: Case, rng: np.random.Generator) -> object:
+    try:
+        return case.seen(case.draw(case.table, rng))
+    except Infeasible:
+        return None

@@ -1,14 +1,19 @@
 """The corruption adversary on whole releases: PG resists, the others fall (Lemmas 1 and 2)."""
 
+from datetime import date
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import sfumato as sf
+from sfumato.adversary.placement import place
 from sfumato.adversary.posterior import multiset_posterior, pg_posterior, randomized_posterior
 from sfumato.release.release import Release
+from strategies import examples
 
 DISEASES = ["bronchitis", "pneumonia", "breast cancer", "ovarian cancer", "hypertension", "Alzheimer", "dementia"]
 NAMES = ["Bob", "Calvin", "Debbie", "Ellie", "Emily", "Fiona", "Gloria", "Henry", "Isaac"]
@@ -204,3 +209,78 @@ def test_a_predicate_and_a_prior_from_data() -> None:
     assert audit["prior"] == pytest.approx(float(np.isin(table["ill"].codes, [0, 1]).mean()))
     with pytest.raises(sf.PolicyError, match="'z', which the domain lacks"):
         sf.Corruption(predicate=["z"]).audit(release, table)
+
+
+@examples(60)
+@given(
+    st.lists(
+        st.tuples(
+            st.none() | st.integers(-3, 20), st.integers(10, 39), st.sampled_from(["lo", "mid", "hi"]),
+            st.none() | st.dates(date(2001, 1, 1), date(2001, 2, 1)), st.sampled_from(["x", "y", "*"]),
+        ),
+        min_size=2,
+        max_size=30,
+    ),
+    st.integers(1, 6),
+    st.sampled_from(["closed", "tight"]),
+)  # fmt: skip
+def test_everyone_is_found_in_the_group_that_counts_him(rows: list[Any], k: int, boxes: Any) -> None:
+    kinds = {"age": pl.Int64, "zip": pl.String, "level": pl.String, "day": pl.Date, "mark": pl.String}
+    frame = pl.DataFrame([(a, str(z), *rest) for a, z, *rest in rows], schema=kinds, orient="row")
+    table = sf.read(
+        frame.with_columns(ill=pl.Series([DISEASES[i % 3] for i in range(len(rows))])),
+        quasi=list(kinds), sensitive="ill", taxonomies={"zip": {"mask": "right"}}, kinds={"level": "ordinal"},
+        domains={"ill": DISEASES, "level": ["lo", "mid", "hi"]}, missing="category",
+    )  # fmt: skip
+    k = min(k, len(rows))
+    release = sf.publish(table, require=sf.KAnonymity(k=k), method=sf.PG(p=0.5, boxes=boxes))
+    found = place(release, table).of_person
+    assert (found >= 0).all()
+    assert np.bincount(found, minlength=release.manifest["rows"]).tolist() == release.tables["data"]["G"].to_list()
+
+
+def test_priors_and_corrupted_people_may_be_arrays() -> None:
+    table = hospital()
+    release = sf.publish(table, require=sf.KAnonymity(k=4), method=sf.PG(p=0.5))
+    listed = sf.Corruption(prior=[0.2, 0.1, 0.1, 0.1, 0.5], corrupted=[3, 5]).attack(release, table)
+    as_arrays = sf.Corruption(prior=np.array([0.2, 0.1, 0.1, 0.1, 0.5]), corrupted=np.array([3, 5]))  # type: ignore[arg-type]
+    assert np.array_equal(as_arrays.attack(release, table).attacks.beliefs, listed.attacks.beliefs)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"p": "x"}, "p = 'x'"),
+        ({"domain": 0}, "2 or more"),
+        ({"observed": 5}, "from 0 to 4"),
+        ({"observed": 0.5}, "whole numbers"),
+        ({"observed": [0, 1], "size": [2, 2, 2]}, "shapes"),
+    ],
+)
+def test_attacks_that_are_none(change: dict[str, Any], words: str) -> None:
+    attack = {"p": 0.3, "domain": 5, "observed": 0, "size": 2, "candidates": 3} | change
+    for prior in ({}, {"prior": "skewed", "skew": 0.4}):
+        with pytest.raises((sf.PolicyError, sf.DataError), match=words):
+            sf.Corruption(**prior).posterior(**attack)  # type: ignore[arg-type]
+
+
+def test_victims_that_are_no_rows() -> None:
+    table = hospital()
+    release = sf.publish(table, require=sf.KAnonymity(k=4), method=sf.PG(p=0.5))
+    for victims in ([400], [-1], [0.5]):
+        with pytest.raises(sf.PolicyError, match="from 0 to 399"):
+            sf.Corruption().attack(release, table, victims=victims)  # type: ignore[arg-type]
+    with pytest.raises(sf.PolicyError, match="each of 5 values"):
+        sf.Corruption(others="uniform").attack(release, table)
+
+
+def test_days_up_to_the_last_one() -> None:
+    days = [date(1, 1, 1), date(900, 1, 1), date(2000, 1, 1), date.max]
+    frame = pl.DataFrame({"day": days, "ill": DISEASES[:4]})
+    table = sf.read(frame, quasi=["day"], sensitive="ill", domains={"ill": DISEASES})
+    for release in (
+        sf.publish(table, require=sf.KAnonymity(k=2), method=sf.PG(p=0.5)),
+        sf.publish(table, require=sf.KAnonymity(k=2), method="mondrian"),
+    ):
+        assert {f.status for f in release.check()} == {"holds"}
+        assert np.bincount(place(release, table).of_person).tolist() == [2, 2]

@@ -1,11 +1,13 @@
 """A negative rule against MASK: who is accused, and whether the truth agrees."""
 
+from datetime import date
+
 import numpy as np
 import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.errors import PolicyError
+from sfumato.errors import DataError, PolicyError
 from sfumato.table.microdata import Microdata, read
 
 RULE = sf.NegativeRule(where={"age": (0, 25)}, value="PhD", share=0.1)
@@ -73,3 +75,43 @@ def test_wrong_rules() -> None:
     rule = sf.NegativeRule(where={"age": ["99"]}, value="PhD", share=0.1)
     with pytest.raises(PolicyError, match="99"):
         sf.break_rule(release, rule, truth=students(), m=2, values=["none"])
+
+
+@pytest.mark.parametrize("scheme", ["generalization", "bucketization"])
+def test_missing_values_days_and_parts_of_a_whole_are_found(scheme: str) -> None:
+    """Four young people without school and four old ones, told apart by a day and by a number that may be missing."""
+    frame = pl.DataFrame(
+        {
+            "born": [date(2005, 1, 1)] * 4 + [date(1960, 1, 1)] * 4,
+            "hours": [None, *[1.5] * 7],
+            "education": ["PhD", "none", "none", "none", "PhD", "BSc", "BSc", "none"],
+        }
+    )
+    table = read(frame, quasi=["born", "hours"], sensitive="education", missing="category")
+    method = sf.Mondrian(scheme=scheme)
+    release = sf.publish(table, require=sf.KAnonymity(k=4), method=method)
+    rule = sf.NegativeRule(where={"born": ["2005-01-01"]}, value="PhD", share=0.1)
+    result = sf.break_rule(release, rule, truth=table, m=2, values=["none"])
+    assert (result.groups, result.people, result.violating, result.sensitive) == (1, 4, 1, 3)
+
+
+@pytest.mark.parametrize("scheme", ["generalization", "bucketization"])
+@pytest.mark.parametrize(
+    ("rule", "told"),
+    [
+        (sf.NegativeRule(where={"agee": (0, 25)}, value="PhD", share=0.1), "the quasi-identifiers are 'age'"),
+        (sf.NegativeRule(where={"education": ["PhD"]}, value="PhD", share=0.1), "the quasi-identifiers are 'age'"),
+        (sf.NegativeRule(where={"age": (0, 25)}, value="PhDs", share=0.1), "did you mean 'PhD'"),
+    ],
+)
+def test_rules_about_what_is_not_there(scheme: str, rule: sf.NegativeRule, told: str) -> None:
+    release = sf.publish(students(), require=sf.KAnonymity(k=4), method=sf.Mondrian(scheme=scheme))
+    with pytest.raises(PolicyError, match=told):
+        sf.break_rule(release, rule, truth=students(), m=2, values=["none"])
+
+
+def test_the_truth_must_be_the_table_of_the_release() -> None:
+    release = sf.publish(students(), require=sf.KAnonymity(k=4))
+    other = read(pl.DataFrame({"years": [1], "education": ["PhD"]}), quasi=["years"], sensitive="education")
+    with pytest.raises(DataError, match="give the table"):
+        sf.break_rule(release, RULE, truth=other, m=2, values=["PhD"])

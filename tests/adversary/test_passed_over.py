@@ -70,3 +70,24 @@ def test_it_needs_a_bucketized_release() -> None:
     release = sf.publish(line(list("abcd")), require=sf.LDiversity(l=2), method=sf.Hilb())
     with pytest.raises(PolicyError, match="bucketization"):
         sf.passed_over(release, l=2)
+
+
+def test_of_two_sensitive_attributes_the_one_that_is_diverse_is_attacked() -> None:
+    """Values that repeat within a group beside the diverse ones count once."""
+    ills = ["gastritis", "gastritis", "heart disease", "diabetes", "cancer", "cancer", "flu", "mumps"]
+    frame = pl.DataFrame({"q": list(range(8, 0, -1)), "ward": list("abababab"), "s": ills})
+    table = read(frame, quasi=["q"], sensitive=["ward", "s"])
+    wanted = sf.LDiversity(l=2, sensitive="s")
+    found = sf.passed_over(sf.publish(table, require=wanted, method=sf.Hilb(scheme="bucketization")), l=2)
+    assert found.sensitive == "s"
+    assert found.determined.sum() == found.right(table) == 4
+    same = read(frame.with_columns(s=pl.lit("x"), ward=pl.Series(ills)), quasi=["q"], sensitive=["ward", "s"])
+    wanted = sf.LDiversity(l=2, sensitive="ward")
+    found = sf.passed_over(sf.publish(same, require=wanted, method=sf.Hilb(scheme="bucketization")), l=2)
+    assert found.determined.sum() == found.right(same) == 4
+
+
+def test_l_is_a_whole_number() -> None:
+    release = sf.publish(line(list("abcd")), require=sf.LDiversity(l=2), method=sf.Hilb(scheme="bucketization"))
+    with pytest.raises(PolicyError, match="whole number"):
+        sf.passed_over(release, l="2")  # type: ignore[arg-type]

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.errors import DataError
+from sfumato.errors import DataError, PolicyError
 from sfumato.table.microdata import Microdata
 
 
@@ -69,6 +69,28 @@ def test_what_art_publishes_is_not_broken() -> None:
     assert risk.problematic == 0
     assert risk.worst <= 0.5 + 1e-9
     assert 1 / risk.worst == pytest.approx(release.manifest["requirements"][0]["achieved"]["r"])
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("ills", [["x"] * 6, ["x", "y"] * 3])
+def test_where_everybody_has_a_protected_value_everybody_is_linked(ills: list[str]) -> None:
+    truth = sf.read(pl.DataFrame({"sex": ["F", "M"] * 3, "ill": ills}), quasi=["sex"], sensitive="ill")
+    release = sf.publish(truth, require=sf.KAnonymity(k=3))
+    risk = sf.distribution_risk(release, truth, sf.RRobustness(r=2, values=sorted(set(ills)), minimum=1))
+    assert (risk.worst, risk.problematic) == (1.0, 6)
+
+
+def test_what_cannot_be_compared_is_refused() -> None:
+    truth, wanted = people(), sf.RRobustness(r=2, values=["x"], minimum=5)
+    release = sf.publish(truth, require=sf.LDiversity(l=2), method="anatomy")
+    frame = pl.DataFrame({"job": ["a", "b"] * 30, "ill": ["x", "u"] * 30})
+    with pytest.raises(DataError, match="no attribute 'job'"):
+        sf.distribution_risk(release, sf.read(frame, quasi=["job"], sensitive="ill"), wanted)
+    with pytest.raises(PolicyError, match="give an RRobustness"):
+        sf.distribution_risk(release, truth, sf.KAnonymity(k=2))  # type: ignore[arg-type]
+    randomized = sf.publish(truth, require=sf.Disclosure(tau=0.9), method="rr")
+    with pytest.raises(PolicyError, match="by randomization"):
+        sf.distribution_risk(randomized, truth, wanted)
 
 
 def test_another_table_is_refused() -> None:

@@ -2,6 +2,7 @@
 
 import datetime as dt
 import sys
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -159,6 +160,71 @@ def test_labels_from_the_manifest_are_those_of_the_mask(categorical: str) -> Non
         for m in (end.release(), end.mask)
     )
     assert by_release == by_mask
+
+
+def test_missing_values_and_dates_get_the_labels_of_the_mask() -> None:
+    """Numbers, dates, orders and sets with gaps, dates also as text or with a time of day."""
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        drawn = rng.integers(5, size=(30, 4)).tolist()
+        days = [None if d == 4 else dt.date(2020, d + 1, 1) for _, d, _, _ in drawn]
+        frame = pl.DataFrame(
+            {
+                "pay": [None if p == 4 else p / 2 for p, _, _, _ in drawn],
+                "day": pl.Series(days, dtype=pl.Date),
+                "town": [[*"uvwx", None][t] for _, _, t, _ in drawn],
+                "pain": [["low", "mid", "mid", "high", None][p] for _, _, _, p in drawn],
+                "rich": rng.choice(["yes", "no"], 30),
+            }
+        )
+        order = {"pain": ["low", "mid", "high"]}
+        quasi = frame.columns[:-1]
+        table = sf.read(frame, quasi=quasi, class_="rich", kinds={"pain": "ordinal"}, domains=order, missing="category")
+        templates = [sf.Anonymity(x=name, k=int(k)) for name, k in zip(quasi, rng.integers(1, 12, 4), strict=True)]
+        end = sf.TopDown(templates=templates, score="distortion").finish(table)
+        release, masked = end.release(), end.mask(frame).select(quasi).cast(pl.String)
+        for dtype in (pl.Date, pl.Datetime("ms"), pl.String):
+            held_out = frame.with_columns(pl.col("day").cast(dtype))
+            assert as_released(release, held_out).select(quasi).equals(masked)
+            raw, plain = (sf.classification_error(table, rows, class_="rich") for rows in (held_out, frame))
+            assert raw == plain
+
+
+def test_what_hides_everything_contains_a_number_between_intervals() -> None:
+    nodes = {"[0, 5)": [0, 5], "[9, 10)": [9, 10], "*": None}
+    release = release_of({"age": {"role": "quasi", "kind": "continuous", "nodes": nodes}})
+    shown = as_released(release, pl.DataFrame({"age": [7, 4, 12, -1, None]}))
+    assert shown["age"].to_list() == ["*", "[0, 5)", "*", "[0, 5)", "*"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"masked": None}, "masked is of type NoneType; it is a release"),
+        ({"masked": pl.DataFrame()}, "masked is of type DataFrame; it is a release"),
+        ({"masked": (1, 2, 3)}, "masked is 3 tables; it is a release"),
+        ({"masked": lambda rows: 5}, "mask gave an object of type int"),
+        ({"class_": 5}, "class_ = 5; it is the name of a column"),
+        ({"learner": 5}, "5 is no learner.*'c45'"),
+        ({"x": "agee"}, "x names 'agee'.*did you mean 'age'"),
+    ],
+)
+def test_what_cannot_be_measured_is_refused(settings: dict[str, Any], words: str) -> None:
+    with pytest.raises(sf.SfumatoError, match=words):
+        sf.classification_errors(people(40, 1), people(40, 2), **({"masked": by_decade, "class_": "rich"} | settings))
+    for wrong in ("x", 1.5, 0):
+        with pytest.raises(sf.PolicyError, match="whole number, 1 or more"):
+            sf.rank_attributes(people(40, 1), class_="rich", top=wrong)
+        with pytest.raises(sf.PolicyError, match="above 0 up to 1"):
+            C45(confidence=wrong)
+
+
+def test_one_attribute_may_be_named_alone() -> None:
+    train, test = people(300, 3), people(200, 4)
+    one, several = (
+        sf.classification_errors(train, test, masked=by_decade, class_="rich", x=x) for x in ("age", ["age"])
+    )
+    assert one == several
 
 
 def release_of(attributes: dict[str, dict[str, object]]) -> sf.Release:

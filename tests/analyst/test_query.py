@@ -189,3 +189,69 @@ def test_questions_that_make_no_sense(generalized: sf.Release) -> None:
         sf.Analyst(generalized, sampling="both")  # type: ignore[arg-type]
     with pytest.raises(sf.PolicyError, match="name at least one"):
         analyst.group_by([])
+
+
+def test_ranges_of_numbers_are_spread_wherever_the_condition_cuts() -> None:
+    """Ranges too wide to list, or of decimals: never all or nothing by their middle."""
+    rows = 60
+    pay = [10_000 + 5_000 * i for i in range(rows)]
+    frame = pl.DataFrame({"pay": pay, "dose": [1.5, 2.25, 3.0] * 20, "ill": ["a", "b"] * 30})
+    table = sf.read(frame, quasi=["pay"], sensitive="ill")
+    wide = sf.publish(table, require=sf.KAnonymity(k=rows), method="mondrian")
+    low, high = wide.manifest["attributes"]["pay"]["domain"]
+    analyst = sf.Analyst(wide)
+    assert analyst.count("pay >= 100000").estimate == pytest.approx(rows * (high - 100_000) / (high - low))
+    assert analyst.count("pay = 100000").estimate == pytest.approx(rows / (high - low))
+    assert analyst.count("pay > 100000.5") == analyst.count("pay > 100000")
+    assert analyst.count("pay = 100000.5").estimate == 0
+    by = analyst.group_by("pay", "pay >= 100000")
+    assert by["count"].sum() == pytest.approx(analyst.count("pay >= 100000").estimate)
+    assert by["pay"].n_unique() == by.height
+    dose = sf.publish(sf.read(frame, quasi=["dose"], sensitive="ill"), require=sf.KAnonymity(k=20))
+    assert sf.Analyst(dose).count("dose = 1.5") == Answer(20.0, 0.0)
+    assert sf.Analyst(dose).count("dose > 1.5") == Answer(40.0, 0.0)
+
+
+def test_what_is_wholly_suppressed_is_said_to_be() -> None:
+    table = sf.read(people(), quasi=["age", "sex"], sensitive="ill")
+    analyst = sf.Analyst(sf.publish(table, require=sf.KAnonymity(k=400), method="incognito"))
+    for where in ("age >= 40", "age = 40", "sex = 'm'"):
+        with pytest.raises(sf.PolicyError, match="shows nothing of"):
+            analyst.count(where)
+    assert analyst.group_by("age")["count"].to_list() == [400.0]
+
+
+def test_words_are_not_taken_for_numbers_nor_dates_for_days() -> None:
+    zips = ["01234"] * 2 + ["1234"] * 3 + ["nan"]
+    days = ["2020-01-01"] * 4 + ["2020-02-01"] * 2
+    frame = pl.DataFrame({"sex": ["m"] * 6, "ill": ["a", "b"] * 3, "zip": zips, "day": days, "n": range(6)})
+    table = sf.read(frame, quasi=["sex"], sensitive="ill", insensitive=["zip", "day", "n"])
+    analyst = sf.Analyst(sf.publish(table, require=sf.KAnonymity(k=2)))
+    assert [analyst.count(f"zip = '{z}'").estimate for z in ("01234", "1234", "nan")] == [2, 3, 1]
+    assert analyst.count("day >= '2020-01-15'").estimate == 2
+    with pytest.raises(sf.PolicyError, match="are dates, and this is none"):
+        analyst.count("day >= 3")
+    with pytest.raises(sf.PolicyError, match="are numbers, and this is none"):
+        analyst.count("n >= '2020-01-15'")
+
+
+def test_a_hostile_number_is_refused_at_once() -> None:
+    with pytest.raises(sf.PolicyError, match="not understood"):
+        parse_condition("a = " + "1" * 90_000 + "x")
+
+
+def test_a_bucketized_value_alone_is_counted_exactly() -> None:
+    table = sf.read(people(), quasi=["sex"], sensitive="ill")
+    analyst = sf.Analyst(sf.publish(table, require=sf.LDiversity(l=2), method="anatomy"))
+    by = analyst.group_by("ill")
+    assert by["standard_error"].to_list() == [0.0] * by.height
+    assert analyst.group_by(["sex", "ill"])["standard_error"].max() > 0  # type: ignore[operator]
+
+
+def test_a_damaged_manifest_is_refused(generalized: sf.Release) -> None:
+    for part, value in (("domain", None), ("nodes", {"Any": 5})):
+        attributes = generalized.manifest["attributes"]
+        about = attributes["job"] | {part: value}
+        damaged = generalized.manifest | {"attributes": attributes | {"job": about}}
+        with pytest.raises(sf.ReleaseError, match="manifest"):
+            sf.Analyst(sf.Release(damaged, generalized.tables)).count("job = 'Cook'")

@@ -1,5 +1,6 @@
 """Counts and trees from perturbed values."""
 
+from datetime import date, timedelta
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import sfumato as sf
 from sfumato.analyst.reconstruction import expectation_maximization, retention_matrix
 from sfumato.analyst.tree import majority
 from sfumato.kernel.induce import grow, walk
+from sfumato.release.release import Release
 from strategies import examples
 
 VALUES = [str(i) for i in range(10)]
@@ -70,6 +72,48 @@ def test_counts_of_a_region_with_standard_errors() -> None:
     assert 0 < error < 0.2 * true
     assert estimate.frame().columns == ["value", "count", "standard error"]
     assert sf.sensitive_counts(release).total == pytest.approx(table.rows)
+
+
+def regions(name: str, values: list[Any], k: int, **more: Any) -> Release:
+    frame = pl.DataFrame({name: values, "ill": ["a", "b"] * (len(values) // 2)})
+    table = sf.read(frame, quasi=[name], sensitive="ill", domains={"ill": ["a", "b"]}, missing="category", **more)
+    return sf.publish(table, require=sf.KAnonymity(k=k), method=sf.PG(p=1))
+
+
+def test_regions_of_days_masks_and_missing_values() -> None:
+    days = regions("day", [date(2001, 1, 1) + timedelta(days=i) for i in range(40)], 10)
+    assert sf.sensitive_counts(days, within={"day": ("2001-01-06", "2001-01-21")}).total == pytest.approx(15)
+    masks = {"taxonomies": {"zip": {"mask": "right"}}}
+    single, sets = (regions("zip", [str(i) for i in range(10, 50)], k, **masks) for k in (10, 15))
+    for release in (single, sets):
+        assert sf.sensitive_counts(release, within={"zip": ["1*"]}).total == pytest.approx(10)
+        assert sf.sensitive_counts(release, within={"zip": ["99"]}).total == 0
+    ages = regions("age", [None if i % 5 == 0 else i for i in range(40)], 8)
+    assert sf.sensitive_counts(ages, within={"age": (0, 100)}).total == pytest.approx(32)
+    assert sf.sensitive_counts(ages, within={"age": ["(missing)"]}).total == pytest.approx(8)
+    hidden = regions("age", [None, *range(39)], 40)
+    for release, region, words in (
+        (days, {"day": ["2001-01-06"]}, "interval of days"),
+        (days, {"day": (1, 2)}, "interval of days"),
+        (single, {"zip": ["11"]}, "ask for whole labels"),
+        (sets, {"zip": ["11"]}, "ask for whole labels"),
+        (regions("sex", ["f", "m"] * 4, 8), {"sex": ["f"]}, "ask for whole labels"),
+        (hidden, {"age": (1, 2)}, "ask for no region"),
+        (hidden, {"age": ["(missing)"]}, "ask for no region"),
+    ):
+        with pytest.raises(sf.PolicyError, match=words):
+            sf.sensitive_counts(release, within=region)
+
+
+def test_a_tree_finds_its_columns_by_name() -> None:
+    frame = pl.DataFrame({"a": [0, 9] * 200, "b": list(range(20)) * 20, "ill": ["x", "y"] * 200})
+    settings: dict[str, Any] = {"quasi": ["a", "b"], "sensitive": "ill", "domains": {"ill": ["x", "y"]}}
+    table = sf.read(frame, **settings)
+    swapped = sf.read(frame.select("b", "a", "ill"), **settings)
+    tree = sf.DecisionTree.from_release(sf.publish(table, require=sf.KAnonymity(k=2), method=sf.PG(p=1)), least=2)
+    assert tree.error(table) == tree.error(swapped) == 0
+    with pytest.raises(sf.PolicyError, match="no quasi-identifier 'b'"):
+        tree.predict(sf.read(frame.drop("b"), **(settings | {"quasi": ["a"]})))
 
 
 def test_a_tree_from_a_release_classifies_the_microdata() -> None:

@@ -187,6 +187,24 @@ def test_r_above_what_the_data_allow_names_the_value() -> None:
         sf.publish(hospital(), require=sf.RRobustness(r=13, values=["HIV"]), method="art")
 
 
+@pytest.mark.parametrize("n", [200, 5000])
+def test_groups_are_joined_where_one_holder_each_would_need_more_people(n: int) -> None:
+    """r = 4.5: one holder needs five people, 22 holders 99: a group of all has 0.22, and groups of five run out."""
+    ills = ["HIV"] * (n * 22 // 100)
+    frame = pl.DataFrame({"sex": ["F"] * n, "ill": ills + ["flu"] * (n - len(ills))})
+    table = sf.read(frame, quasi=["sex"], sensitive="ill")
+    group = sf.partition(table, require=sf.RRobustness(r=4.5, values=["HIV"], minimum=1), method="art")
+    held = np.bincount(group, weights=(frame["ill"] == "HIV").to_numpy())
+    assert (held * 4.5 <= np.bincount(group)).all()
+    assert group.max() > 0
+
+
+def test_a_constant_sensitive_attribute_is_not_offered_a_lower_r() -> None:
+    table = sf.read(pl.DataFrame({"sex": ["F", "M"], "ill": ["flu"] * 2}), quasi=["sex"], sensitive="ill")
+    with pytest.raises(Infeasible, match="at least; protect fewer values"):
+        sf.publish(table, require=sf.RRobustness(r=1.1), method="art")
+
+
 def test_other_requirements_and_settings_are_refused() -> None:
     with pytest.raises(PolicyError, match="exactly one r-robustness"):
         sf.publish(hospital(), require=sf.KAnonymity(k=2), method="art")

@@ -189,3 +189,29 @@ def test_too_small_a_domain_and_no_good_group() -> None:
 def test_wrong_parameters(make: object) -> None:
     with pytest.raises(PolicyError):
         make()  # type: ignore[operator]
+
+
+def test_groups_of_m_rows_need_so_many_rows() -> None:
+    with pytest.raises(Infeasible, match="lower m = 5, and k with it, to 4 or less"):
+        sf.publish(table_of(list("abcd")), require=sf.MConfidentiality(m=5), method="mask+")
+
+
+@pytest.mark.parametrize("values", [[1], 1, {"a"}])
+def test_sensitive_values_are_texts(values: object) -> None:
+    with pytest.raises(PolicyError, match="name them as texts"):
+        sf.MConfidentiality(m=2, values=values)  # type: ignore[arg-type]
+
+
+def test_a_partition_needs_quasi_identifiers() -> None:
+    table = read(pl.DataFrame({"s": ["a", "b"]}), sensitive="s")
+    for method in ("hilb", "mask+", "mondrian+"):
+        with pytest.raises(PolicyError, match="quasi-identifiers, and there is none"):
+            sf.partition(table, require=sf.LDiversity(l=2), method=method)
+
+
+def test_the_m_that_is_advised_fits_all_groups() -> None:
+    """Groups of 6 and 7 rows, four values: 6 rows allow m = 3, 7 rows only 2."""
+    table = table_of([*"abcdab", *"abcdabc"], [0] * 6 + [1] * 7)
+    with pytest.raises(Infeasible, match="lower m to 2 or less"):
+        sf.publish(table, require=sf.MConfidentiality(m=4), method=sf.MaskPlus(k=6))
+    sf.publish(table, require=sf.MConfidentiality(m=2), method=sf.MaskPlus(k=6)).check()

@@ -216,6 +216,10 @@ def test_groups_do_not_depend_on_sensitive_values() -> None:
         (lambda m, t: m.update(sampled_from=61), "add up to 60"),
         (lambda m, t: m["method"].update(k=True), "states no whole number k"),
         (lambda m, t: m["attributes"]["age"].pop("ranges"), "states no ranges"),
+        (
+            lambda m, t: m["attributes"]["age"].update(nodes=dict.fromkeys(m["attributes"]["age"]["nodes"], 5)),
+            "damaged",
+        ),
         (lambda m, t: t.update(data=t["data"].with_columns(G=pl.lit("many"))), "no whole numbers"),
         (lambda m, t: t.update(data=t["data"].drop("G")), "only in one of the two: 'G'"),
         (lambda m, t: t.update(data=t["data"].with_columns(ill=pl.lit("plague"))), "values of 'ill' are not"),

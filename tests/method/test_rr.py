@@ -12,6 +12,7 @@ from click.testing import CliRunner
 import sfumato as sf
 from sfumato.cli import main
 from sfumato.method import response
+from sfumato.table.distortion import Distortion
 from sfumato.table.microdata import Microdata
 
 POLICY = """title = "Ills"
@@ -221,3 +222,33 @@ def test_help_names_the_language() -> None:
 
     told = CliRunner().invoke(cli, ["query", "--help"]).output
     assert "GROUP BY" in told
+
+
+def test_missing_numbers_are_randomized_checked_and_reported(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    dose = [None, 1.5, 3.0, 2.25] * 30
+    pl.DataFrame({"dose": dose, "ill": ["flu", "HIV", "cold"] * 40}).write_csv(tmp_path / "d.csv")
+    (tmp_path / "p.toml").write_text(
+        '[data]\nsource = "d.csv"\nmissing = "category"\n[attributes]\n'
+        'dose = { role = "quasi", kind = "continuous" }\nill = { role = "sensitive" }\n'
+        '[[require]]\nmodel = "disclosure"\ntau = 0.3\n[method]\nname = "rr"\n'
+    )
+    assert run(["publish", str(tmp_path / "p.toml"), "-o", str(tmp_path / "out")], capsys)[0] == 0
+    _, out, _ = run(["check", str(tmp_path / "out" / "release")], capsys)
+    assert "estimated from the release" in out
+
+
+def test_the_remedy_names_the_limit_of_the_values_that_have_one() -> None:
+    people = pl.DataFrame({"sex": ["m"] * 4 + ["f"] * 4, "ill": ["flu", "flu", "flu", "HIV"] * 2})
+    with pytest.raises(sf.Infeasible, match=r"raise tau above 0\.03125"):
+        sf.optimal_response(sf.read(people, quasi=["sex"], sensitive="ill"), tau={"HIV": 0.01})
+
+
+def test_a_matrix_that_sums_to_one_up_to_rounding_has_no_negative_entry() -> None:
+    given = np.array([[0.5 + 3e-10, 0.1, 0.1], [0.5 + 3e-10, 0.8, 0.1], [2e-10, 0.1, 0.8]])
+    way = Distortion.given(given, 3, what="m")
+    assert (way.matrix >= 0).all()
+    assert way.matrix.sum(axis=0).tolist() == [1.0] * 3
+    assert np.abs(way.matrix - given).max() < 1e-9
+    assert (Distortion.from_entry(way.entry(), 3, what="m").matrix == way.matrix).all()

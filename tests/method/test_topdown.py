@@ -72,6 +72,17 @@ def test_the_nearest_threshold_that_is_told_is_satisfiable() -> None:
                 method.steps(data)
 
 
+@pytest.mark.parametrize("values", [7, [7], "7", ("7",)])
+def test_a_sensitive_number_is_named_as_number_or_text(values: Any) -> None:
+    frame = pl.DataFrame({"job": list("aabb"), "code": [7, 8, 8, 8], "class": list("ynyn")})
+    data = sf.read(frame, quasi=["job"], sensitive="code", class_="class")
+    end = sf.TopDown(templates=sf.Confidentiality(x="job", y={"code": values}, k=0.4)).finish(data)
+    assert end.labels() == {"job": ["*"]}
+    assert {f.status for f in end.release().check()} == {"holds"}
+    with pytest.raises(PolicyError, match="'code' has no value '5'"):
+        sf.TopDown(templates=sf.Confidentiality(x="job", y={"code": 5}, k=0.4)).steps(data)
+
+
 def test_x_and_y_overlap() -> None:
     with pytest.raises(PolicyError, match="'job' stands in x and in y"):
         sf.Anonymity(x=["job"], y="job", k=2)
@@ -369,6 +380,15 @@ def test_dates_orders_and_missing_values() -> None:
     assert last.mask(other).row(0) == ("[1980-01-01, 1980-05-01)", "[mid, high]", "*")
 
 
+def test_a_value_that_looks_hidden_is_told_from_what_is() -> None:
+    frame = pl.DataFrame({"job": ["*", "*", "b", "b", "c", "c"], "class": list("ynynyy")})
+    data = sf.read(frame, quasi=["job"], class_="class")
+    steps = list(sf.TopDown(templates=sf.Anonymity(x="job", k=2), score="gain").steps(data))
+    assert [s.children for s in steps] == [("c", "*"), ("* (2)", "*"), ("b", "*")]
+    assert [sum(sum(c.values()) for c in s.classes.values()) for s in steps] == [6, 4, 2]
+    assert steps[1].mask()["job"].to_list() == ["* (2)", "* (2)", "*", "*", "c", "c"]
+
+
 def test_people_are_counted_by_an_entity() -> None:
     frame = pl.DataFrame(
         {"who": list("aabbccddeeff"), "job": list("xxxxxxyyyyyy"), "class": ["y", "n"] * 6},
@@ -399,6 +419,41 @@ def test_confidence_is_bounded_with_taxonomies_and_numbers_and_a_limit_for_each_
     for _, group in masked.group_by("job", "age"):
         assert (group["ill"] == "HIV").mean() <= 0.65
         assert (group["ill"] == "flu").mean() <= 0.99
+
+
+def test_what_was_refused_tells_for_certain_and_the_release_says_so() -> None:
+    """The counterexample of ``refuted``: of all tables of three people with one HIV only one is published so."""
+    template = sf.Confidentiality(x="town", y={"ill": ["HIV"]}, k=0.5)
+    hidden = []
+    for ill in range(3):
+        frame = pl.DataFrame({"town": ["A", "B", "B"], "ill": ["HIV" if i == ill else "flu" for i in range(3)]})
+        release = sf.publish(
+            sf.read(frame, quasi=["town"], sensitive="ill"),
+            require=template,
+            method=sf.TopDownDisclosure(score="distortion"),
+        )
+        assert sf.TopDown.refuted in release.warnings
+        if release.tables["data"]["town"].to_list() == ["*"] * 3:
+            hidden.append(ill)
+    assert hidden == [0]
+    assert not sf.publish(people(), require=sf.KAnonymity(k=5), method="tdr").warnings
+
+
+def test_rows_to_mask_may_be_a_file_or_a_pandas_frame(tmp_path: Path) -> None:
+    end = sf.TopDown(templates=[sf.Anonymity(x=["job", "age", "city"], k=4)]).finish(people(80))
+    rows = pl.DataFrame({"job": ["a", "d"], "age": [30, 41], "city": ["Ulm", "Kiel"]})
+    rows.write_csv(tmp_path / "rows.csv")
+    for given in (tmp_path / "rows.csv", rows.to_pandas()):
+        assert end.mask(given).rows() == end.mask(rows).rows()
+
+
+@pytest.mark.parametrize("rows", ["ward.csv", pl.DataFrame({"job": ["a"]})])
+def test_what_is_no_microdata_is_refused(rows: Any) -> None:
+    with pytest.raises(DataError, match=r"tdr refines microdata, not .*sf\.read first"):
+        sf.TopDown(templates=sf.Anonymity(x="job", k=2)).steps(rows)
+    for data, template in ((rows, sf.Confidentiality(x="job", y="ill", k=1)), (people(), sf.Anonymity(x="job", k=2))):
+        with pytest.raises(PolicyError, match=r"microdata \(sf\.read\) and a Confidentiality, not of"):
+            sf.inferences(data, template)
 
 
 # --- the command ----------------------------------------------------------------------------------------

@@ -109,3 +109,24 @@ def test_a_plan_needs_promises_and_a_declared_domain(policy: Path) -> None:
         POLICY.replace('domain = ["flu", "HIV", "cancer", "none"]', 'taxonomy = { Any = ["flu", "HIV", "none"] }')
     )
     assert plan_of(policy).domain == 3
+
+
+def test_what_the_policy_lacks_can_be_named_on_the_command_line(policy: Path) -> None:
+    policy.write_text(POLICY.replace(', domain = ["flu", "HIV", "cancer", "none"]', ""))
+    assert json.loads(run("plan", policy, "--domain", 4, "--json").output)["domain"] == 4
+    promises = POLICY[POLICY.index("[[require]]") : POLICY.index("[method]")]
+    policy.write_text(POLICY.replace(promises, '[[require]]\nmodel = "k-anonymity"\nk = 3\n'))
+    with pytest.raises(sf.PolicyError, match="name --lambda"):
+        plan_of(policy)
+    told = json.loads(run("plan", policy, "--lambda", 0.5, "--delta", 0.3, "--json").output)
+    assert told["retentions"][0]["theorem"] == sf.pg_retention(k=2, domain=4, skew=0.5, growth=0.3)
+
+
+def test_every_promise_of_a_policy_is_solved_for_with_its_own_lambda(policy: Path) -> None:
+    more = '[[require]]\nmodel = "rho-breach"\nrho1 = 0.3\nrho2 = 0.35\nlambda = 0.4\n[method]'
+    policy.write_text(POLICY.replace("[method]", more))
+    run("publish", policy, "-o", policy.parent / "out")
+    p = sf.load(policy.parent / "out" / "release").manifest["method"]["p"]
+    told = json.loads(run("plan", policy, "--json").output)
+    assert {line["k"]: line["theorem"] for line in told["retentions"]}[7] == p
+    assert [r["lambda"] for r in told["promises"]] == [0.5, 0.5, 0.4]

@@ -33,7 +33,8 @@ def required(**settings: Any) -> sf.RRobustness:
     [
         ({"r": 1}, "number above 1"),
         ({"worlds": "all"}, "two-valued"),
-        ({"smoothing": 0}, "above 0"),
+        ({"smoothing": 0}, "1e-06 or more"),
+        ({"smoothing": 1e-16}, "1e-06 or more"),  # a chance would be rounded to 1
         ({"minimum": 0}, "1 or more"),
         ({"values": [3]}, "list of sensitive values"),
         ({"distributions": [["japanese", "flu", 0]]}, "who is certain"),
@@ -41,6 +42,7 @@ def required(**settings: Any) -> sf.RRobustness:
         ({"distributions": [["japanese", "flu", 1.2]]}, "between 0 and 1"),
         ({"distributions": [["japanese", 0.2]]}, "signature, value, probability"),
         ({"distributions": "nowhere.csv"}, "cannot read"),
+        ({"distributions": "no\0where.csv"}, "cannot read"),
     ],
 )
 def test_wrong_parameters_never_survive(settings: dict[str, Any], words: str) -> None:
@@ -75,6 +77,41 @@ def test_files_with_and_without_a_header_say_the_same(tmp_path: Path) -> None:
     assert plain == named
     assert plain.parameters()["distributions"][1] == [{"nationality": "Japanese", "zipcode": "55502"}, "flu", 0.2]
     assert from_table({"model": "r-robustness", **plain.parameters()}) == plain
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "holds no distribution"),
+        ("nationality, disease, probability\n", "no distribution but the header"),
+        ("japanese, flu, 0.3%\n", "no distribution but the header"),
+        ("japanese; flu; 0.3\n", "no distribution but the header"),
+        ("nationality, nationality, disease, p\njapanese, french, flu, 0.1\n", "each column once"),
+        (f"japanese, {'f' * 200_000}, 0.1\n", "cannot read"),
+    ],
+)
+def test_a_file_that_says_nothing_is_not_passed_over(tmp_path: Path, text: str, words: str) -> None:
+    (tmp_path / "known.csv").write_text(text)
+    with pytest.raises((PolicyError, DataError), match=words):
+        required(distributions=str(tmp_path / "known.csv"))
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"distributions": "known.csv"}, "names a file"),
+        ({"distributions": [[{"sex": "F"}, "flu", 0.1]]}, "about 'sex'"),
+        ({"distributions": [[{"nationality": "Martian"}, "flu", 0.1]]}, "about 'Martian'"),
+        ({"sensitive": "zipcode"}, "about one of 'disease'"),
+        ({"sensitive": ["disease", "zipcode"]}, "about one of 'disease'"),
+    ],
+)
+def test_a_claim_about_what_the_release_does_not_have_is_no_claim(settings: dict[str, Any], words: str) -> None:
+    release = sf.publish(voters(), require=required(), method="art")
+    (entry,) = release.manifest["requirements"]
+    claim = entry | {"required": entry["required"] | settings}
+    with pytest.raises(ReleaseError, match=words):
+        sf.Release(release.manifest | {"requirements": [claim]}, release.tables).findings()
 
 
 def test_given_distributions_are_checked_from_the_public_part() -> None:
@@ -125,3 +162,9 @@ def test_nothing_known_is_the_frequency_of_all() -> None:
     wanted = sf.RRobustness(r=2, values=["heart disease"], minimum=1000)
     release = sf.publish(voters(), require=wanted, method="art")
     assert release.manifest["requirements"][0]["achieved"] == {"r": 2.0}
+
+
+def test_it_is_not_judged_on_counts() -> None:
+    release = sf.publish(voters(), require=sf.LDiversity(l=2), method="anatomy")
+    with pytest.raises(PolicyError, match="distribution_risk"):
+        release.judge(required())  # type: ignore[arg-type]

@@ -100,8 +100,20 @@ def test_draws_cover_the_exact_probabilities() -> None:
         ([[0.5, 0.7]], [1, 0], "add up to 1.2"),
         ([[0.5, -0.1]], [1, 0], "no probability"),
         ([[0.5, 0.5]], [0.5, 0.5], "whole numbers"),
+        ([["a", 0.5]], [1, 0], "no array of numbers"),
+        ([[0.5], [0.5, 0.5]], [1, 1], "no array of numbers"),
     ],
 )
 def test_bad_input(f: list[list[float]], counts: list[float], words: str) -> None:
     with pytest.raises(PolicyError, match=words):
         sf.linkage_probabilities(f, counts)
+
+
+def test_bad_settings() -> None:
+    f, counts = [[0.5, 0.5]] * 2, [1, 1]
+    with pytest.raises(PolicyError, match="limit = nan"):
+        sf.linkage_probabilities(f, counts, limit=float("nan"))  # type: ignore[arg-type]
+    with pytest.raises(PolicyError, match=r"draws = 2\.5"):
+        sf.sample_linkage(f, counts, draws=2.5)  # type: ignore[arg-type]
+    with pytest.raises(PolicyError, match="confidence = 1"):
+        sf.sample_linkage(f, counts, confidence=1)

@@ -15,6 +15,8 @@ import numpy as np
 import polars as pl
 import pytest
 
+import sfumato as sf
+from sfumato.adversary.algorithm_aware import make_case
 from sfumato.errors import Infeasible
 from sfumato.method.ahead import HilbSafe, MondrianPlus, MondrianPlusPlus
 from sfumato.method.anatomy import Anatomy
@@ -115,6 +117,30 @@ def test_uniform_draws_are_safe(method: PartitionMethod, places: list[tuple[int,
     assert differs(seen) == []
 
 
+@pytest.mark.parametrize("method", SAFE, ids=lambda m: m.name)
+@pytest.mark.parametrize("places", [LINE[4], [(0,), (0,), (1,), (2,)]], ids=["4", "two equal"])
+def test_in_generalization_nobody_who_knows_the_method_is_surer_than_one_in_l(
+    method: PartitionMethod, places: list[tuple[int, ...]]
+) -> None:
+    """Labels show less than who is with whom. Where they overlap the two beliefs differ: the naive one is too sure."""
+    tried: set[object] = set()
+    differing, naive_most = 0, Fraction()
+    for table in itertools.product(range(3), repeat=len(places)):
+        data = microdata(places, table, 3)
+        case = make_case(data, method, LDiversity(l=2), "generalization")
+        for drawn, _ in case.outcomes(data):
+            if case.seen(drawn) not in tried:
+                tried.add(case.seen(drawn))
+                found = sf.worlds(
+                    data, method=method, require=LDiversity(l=2), scheme="generalization", published=drawn
+                )
+                assert max(max(person.values()) for person in found.smart_exact) <= Fraction(1, 2)
+                naive_most = max(naive_most, *(max(person.values()) for person in found.naive_exact))
+                differing += not found.same_marginals
+    assert tried
+    assert (differing > 0) == (naive_most > Fraction(1, 2)) == method.picks  # type: ignore[attr-defined]
+
+
 def test_mondrian_is_not_safe() -> None:
     """Four people on a line, l = 2: the whole group shown with a, a, b, b tells that neighbours share a value."""
     seen = worlds(LINE[4], 2, Mondrian(), LDiversity(l=2))
@@ -139,12 +165,23 @@ def test_mondrian_tells_more_about_single_people_too() -> None:
 
 
 def test_hilb_is_not_safe() -> None:
-    """The recorded counterexample: of the four tables behind {t1, t3} and {t2, t4} only two can be."""
-    seen = worlds(LINE[4][::-1], 3, Hilb(), LDiversity(l=2))
-    result: Published = frozenset({(frozenset({0, 2}), (0, 1)), (frozenset({1, 3}), (0, 2))})
-    assert result in differs(seen)
-    assert {t for t, p in seen[result].items() if p} == {(0, 0, 1, 2), (1, 2, 0, 0)}
+    """The smallest counterexample: of the four tables behind {t1, t3} and {t2, t4} only two can be."""
+    seen = worlds(LINE[4][::-1], 2, Hilb(), LDiversity(l=2))
+    result: Published = frozenset({(frozenset({0, 2}), (0, 1)), (frozenset({1, 3}), (0, 1))})
+    assert differs(seen) == [result]
+    assert {t for t, p in seen[result].items() if p} == {(0, 0, 1, 1), (1, 1, 0, 0)}
     assert len(list(consistent(result))) == 4
+    assert differs(worlds(LINE[4][:3][::-1], 3, Hilb(), LDiversity(l=2))) == []
+
+
+def test_the_smallest_counterexample_to_theorem_6_2() -> None:
+    """Six people and three values, l = 2: who was passed over cannot have c, so the others have it with 2/3."""
+    seen = worlds(LINE[6][::-1], 3, HilbPlus(), LDiversity(l=2))
+    result: Published = frozenset({(frozenset({0, 2}), (0, 1)), (frozenset({1, 3, 4, 5}), (0, 1, 2, 2))})
+    smart = beliefs(result, lambda t: seen[result].get(t, Fraction()))
+    assert smart[1, 2] == 0
+    assert smart[3, 2] == smart[4, 2] == smart[5, 2] == Fraction(2, 3)
+    assert differs(worlds(LINE[5][::-1], 4, HilbPlus(), LDiversity(l=2))) == []
 
 
 def test_hilb_plus_is_not_safe() -> None:
@@ -180,7 +217,16 @@ def test_mask_is_not_safe() -> None:
 
 
 def test_mask_plus_is_not_safe() -> None:
-    """The smallest counterexample to Theorem 6.3, four people and three values: 8/15 instead of 1/2."""
+    """The smallest counterexample to Theorem 6.3, two people and three values: 2/3 instead of 1/2."""
+    seen = worlds(LINE[4][:2], 3, MaskPlus(k=2), MConfidentiality(m=2))
+    result: Published = frozenset({(frozenset({0, 1}), (0, 2))})
+    assert {t for t, p in seen[result].items() if p} == {(0, 0), (0, 2), (2, 0)}
+    assert confidence(result, seen[result], 0, 0) == confidence(result, seen[result], 1, 0) == Fraction(2, 3)
+    assert not worlds(LINE[4][:2], 2, MaskPlus(k=2), MConfidentiality(m=2))
+
+
+def test_mask_plus_is_not_safe_in_a_group_of_four() -> None:
+    """Four people and three values: 8/15 instead of 1/2."""
     seen = worlds(LINE[4], 3, MaskPlus(k=4), MConfidentiality(m=2))
     result: Published = frozenset({(frozenset(range(4)), (0, 0, 2, 2))})
     assert confidence(result, seen[result], 0, 0) == Fraction(8, 15)

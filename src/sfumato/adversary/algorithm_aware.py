@@ -27,10 +27,13 @@ from sfumato.method.catalogue import from_table
 from sfumato.release.judgement import bind
 from sfumato.requirement.base import Requirement
 from sfumato.table.microdata import Microdata
+from sfumato.table.taxonomy import named
 
-Function = Callable[[Microdata], Groups | Drawn]
+Function = Callable[[Microdata], Groups | Drawn | NDArray[np.int64]]
 AnyMethod = Method | str | Function
 Belief = dict[World, Fraction]
+
+_TRIES = 4
 
 
 @dataclass(frozen=True)
@@ -96,8 +99,15 @@ class Case:
         """One outcome."""
         if not isinstance(self.method, PartitionMethod):
             made = self.method(table)
-            return made if isinstance(made, Drawn) else Drawn(table, made)
+            return made if isinstance(made, Drawn) else Drawn(table, _as_groups(made, table))
         return self.method.draw(table, bind(self.requirements, table), rng=rng)
+
+    @property
+    def varies(self) -> bool:
+        """Whether a function given as method draws its groups; told by calling it a few times."""
+        if isinstance(self.method, PartitionMethod):
+            return False
+        return len({self.seen(self.draw(self.table)) for _ in range(_TRIES)}) > 1
 
     def outcomes(self, table: Microdata) -> Iterator[tuple[Drawn, Fraction]]:
         """Every outcome with its probability; none where the method refuses the table."""
@@ -118,6 +128,15 @@ class Case:
         return [tuple(int(c) for c in q) for q in zip(*(c.codes for c in self.table.quasi), strict=True)]
 
 
+def _as_groups(made: Groups | NDArray[np.int64], table: Microdata) -> Groups:
+    """What a function made; it may number the groups as it likes."""
+    of_row = made.of_row if isinstance(made, Groups) else np.asarray(made)
+    if of_row.shape != (table.rows,):
+        raise PolicyError(f"a function as a method gives the group of each of the {table.rows} rows, as `partition`")
+    numbers, of_row = np.unique(of_row, return_inverse=True)
+    return Groups(of_row, len(numbers))
+
+
 def make_case(
     table: Microdata,
     method: AnyMethod,
@@ -128,9 +147,16 @@ def make_case(
     chosen = from_table({"name": method}) if isinstance(method, str) else method
     if isinstance(chosen, Method) and not isinstance(chosen, PartitionMethod):
         raise PolicyError(f"{chosen.name} does not partition the rows; its beliefs are another adversary's")
+    if not isinstance(chosen, Method) and not callable(chosen):
+        raise PolicyError(f"method = {method!r}; it is a method, its name, or a function from a table to groups")
+    if scheme not in (None, "generalization", "bucketization"):
+        raise PolicyError(f"scheme = {scheme!r}; it is 'generalization' or 'bucketization'")
     wanted = (require,) if isinstance(require, Requirement) else tuple(require)
-    if len(table.sensitive) != 1:
-        raise PolicyError(f"worlds are over one sensitive attribute; the table has {len(table.sensitive)}")
+    if len(table.sensitive) != 1 or not table.quasi:
+        raise PolicyError(
+            "worlds are over one sensitive attribute of people told apart by quasi-identifiers; the table has "
+            f"{len(table.sensitive)} of the first and {len(table.quasi)} of the second: read it with other roles"
+        )
     shown = scheme or (chosen.scheme if isinstance(chosen, PartitionMethod) else "generalization")
     return Case(table, chosen, wanted, table.sensitive[0].name, shown)
 
@@ -140,7 +166,7 @@ def worlds(
     *,
     method: AnyMethod,
     require: Requirement | Sequence[Requirement] = (),
-    knowledge: Sequence[Fact] | None = None,
+    knowledge: Fact | Sequence[Fact] | None = None,
     people: Literal["known", "unknown"] = "known",
     scheme: Scheme | None = None,
     published: Drawn | None = None,
@@ -150,11 +176,14 @@ def worlds(
     """The naive and the smart belief about each person after the table was published once, exactly.
 
     The adversaries know the requirement, everybody's quasi-identifiers (or, with ``people="unknown"``, only what the
-    labels tell) and the facts of ``knowledge``. A method is named, given, or any function from a table to groups.
+    labels tell) and the facts of ``knowledge``. A method is named, given, or any function from a table to groups that
+    draws nothing; of those that draw, the ones that list their outcomes will do.
     All tables behind what is seen are gone through, at most ``limit`` of them; see `sampled_worlds` beyond.
     ``published`` is what was published; without it the method is run once.
     """
     case = make_case(table, method, require, scheme)
+    if case.varies:
+        raise PolicyError("the function draws its groups, and nobody can list how; take sampled_worlds")
     wanted = case.seen(published or case.draw(table, rng))
     known = Known(knowledge or (), table)
     if people == "unknown":
@@ -271,6 +300,11 @@ def _strangers(case: Case, wanted: Sight, known: Known, limit: int) -> Worlds:
     """Where nobody's quasi-identifiers are known, only the labels: a world gives each published row exact ones."""
     if case.scheme != "generalization" or case.perturbs:
         raise PolicyError("people are unknown only where quasi-identifiers are generalized and values are not changed")
+    other = set(known.names()) - {case.sensitive, *(c.name for c in case.table.quasi)}
+    if other:
+        raise PolicyError(
+            f"where people are unknown, facts are about quasi-identifiers and {case.sensitive!r}, not {named(other)}"
+        )
     rows = [(box, v) for box, values in wanted for v in values]
     values = np.array([v for _, v in rows])
     quasi = case.table.quasi
@@ -278,7 +312,9 @@ def _strangers(case: Case, wanted: Sight, known: Known, limit: int) -> Worlds:
     smart: Belief = {}
     for number, cells in enumerate(product(*(list(product(*box)) for box, _ in rows))):
         if number >= limit:
-            raise PolicyError(f"there are more than {limit} tables to go through; take a smaller table")
+            raise PolicyError(
+                f"there are more than {limit} tables to go through; take a smaller table or a higher limit"
+            )
         codes = {c.name: np.array([cell[j] for cell in cells]) for j, c in enumerate(quasi)} | {case.sensitive: values}
         if known.hold(lambda n, codes=codes: codes[n]):  # type: ignore[misc]
             world = tuple(code for cell in cells for code in cell)

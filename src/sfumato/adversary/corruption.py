@@ -8,11 +8,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
-from sfumato.adversary.posterior import Attacks, as_prior, pg_posterior
-from sfumato.adversary.scene import Attacked, Scene, sensitive_domain
-from sfumato.errors import PolicyError
+from sfumato.adversary.posterior import Attacks, as_attacks, as_prior, pg_posterior
+from sfumato.adversary.scene import Attacked, Scene, rows_of, sensitive_domain
+from sfumato.errors import DataError, PolicyError
 from sfumato.release.release import Release
 from sfumato.requirement.base import is_number
+from sfumato.requirement.retention import size_of
 from sfumato.table.microdata import Microdata
 
 _MOST_CELLS = 50_000_000
@@ -47,7 +48,11 @@ class Corruption:
     def __post_init__(self) -> None:
         if isinstance(self.prior, str) and self.prior not in ("uniform", "skewed", "data"):
             raise PolicyError(f"the prior is {self.prior!r}; it is 'uniform', 'skewed', 'data' or probabilities")
-        if self.prior == "skewed" and (not is_number(self.skew) or not 0 < (self.skew or 0) <= 1):
+        if (
+            isinstance(self.prior, str)
+            and self.prior == "skewed"
+            and (not is_number(self.skew) or not 0 < (self.skew or 0) <= 1)
+        ):
             raise PolicyError(f"a skewed prior has a skew above 0 up to 1, not {self.skew!r}")
         if isinstance(self.corrupted, str) and self.corrupted not in ("everyone", "nobody"):
             raise PolicyError(f"corrupted is {self.corrupted!r}; it is 'everyone', 'nobody' or rows of the database")
@@ -56,7 +61,7 @@ class Corruption:
         self,
         *,
         p: float,
-        domain: int,
+        domain: int | Sequence[str],
         observed: ArrayLike,
         size: ArrayLike,
         candidates: ArrayLike,
@@ -65,8 +70,11 @@ class Corruption:
         matching: ArrayLike = 0,
     ) -> Attacks:
         """The belief in one attack on a PG release, or in many at once; see `pg_posterior`."""
-        seen = np.asarray(observed)
-        prior, others = self._priors([str(v) for v in range(domain)], seen, None)
+        n = size_of("an attack", domain)
+        (seen,) = as_attacks(observed)
+        if seen.size and not 0 <= seen.min() <= seen.max() < n:
+            raise DataError(f"the value seen is a code from 0 to {n - 1}, a place in the domain; correct observed")
+        prior, others = self._priors([str(v) for v in range(n)], seen, None)
         return pg_posterior(
             p=p, observed=seen, size=size, prior=prior, candidates=candidates, corrupted=corrupted, present=present,
             matching=matching, others=others,
@@ -84,7 +92,7 @@ class Corruption:
         if people is None:
             raise PolicyError("an attack needs an external database; give people, or the truth")
         scene = Scene(release, people, self.corrupted, self.extraneous, self._priors)
-        chosen = np.flatnonzero(scene.present) if victims is None else np.asarray(victims, np.int64)
+        chosen = np.flatnonzero(scene.present) if victims is None else rows_of(victims, people.rows)
         if not scene.present[chosen].all():
             raise PolicyError("a victim is extraneous; the adversary attacks people who are in the table")
         if len(chosen) * len(scene.domain) > _MOST_CELLS:

@@ -4,6 +4,7 @@ import numpy as np
 import polars as pl
 
 from sfumato.engine.local import Counted, count
+from sfumato.errors import PolicyError
 from sfumato.release.judgement import TableSchema
 from sfumato.requirement.base import names
 from sfumato.requirement.templates import Confidentiality
@@ -22,6 +23,11 @@ def inferences(table: Microdata, template: Confidentiality) -> pl.DataFrame:
     >>> found.select("row", "value", "support", "confidence").rows()
     [(2, 'HIV', 1, 1.0), (0, 'HIV', 2, 0.5), (0, 'flu', 2, 0.5)]
     """
+    if not isinstance(table, Microdata) or not isinstance(template, Confidentiality):
+        raise PolicyError(
+            "inferences are those of microdata (sf.read) and a Confidentiality, "
+            f"not of {type(table).__name__} and {type(template).__name__}"
+        )
     schema = TableSchema(table)
     bound = template.bind(schema)
     groups = count([Counted(table[n].codes, table[n].size) for n in names(bound.x)])

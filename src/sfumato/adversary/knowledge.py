@@ -1,7 +1,7 @@
 """External knowledge as facts about COUNT queries (ASAP, section 3.2)."""
 
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal
@@ -11,7 +11,11 @@ from numpy.typing import NDArray
 
 from sfumato.errors import PolicyError, nearest
 from sfumato.requirement.base import as_fraction
+from sfumato.table.line import MISSING
 from sfumato.table.microdata import Microdata
+
+Value = object
+"""A value of an attribute: a text, number, truth value or day, or None where it is missing."""
 
 Relation = Literal["=", "<", "<=", ">", ">="]
 
@@ -32,7 +36,7 @@ class Count:
     Fact(count(Country = Japan, Disease = heart disease) < 1/20 * count())
     """
 
-    where: Mapping[str, str | int | float | Sequence[str | int | float]] = field(default_factory=dict)
+    where: Mapping[str, Value | Iterable[Value]] = field(default_factory=dict)
 
     def equals(self, other: "Count | float") -> "Fact":
         """The two are equal."""
@@ -53,8 +57,8 @@ class Count:
     def values_of(self, name: str) -> list[str]:
         """The values that an attribute may have."""
         value = self.where[name]
-        several = [value] if isinstance(value, str | int | float) else list(value)
-        return [str(v) for v in several]
+        several = list(value) if isinstance(value, Iterable) and not isinstance(value, str) else [value]
+        return [_text(v) for v in several]
 
     def among(self, table: Microdata) -> dict[str, NDArray[np.bool_]]:
         """For each attribute named, which of its codes count."""
@@ -72,6 +76,19 @@ class Count:
         return f"count({', '.join(parts)})"
 
 
+def _text(value: Value) -> str:
+    """A value as domains write it.
+
+    >>> [_text(v) for v in ("2.0", 2.0, 2.5, True, None)]
+    ['2.0', '2', '2.5', 'true', '(missing)']
+    """
+    if value is None:
+        return MISSING
+    if isinstance(value, bool | np.bool_):
+        return str(value).lower()
+    return str(int(value)) if isinstance(value, float | np.floating) and value == value // 1 else str(value)
+
+
 @dataclass(frozen=True)
 class Fact:
     """What an adversary knows: ``left`` stands in a relation to ``times`` the right count, or to a number."""
@@ -84,6 +101,10 @@ class Fact:
     def __post_init__(self) -> None:
         if self.relation not in _COMPARE:
             raise PolicyError(f"there is no relation {self.relation!r}; there are {', '.join(_COMPARE)}")
+        for number in (self.times,) if isinstance(self.right, Count) else (self.times, self.right):
+            known = isinstance(number, int | float | Fraction | np.number) and np.isfinite(float(number))
+            if not known or isinstance(number, bool):
+                raise PolicyError(f"a count is compared with another Count or with a number, not with {number!r}")
 
     def __repr__(self) -> str:
         times = as_fraction(self.times)
@@ -91,18 +112,26 @@ class Fact:
 
     def holds(self, left: int, right: int | None) -> bool:
         """Whether counts stand in the relation."""
-        other = as_fraction(self.right) if isinstance(self.right, int | float) else Fraction(right or 0)
+        other = Fraction(right or 0) if isinstance(self.right, Count) else as_fraction(self.right)
         return _COMPARE[self.relation](Fraction(left), as_fraction(self.times) * other)
 
 
 class Known:
     """Facts bound to a table, to be asked of other tables over the same domains."""
 
-    def __init__(self, facts: Sequence[Fact], table: Microdata) -> None:
+    def __init__(self, facts: "Fact | Sequence[Fact]", table: Microdata) -> None:
+        facts = [facts] if isinstance(facts, Fact) else facts
+        for fact in facts:
+            if not isinstance(fact, Fact):
+                raise PolicyError(f"knowledge is a list of facts such as Count({{...}}).equals(1), not {fact!r}")
         self.facts = [
             (f, f.left.among(table), f.right.among(table) if isinstance(f.right, Count) else None) for f in facts
         ]
         self.rows = table.rows
+
+    def names(self) -> list[str]:
+        """The attributes that the facts are about."""
+        return sorted({name for _, left, right in self.facts for name in (*left, *(right or ()))})
 
     def hold(self, codes: Callable[[str], NDArray[np.int64]]) -> bool:
         """Whether all facts hold of the table with these codes."""

@@ -11,13 +11,15 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.errors import PolicyError, nearest
+from sfumato.adversary.sight import attacked
+from sfumato.errors import DataError, PolicyError, nearest
 from sfumato.release.bucketization import COUNT, GROUP
-from sfumato.release.labels import Meanings
+from sfumato.release.labels import Meanings, read_values
 from sfumato.release.release import Release
-from sfumato.requirement.base import share
+from sfumato.requirement.base import share, whole_number
 from sfumato.table.encode import Column
 from sfumato.table.microdata import Microdata
+from sfumato.table.taxonomy import named
 
 Range = tuple[float, float]
 """The least and the greatest number meant."""
@@ -79,8 +81,9 @@ def break_rule(release: Release, rule: NegativeRule, *, truth: Microdata, m: int
     The accusation needs the release alone, with the domains of the quasi-identifiers; the truth says whether it is
     right. People are found in a generalized release by the labels that cover them.
     """
+    sensitive = _refuse(release, rule, truth, values)
+    whole_number("a negative rule", "m", m, 1)
     look = _bucketized if release.bucketized else _generalized
-    sensitive = truth.sensitive[0]
     low = np.isin(np.array(sensitive.domain.leaves, dtype=object), list(values))[sensitive.codes]
     groups = people = violating = found = 0
     for members in look(release, rule, truth, sensitive.name):
@@ -89,6 +92,26 @@ def break_rule(release: Release, rule: NegativeRule, *, truth: Microdata, m: int
         found += int(low[members].sum())
         violating += int(low[members].sum()) * m > len(members)
     return Suspects(groups, people, int(violating), found)
+
+
+def _refuse(release: Release, rule: NegativeRule, truth: Microdata, values: Sequence[str]) -> Column:
+    """Raise where the release, the rule and the truth do not fit; else the sensitive attribute that all speak of."""
+    if release.scheme not in ("generalization", "bucketization"):
+        raise PolicyError(f"rules are broken by generalized and bucketized releases; this one is by {release.scheme}")
+    told = attacked(release)
+    if sorted(release.quasi()) != sorted(c.name for c in truth.quasi) or told not in truth.columns:
+        raise DataError(
+            f"release and table must have the same quasi-identifiers and {told!r}; give the table that the release was "
+            "made of"
+        )
+    for name in rule.where:
+        if name not in release.quasi():
+            raise PolicyError(f"the rule is about {name!r}, and the quasi-identifiers are {named(release.quasi())}")
+    leaves = truth[told].domain.leaves
+    for value in (rule.value, *values):
+        if value not in leaves:
+            raise PolicyError(f"{told!r} has no value {value!r}{nearest(value, leaves)}")
+    return truth[told]
 
 
 def _generalized(release: Release, rule: NegativeRule, truth: Microdata, sensitive: str) -> list[NDArray[np.int64]]:
@@ -127,21 +150,22 @@ def _under(
 def _bucketized(release: Release, rule: NegativeRule, truth: Microdata, sensitive: str) -> list[NDArray[np.int64]]:
     """The rows of the truth in each accused group; people with equal quasi-identifiers are interchangeable."""
     quasi, counts = release.tables["quasi"], release.tables["sensitive"]
-    names = [c.name for c in truth.quasi]
-    known = pl.DataFrame([pl.Series(n, truth[n].domain.leaves).gather(pl.Series(truth[n].codes)) for n in names])
-    texts = quasi.select(pl.col(n).cast(pl.String) for n in names)
-    meant = pl.all_horizontal(pl.col(n).is_in(_texts(rule, truth[n])) for n in rule.where)
-    place = pl.int_range(pl.len()).over(names).alias("")
-    rows = texts.with_columns(place, meant.alias(" meant"), quasi[GROUP].alias(" group")).join(
-        known.with_columns(place).with_row_index(" row"), on=[*names, ""], how="left"
+    codes = {c.name: read_values(quasi[c.name], c.domain).of_row for c in truth.quasi}
+    meant = np.logical_and.reduce([rule.codes(truth[n])[codes[n]] for n in rule.where])
+    place = pl.int_range(pl.len()).over(list(codes)).alias("")
+    known = pl.DataFrame({c.name: c.codes.astype(np.int64) for c in truth.quasi}).with_columns(place)
+    rows = (
+        pl.DataFrame(codes)
+        .with_columns(place, pl.Series(" meant", meant), quasi[GROUP].alias(" group"))
+        .join(known.with_row_index(" row"), on=[*codes, ""], how="left")
     )
-    unlikely = counts.filter(counts[sensitive].cast(pl.String) == rule.value).select(
-        pl.col(GROUP).alias(" group"), pl.col(COUNT).alias(" unlikely")
+    if rows[" row"].null_count():
+        raise DataError("people of the release are not in the table; give the table that the release was made of")
+    unlikely = (
+        counts.filter(counts[sensitive].cast(pl.String) == rule.value)
+        .group_by(pl.col(GROUP).alias(" group"))
+        .agg(pl.col(COUNT).sum().alias(" unlikely"))
     )
     groups = rows.group_by(" group").agg(pl.col(" meant").all(), pl.col(" row")).join(unlikely, on=" group")
     accused = groups.filter(pl.col(" meant") & (pl.col(" unlikely") > rule.share * pl.col(" row").list.len()))
     return [np.array(r, np.int64) for r in accused[" row"].to_list()]
-
-
-def _texts(rule: NegativeRule, column: Column) -> list[str]:
-    return [column.domain.leaves[code] for code in np.flatnonzero(rule.codes(column))]

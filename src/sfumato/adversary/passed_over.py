@@ -13,11 +13,13 @@ from itertools import groupby
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.adversary.sight import attacked
 from sfumato.errors import PolicyError
 from sfumato.kernel.hilbert import MOST_BITS, bits_needed, hilbert_keys
 from sfumato.release.bucketization import COUNT, GROUP
 from sfumato.release.generalization import as_published
 from sfumato.release.release import Release
+from sfumato.requirement.base import whole_number
 from sfumato.table.encode import Attribute, Kind, Role, encode, value_codes
 from sfumato.table.microdata import Microdata
 
@@ -56,7 +58,8 @@ def _texts(truth: Microdata, name: str) -> list[str]:
 
 
 def passed_over(release: Release, *, l: int) -> PassedOver:
-    """Attack a bucketized release of hilb with what its public part tells."""
+    """Attack a bucketized release of hilb with what its public part tells; of another method it infers nothing true."""
+    whole_number("passed_over", "l", l, 1)
     if not release.bucketized:
         raise PolicyError("this attack reads exact quasi-identifiers; publish with scheme = 'bucketization'")
     attack = _Attack(release, l)
@@ -69,7 +72,7 @@ class _Attack:
 
     def __init__(self, release: Release, l: int) -> None:
         self.release, self.l = release, l
-        self.sensitive = next(n for n, a in release.manifest["attributes"].items() if a["role"] == Role.SENSITIVE)
+        self.sensitive = attacked(release)
         table = release.tables["sensitive"]
         numbers = release.tables["quasi"][GROUP]
         groups = {g: i for i, g in enumerate(numbers.unique().sort().to_list())}
@@ -77,8 +80,11 @@ class _Attack:
         self.text = dict(zip(codes.tolist(), table[self.sensitive].cast(str).to_list(), strict=True))
         self.members: list[list[int]] = [[] for _ in groups]
         self.values: list[list[tuple[int, int]]] = [[] for _ in groups]
+        counts: Counter[tuple[int, int]] = Counter()
         for g, code, count in zip(table[GROUP].to_list(), codes.tolist(), table[COUNT].to_list(), strict=True):
-            self.values[groups[g]].append((code, count))
+            counts[groups[g], code] += count
+        for (group, code), count in counts.items():
+            self.values[group].append((code, count))
         self.group = [groups[g] for g in numbers.to_list()]
         self.key = _keys(release)
         self.order = sorted(range(len(self.group)), key=self.key.__getitem__)

@@ -12,8 +12,9 @@ from sfumato.errors import DataError
 from sfumato.kernel.group import group_rows
 from sfumato.kernel.meet import meet
 from sfumato.release.bucketization import GROUP
+from sfumato.release.meaning import fits, interval_ends, is_interval
 from sfumato.release.release import Release
-from sfumato.release.sampling import Places, boxes_of, fits, is_interval, numbers_of
+from sfumato.release.sampling import Places, boxes_of, numbers_of
 from sfumato.table.encode import Column
 from sfumato.table.line import MISSING, Line
 from sfumato.table.microdata import Microdata
@@ -84,10 +85,8 @@ def label_ranges(column: Column, nodes: Mapping[str, Any], label: str) -> Ranges
     meaning, domain = nodes.get(label), column.domain
     numbers = numbers_of(column)
     if meaning is not None and is_interval(label, meaning):
-        if isinstance(domain, Line) and domain.form == "date":
-            inside = [meaning[0] <= v < meaning[1] and v != MISSING for v in domain.leaves]
-        else:
-            inside = [meaning[0] <= v < meaning[1] for v in numbers or ()]
+        low, high = interval_ends(meaning)
+        inside = [low <= v < high for v in numbers or ()]
     elif meaning is not None:
         listed = {str(v) for v in meaning}
         inside = [v in listed for v in domain.leaves]

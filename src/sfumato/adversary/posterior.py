@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sfumato.errors import DataError, PolicyError
+from sfumato.requirement.base import share
 
 Floats = NDArray[np.float64]
 
@@ -45,7 +46,10 @@ class Attacks:
 
 def as_prior(prior: ArrayLike, values: int) -> Floats:
     """A prior, or one an attack, if it is one."""
-    given = np.asarray(prior, np.float64)
+    try:
+        given = np.asarray(prior, np.float64)
+    except (TypeError, ValueError):
+        raise PolicyError(f"a prior is a probability for each of {values} values, not {prior!r}") from None
     if given.shape[-1:] != (values,):
         raise PolicyError(f"a prior has a probability for each of {values} values, not {given.shape[-1:]}")
     if (given < 0).any() or not np.allclose(given.sum(axis=-1), 1.0, atol=1e-9):
@@ -80,7 +84,7 @@ def pg_posterior(
     """
     n = np.asarray(prior).shape[-1]
     before = as_prior(prior, n)
-    y, g_size, e, alpha, beta, same = np.broadcast_arrays(observed, size, candidates, corrupted, present, matching)
+    y, g_size, e, alpha, beta, same = as_attacks(observed, size, candidates, corrupted, present, matching)
     _consistent(p, y, g_size, e, alpha, beta, same, n)
     u = (1 - p) / n
     free = e - alpha
@@ -92,10 +96,22 @@ def pg_posterior(
     h = np.divide(mine, everyone, out=np.zeros(y.shape), where=everyone > 0)
     if (everyone <= 0).any():
         raise DataError("nobody in the box can have the value seen; correct the prior or the corrupted values")
-    share = np.divide(h, mine, out=np.zeros(y.shape), where=mine > 0)
-    beliefs = before * (share * u + (1 - h))[..., None]
-    np.put_along_axis(beliefs, y[..., None], (at_seen * (share * (p + u) + (1 - h)))[..., None], axis=-1)
+    per_mine = np.divide(h, mine, out=np.zeros(y.shape), where=mine > 0)
+    beliefs = before * (per_mine * u + (1 - h))[..., None]
+    np.put_along_axis(beliefs, y[..., None], (at_seen * (per_mine * (p + u) + (1 - h)))[..., None], axis=-1)
     return Attacks(h, np.broadcast_to(before, beliefs.shape), beliefs, y)
+
+
+def as_attacks(*given: ArrayLike) -> tuple[NDArray[np.int64], ...]:
+    """Codes and counts of attacks, brought to one shape."""
+    try:
+        counts = np.broadcast_arrays(*(np.asarray(g) for g in given))
+    except ValueError:
+        told = ", ".join(str(np.asarray(g).shape) for g in given)
+        raise PolicyError(f"attacks have one entry each, or one for all; these have the shapes {told}") from None
+    if not all(c.dtype.kind in "iub" or not c.size for c in counts):
+        raise PolicyError("attacks are told by the code of the value seen and by counts; give whole numbers")
+    return tuple(c.astype(np.int64, copy=False) for c in counts)
 
 
 def _at(probabilities: Floats, y: NDArray[Any]) -> Floats:
@@ -110,8 +126,7 @@ def _consistent(
     same: NDArray[Any], n: int,
 ) -> None:  # fmt: skip
     """Refuse what contradicts the model, with the first attack that does."""
-    if not 0 <= p <= 1:
-        raise PolicyError(f"p = {p}; it lies from 0 up to 1")
+    share("an attack", "p", p, zero=True)
     rules = [
         ((y < 0) | (y >= n), f"the value seen is a code from 0 to {n - 1}"),
         ((same < 0) | (same > beta), "no more people can have the value seen than are corrupted and in the table"),

@@ -6,11 +6,13 @@ is a problematic tuple.
 """
 
 from dataclasses import dataclass
+from typing import get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.errors import DataError
+from sfumato.errors import DataError, PolicyError
+from sfumato.method.base import Scheme
 from sfumato.release.bucketization import COUNT, GROUP
 from sfumato.release.judgement import TableSchema
 from sfumato.release.labels import read_labels, read_values
@@ -21,6 +23,7 @@ from sfumato.requirement.knowledge import Knowledge
 from sfumato.requirement.r_robustness import RRobustness
 from sfumato.table.encode import value_codes
 from sfumato.table.microdata import Microdata
+from sfumato.table.taxonomy import named
 
 Integers = NDArray[np.int64]
 
@@ -57,14 +60,37 @@ class DistributionRisk:
 
 def distribution_risk(release: Release, truth: Microdata, requirement: RRobustness) -> DistributionRisk:
     """Attack a release of either scheme; the truth tells what the adversary knows: people and distributions."""
+    if not isinstance(requirement, RRobustness):
+        raise PolicyError(f"{requirement!r} says nothing of distributions; give an RRobustness")
     bound = requirement.bind(TableSchema(truth))
+    _comparable(release, truth, names(bound.sensitive)[0])
+    people, known, guessed = (_of_buckets if release.bucketized else _of_labels)(release, truth, bound)
+    return risk_of(people, known, bound, guessed=guessed)
+
+
+def _comparable(release: Release, truth: Microdata, sensitive: str) -> None:
+    """Whether the release shows groups of the people of the table."""
+    if release.scheme not in get_args(Scheme):
+        raise PolicyError(
+            f"the release is by {release.scheme}, which shows no groups of people with their values; distributions "
+            "are held against bucketization and generalization"
+        )
+    if not truth.quasi:
+        raise PolicyError("the table has no quasi-identifier, so nobody is told apart; give a column that role")
+    shown = release.manifest["attributes"]
+    if lacking := [n for n in (*(c.name for c in truth.quasi), sensitive) if n not in shown]:
+        raise DataError(
+            f"the release has no attribute {named(lacking)}; it has {named(shown)}: give the table that it was made "
+            "of, with the same roles"
+        )
+    roles = {c.name: c.role for c in truth.columns.values() if c.name in shown}
+    if other := [n for n, role in roles.items() if shown[n].get("role") != role]:
+        raise DataError(f"{named(other)} has another role in the release; give the same roles")
     if release.manifest["rows"] != truth.rows:
         raise DataError(
             f"the release has {release.manifest['rows']} rows and the table {truth.rows}; the release is of another "
             "table: give the table that it was made of"
         )
-    people, known, guessed = (_of_buckets if release.bucketized else _of_labels)(release, truth, bound)
-    return risk_of(people, known, bound, guessed=guessed)
 
 
 def risk_of(people: People, known: Knowledge, requirement: RRobustness, *, guessed: int = 0) -> DistributionRisk:

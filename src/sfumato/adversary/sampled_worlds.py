@@ -12,8 +12,9 @@ from sfumato.adversary.knowledge import Fact, Known
 from sfumato.adversary.sight import Sight
 from sfumato.errors import Infeasible, PolicyError
 from sfumato.method.base import Drawn, Groups, PartitionMethod
+from sfumato.method.diversity import DiversityMethod
 from sfumato.release.judgement import bind
-from sfumato.requirement.base import Requirement
+from sfumato.requirement.base import Requirement, whole_number
 from sfumato.table.microdata import Microdata
 
 
@@ -57,7 +58,7 @@ def sampled_worlds(
     *,
     method: AnyMethod,
     require: Requirement | Sequence[Requirement] = (),
-    knowledge: Sequence[Fact] | None = None,
+    knowledge: Fact | Sequence[Fact] | None = None,
     draws: int = 2000,
     confidence: float = 0.99,
     published: Drawn | None = None,
@@ -68,8 +69,9 @@ def sampled_worlds(
     Any method that can be called will do. Where draws follow upon groups (pick-up) the groups before the draws are
     compared; where neither that nor a single outcome is likely to be met again, nothing is accepted, and that is told.
     """
-    if not 0 < confidence < 1 or draws < 1:
-        raise PolicyError(f"draws = {draws}, confidence = {confidence}; at least one draw, and between 0 and 1")
+    whole_number("sampled_worlds", "draws", draws, 1)
+    if not isinstance(confidence, float) or not 0 < confidence < 1:
+        raise PolicyError(f"sampled_worlds: confidence = {confidence!r}; it is a number between 0 and 1")
     case = make_case(table, method, require, "bucketization")
     if case.perturbs and knowledge:
         raise PolicyError("where values are changed, beliefs under knowledge are only had exactly; take `worlds`")
@@ -122,8 +124,9 @@ class _Judge:
     def __init__(self, case: Case, drawn: Drawn) -> None:
         self.case = case
         self.seen: Sight = case.seen(drawn)
+        self.groups = drawn.groups
         self.before = self._before(case.table)
-        self.draws = self.before is not None and not _same(self.before, drawn.groups)
+        self.picks = isinstance(case.method, DiversityMethod) and case.method.picks
 
     def _before(self, table: Microdata) -> Groups | None:
         case = self.case
@@ -141,13 +144,18 @@ class _Judge:
             return False
         if before is not None and _same(before, self.before):
             return True
-        return None if self.draws else False
+        return None if self.picks and before is not None and _refines(self.groups, before) else False
 
 
 def _same(a: Groups, b: Groups) -> bool:
     """Whether two partitions are the same, however the groups are numbered."""
     if a.number != b.number:
         return False
+    return _refines(a, b)
+
+
+def _refines(a: Groups, b: Groups) -> bool:
+    """Whether each group of the first lies in one of the second."""
     return len(np.unique(a.of_row * b.number + b.of_row)) == a.number
 
 

@@ -57,11 +57,11 @@ class Scene:
         self.release, self.people, self.priors = release, people, priors
         self.name, self.domain = sensitive_domain(release)
         rows = np.arange(people.rows)
-        self.present = ~np.isin(rows, _rows(extraneous, people.rows))
-        self.all_known = corrupted == "everyone"
+        self.present = ~np.isin(rows, rows_of(extraneous, people.rows))
+        self.all_known = isinstance(corrupted, str) and corrupted == "everyone"
         self.known = np.full(people.rows, self.all_known)
         if not isinstance(corrupted, str):
-            self.known[_rows(corrupted, people.rows)] = True
+            self.known[rows_of(corrupted, people.rows)] = True
         column = people[self.name]
         code = {value: i for i, value in enumerate(self.domain)}
         if unknown := [v for v in column.domain.leaves if v not in code]:
@@ -180,11 +180,12 @@ class Scene:
         return Attacked(np.array(done, np.int64), attacks, len(victims) - len(done))
 
 
-def _rows(chosen: Sequence[int], number: int) -> NDArray[np.int64]:
-    rows = np.asarray(chosen, np.int64).reshape(-1)
-    if len(rows) and (rows.min() < 0 or rows.max() >= number):
-        raise PolicyError(f"a person is a row of the external database, from 0 to {number - 1}")
-    return rows
+def rows_of(chosen: Sequence[int], number: int) -> NDArray[np.int64]:
+    """Rows of the external database, if they are."""
+    rows = np.asarray(chosen).reshape(-1)
+    if len(rows) and (rows.dtype.kind not in "iu" or rows.min() < 0 or rows.max() >= number):
+        raise PolicyError(f"a person is a row of the external database, from 0 to {number - 1}; name rows")
+    return rows.astype(np.int64)
 
 
 def stated_matrix(release: Release, name: str, size: int) -> NDArray[np.float64]:

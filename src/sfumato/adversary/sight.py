@@ -2,14 +2,16 @@
 
 from collections import defaultdict
 from collections.abc import Iterator
-from itertools import permutations, product
 from typing import Any
 
+from sfumato.errors import PolicyError
 from sfumato.kernel.arrange import by_group
 from sfumato.kernel.space import summarize
 from sfumato.method.base import Drawn, Scheme
 from sfumato.release.generalization import space_of
-from sfumato.table.encode import Domain
+from sfumato.release.release import Release
+from sfumato.requirement.base import names
+from sfumato.table.encode import Domain, Role
 from sfumato.table.line import Line
 
 Key = tuple[Any, ...]
@@ -61,6 +63,19 @@ def _covered(domain: Domain, lo: int, hi: int, node: int, mask: int) -> tuple[in
     return tuple(domain.codes_of(node, mask))
 
 
+def attacked(release: Release) -> str:
+    """The sensitive attribute of a release; of several the one that its requirements name."""
+    several = [n for n, a in release.manifest["attributes"].items() if a["role"] == Role.SENSITIVE]
+    required = {n for r in release.manifest["requirements"] for n in names(r["required"].get("sensitive"))}
+    chosen = several if len(several) == 1 else [n for n in several if n in required]
+    if len(chosen) != 1:
+        raise PolicyError(
+            f"this attack is on one sensitive attribute, and {len(chosen)} of the {len(several)} of the release are "
+            "named in its requirements; publish with one"
+        )
+    return str(chosen[0])
+
+
 def worlds_behind(seen: Sight, people: list[tuple[int, ...]], scheme: Scheme) -> Iterator[World]:
     """Every table of sensitive values whose people fit the groups one to one (Definition 3); each once.
 
@@ -82,13 +97,38 @@ def worlds_behind(seen: Sight, people: list[tuple[int, ...]], scheme: Scheme) ->
 
 
 def _by_members(groups: Sight, people: int) -> Iterator[World]:
-    parts = [(members, sorted(set(permutations(values)))) for members, values in groups]
-    for choice in product(*(p for _, p in parts)):
-        world = [0] * people
-        for (members, _), values in zip(parts, choice, strict=True):
-            for person, value in zip(members, values, strict=True):
+    world = [0] * people
+
+    def fill(group: int) -> Iterator[World]:
+        if group == len(groups):
+            yield tuple(world)
+            return
+        members, values = groups[group]
+        for arranged in arrangements(values):
+            for person, value in zip(members, arranged, strict=True):
                 world[person] = value
-        yield tuple(world)
+            yield from fill(group + 1)
+
+    yield from fill(0)
+
+
+def arrangements(values: Values) -> Iterator[Values]:
+    """Every order of the values, each once, in ascending order; one after the other, however many there are.
+
+    >>> list(arrangements((1, 0, 1)))
+    [(0, 1, 1), (1, 0, 1), (1, 1, 0)]
+    """
+    now = sorted(values)
+    while True:
+        yield tuple(now)
+        at = len(now) - 2
+        while at >= 0 and now[at] >= now[at + 1]:
+            at -= 1
+        if at < 0:
+            return
+        other = max(i for i in range(at + 1, len(now)) if now[i] > now[at])
+        now[at], now[other] = now[other], now[at]
+        now[at + 1 :] = reversed(now[at + 1 :])
 
 
 def _inside(person: tuple[int, ...], box: Key) -> bool:

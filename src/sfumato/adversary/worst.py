@@ -101,8 +101,8 @@ def worst_attack(*, p: float, k: int, domain: int, skew: float, rho1: float | No
     """
     s = setting("the worst attack", p=p, k=k, domain=domain, skew=skew)
     if s.p == 1:
-        raise PolicyError("with p = 1 the value seen is the victim's for certain, if nobody else has it")
-    most = float(s.skew)
+        raise PolicyError("with p = 1 the value seen is the victim's for certain, if nobody else has it; lower p")
+    most, domain = float(s.skew), s.n
     if rho1 is None:
         return _case(_spread(*_steepest(float(s.p), k, domain, most), domain), 1, float(s.p), k)
     limit = float(checked_rho1("the worst attack", rho1))

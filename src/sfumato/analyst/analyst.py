@@ -120,11 +120,11 @@ class Analyst:
         return np.maximum(squares - estimate**2 / rows, 0.0) * rows / max(rows - 1, 1)
 
     def _grouped(self, columns: Sequence[str], where: Condition) -> pl.DataFrame:
-        by = [self.view[n] for n in columns]
+        plan = _Plan(self.view, where, columns)
+        by = [plan.cut.get(n, self.view[n]) for n in columns]
         sizes = [len(s.values.texts) for s in by]
         too_large(columns, sizes, _MOST_ANSWERS)
         too_large(columns, [s.shown.size for s in by], MOST_CELLS)
-        plan = _Plan(self.view, where, columns)
         estimate, squares = np.zeros(sizes), np.zeros(sizes)
         flat = _flat(by, self.view.rows)
         for chosen in product(*(range(plan.numbers[n]) for n in plan.shared)):
@@ -135,11 +135,10 @@ class Analyst:
             place = np.ix_(*(plan.cells(s, chosen) for s in by))
             for power, total in ((1, estimate), (2, squares)):
                 total[place] = _spread(by, flat, None if weight is None else weight**power, power)[place]
+        exact = self.view.release.bucketized and len(by) + len(plan.seen) == 1
+        errors = np.zeros(sizes) if exact else np.sqrt(self._variance(estimate, squares))
         frame = _cells([s.values.texts for s in by], columns)
-        return frame.with_columns(
-            pl.Series("count", estimate.ravel()),
-            pl.Series("standard_error", np.sqrt(self._variance(estimate, squares)).ravel()),
-        )
+        return frame.with_columns(pl.Series("count", estimate.ravel()), pl.Series("standard_error", errors.ravel()))
 
     def _cube(self, columns: Sequence[str], where: Condition) -> pl.DataFrame:
         if len(columns) > _MOST_CUBE:
@@ -173,9 +172,12 @@ class _Plan:
         order = self.shared + [n for n in mentioned if n not in grouped]
         self.which: dict[str, NDArray[np.int64]] = {}
         self.numbers: dict[str, int] = {}
+        self.cut: dict[str, Seen] = {}
         known: dict[Comparison, Truth] = {}
         for axis, name in enumerate(order):
-            truths = np.stack([view[name].values.truth(c) for c in mentioned[name]])
+            literals = [x for c in mentioned[name] for x in c.literals]
+            self.cut[name] = view[name].cut(literals, grouped=name in grouped)
+            truths = np.stack([self.cut[name].values.truth(c) for c in mentioned[name]])
             classes, which = np.unique(truths, axis=1, return_inverse=True)
             self.which[name], self.numbers[name] = which.ravel(), classes.shape[1]
             for c, row in zip(mentioned[name], classes, strict=True):
@@ -184,7 +186,7 @@ class _Plan:
         if math.prod(shape) > _MOST_CLASSES:
             raise PolicyError(f"the condition tells {math.prod(shape):,} cases apart; ask for less at a time")
         self.truth: NDArray[np.bool_] = np.broadcast_to(evaluate(where, known), shape)
-        self.seen: list[Seen] = [view[n] for n in order[len(self.shared) :]]
+        self.seen: list[Seen] = [self.cut[n] for n in order[len(self.shared) :]]
 
     def weights(self, codes: Sequence[NDArray[Any]], truth: NDArray[np.bool_]) -> Floats:
         """For each row, how much of it satisfies the condition, its values weighed by what it shows."""
@@ -233,8 +235,8 @@ def _flat(seen: Sequence[Seen], rows: int) -> NDArray[np.int64]:
 
 
 def _listed(columns: str | Sequence[str]) -> list[str]:
-    listed = [columns] if isinstance(columns, str) else list(columns)
-    if not listed or len(set(listed)) < len(listed):
+    listed = [columns] if isinstance(columns, str) or not isinstance(columns, Sequence) else list(columns)
+    if not listed or not all(isinstance(n, str) for n in listed) or len(set(listed)) < len(listed):
         raise PolicyError(f"the columns are {listed}; name at least one, and each once")
     return listed
 

@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.analyst.features import Examples, Feature
-from sfumato.errors import PolicyError
 from sfumato.kernel import tree as kernel
 from sfumato.kernel.group import group_rows
 from sfumato.kernel.grow import grow
 from sfumato.kernel.prune import prune
+from sfumato.requirement.base import share
 from sfumato.table.line import number_text
 
 _SHARES = (0.0, 0.001, 0.005, 0.01, 0.05, 0.10, 0.20, 0.40, 1.00)
@@ -33,8 +33,7 @@ class C45:
     confidence: float = 0.25
 
     def __post_init__(self) -> None:
-        if not 0 < self.confidence <= 1:
-            raise PolicyError(f"c45: confidence = {self.confidence!r}; it is above 0 and at most 1")
+        share("c45", "confidence", self.confidence)
 
     @property
     def deviation(self) -> float:

@@ -19,6 +19,7 @@ from sfumato.analyst.learners import Learner, learner_of
 from sfumato.errors import DataError, PolicyError, nearest
 from sfumato.release.generalization import as_published
 from sfumato.release.release import Release
+from sfumato.requirement.base import names, whole_number
 from sfumato.table.encode import Kind, Role
 from sfumato.table.microdata import Microdata
 from sfumato.table.source import read_frame
@@ -85,8 +86,8 @@ def classification_errors(
     *,
     masked: Masked,
     class_: str | None = None,
-    x: Sequence[str] | None = None,
-    y: Sequence[str] | None = None,
+    x: str | Sequence[str] | None = None,
+    y: str | Sequence[str] | None = None,
     learner: str | Learner = "c45",
 ) -> ClassificationErrors:
     """Train on raw and on masked rows, test on held-out rows that are raw, and masked the same way.
@@ -127,8 +128,8 @@ def rank_attributes(table: object, *, class_: str | None = None, top: int | None
     >>> rank_attributes(rows, class_="c")
     ['a', 'b']
     """
-    if top is not None and top < 1:
-        raise PolicyError(f"top = {top!r}; it is a whole number from 1")
+    if top is not None:
+        whole_number("ranking", "top", top, 1)
     rows = _Rows.of(table)
     coded = examples(rows.frame, rows.frame, _class(class_, rows), categorical=rows.categorical)
     ranked: list[str] = []
@@ -170,6 +171,8 @@ class _Rows:
 def _class(given: str | None, rows: _Rows, masked: object = None) -> str:
     """The class column: named, or the one with that role."""
     if given is not None:
+        if not isinstance(given, str):
+            raise PolicyError(f"class_ = {given!r}; it is the name of a column")
         return given
     if rows.class_ is not None:
         return rows.class_
@@ -186,25 +189,37 @@ def _masked(masked: Masked, train: pl.DataFrame, test: pl.DataFrame) -> tuple[pl
         if "data" not in masked.tables:
             raise PolicyError(f"a release of the scheme {masked.scheme!r} has no table of rows to learn from")
         return masked.tables["data"], as_released(masked, test)
-    if isinstance(masked, tuple):
+    if isinstance(masked, tuple) and len(masked) == 2:
         mine, theirs = (_Rows.of(t).frame for t in masked)
         return mine, theirs
+    if not callable(masked):
+        raise PolicyError(
+            f"masked is {_called(masked)}; it is a release, a function that masks rows, or the masked training rows "
+            "and the masked held-out rows, (train, test)"
+        )
     return _with(train, masked(train)), _with(test, masked(test))
+
+
+def _called(given: object) -> str:
+    """What was given, in few words."""
+    return f"{len(given)} tables" if isinstance(given, tuple) else f"of type {type(given).__name__}"
 
 
 def _with(frame: pl.DataFrame, shown: pl.DataFrame) -> pl.DataFrame:
     """Rows with their masked columns in place of the raw ones."""
+    if not isinstance(shown, pl.DataFrame):
+        raise DataError(f"the mask gave an object of type {type(shown).__name__}; it gives a Polars DataFrame")
     if shown.height != frame.height:
         raise DataError(f"masking {frame.height} rows gave {shown.height}; a mask gives one row for each")
     return frame.with_columns(shown.get_columns())
 
 
-def _attributes(what: str, given: Sequence[str], columns: Sequence[str], class_: str) -> list[str]:
+def _attributes(what: str, given: str | Sequence[str], columns: Sequence[str], class_: str) -> list[str]:
     """Attributes by name, none of which is the class."""
-    for name in given:
+    for name in names(given):
         if name not in columns or name == class_:
             raise PolicyError(f"{what} names {name!r}, which is no attribute{nearest(name, set(columns) - {class_})}")
-    return list(given)
+    return list(names(given))
 
 
 def _changed(masked: Masked, raw: pl.DataFrame, shown: pl.DataFrame, columns: Sequence[str]) -> list[str]:

@@ -1,5 +1,7 @@
 """Conditions on attributes: comparisons joined by and, or, not. They are data, and nothing in them is executed."""
 
+import math
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -8,9 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import PolicyError, nearest
+from sfumato.table.line import number_text
 
 Truth = NDArray[np.bool_]
 
+_MOST_TOLD = 40
+_DAY = re.compile(r"\d{4,5}-\d\d-\d\d", re.ASCII)
 _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     "=": lambda a, b: a == b,
     "!=": lambda a, b: a != b,
@@ -80,39 +85,64 @@ def evaluate(condition: Condition, known: Mapping[Comparison, Truth]) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Values:
-    """The values an attribute can have: as text, as numbers (nan: none), and by rank where words have an order."""
+    """The values an attribute can have: as text, as numbers (nan: none), and by rank where words have an order.
+
+    ``days``: the numbers are days; ``hidden``: the release tells no value at all.
+    """
 
     texts: tuple[str, ...]
     numbers: NDArray[np.float64] | None
     ordered: bool = False
+    days: bool = False
+    hidden: bool = False
 
     def truth(self, c: Comparison) -> Truth:
         """For which values a comparison is true."""
+        if self.hidden:
+            raise PolicyError(
+                f"the release shows nothing of {c.attribute!r}, all its values are suppressed; ask without it, or ask "
+                "the publisher for a release that shows it"
+            )
         if c.op in ("=", "!="):
-            equal = np.logical_or.reduce([self._equal(c.attribute, x) for x in c.literals])
+            equal = np.zeros(len(self.texts), np.bool_)
+            for x in c.literals:
+                equal |= self._equal(c.attribute, x)
             return np.asarray(equal ^ (c.op == "!="), np.bool_)
         (literal,) = c.literals
-        if self.numbers is not None and (number := as_number(literal)) is not None:
+        if self.numbers is not None and (number := self.number(literal)) is not None:
             return np.asarray(_COMPARE[c.op](self.numbers, number))
         if self.ordered:
             return np.asarray(_COMPARE[c.op](np.arange(len(self.texts)), self._place(c.attribute, str(literal))))
         raise PolicyError(
             f"{c.attribute!r} {c.op} {literal!r}: the values of {c.attribute!r} are "
-            f"{'numbers, and this is none' if self.numbers is not None else 'words without an order'}; "
-            "use = or IN for words, and numbers (or dates as 'YYYY-MM-DD') for numbers"
+            f"{self._kind()}; use = or IN for words, numbers for numbers, and 'YYYY-MM-DD' for dates"
         )
 
+    def number(self, literal: object) -> float | None:
+        """A literal as one of the numbers: dates are compared with dates, other numbers with numbers."""
+        return as_number(literal) if is_day(literal) == self.days else None
+
+    def _kind(self) -> str:
+        if self.numbers is None:
+            return "words without an order"
+        return f"{'dates' if self.days else 'numbers'}, and this is none"
+
     def _equal(self, attribute: str, literal: str | float) -> Truth:
-        number = as_number(literal)
-        if self.numbers is not None and number is not None:
+        number = self.number(literal)
+        if self.numbers is not None and number is not None and literal not in self.texts:
             return np.asarray(self.numbers == number)
-        wanted = literal if isinstance(literal, str) else f"{literal:g}"
+        wanted = literal if isinstance(literal, str) else number_text(literal)
         return np.asarray(np.arange(len(self.texts)) == self._place(attribute, wanted), np.bool_)
 
     def _place(self, attribute: str, text: str) -> int:
-        if text not in self.texts:
-            raise PolicyError(f"{attribute!r} has no value {text!r}{nearest(text, self.texts)}")
-        return self.texts.index(text)
+        if text in self.texts:
+            return self.texts.index(text)
+        if len(self.texts) > _MOST_TOLD:
+            kind = "words" if self.numbers is None else "dates" if self.days else "numbers"
+            known = f"; it has {len(self.texts):,} values, {kind} such as {self.texts[0]!r} and {self.texts[-1]!r}"
+        else:
+            known = nearest(text, self.texts)
+        raise PolicyError(f"{attribute!r} has no value {text!r}{known}")
 
 
 def as_number(literal: object) -> float | None:
@@ -125,8 +155,14 @@ def as_number(literal: object) -> float | None:
         return float(literal)
     text = str(literal)
     try:
-        if len(text) == 10 and text[4] == text[7] == "-":
+        if is_day(text):
             return float(np.datetime64(text, "D").astype(np.int64))
-        return float(text)
+        number = float(text)
     except ValueError:
         return None
+    return number if math.isfinite(number) and "_" not in text else None
+
+
+def is_day(literal: object) -> bool:
+    """Whether a literal has the shape of a date."""
+    return isinstance(literal, str) and _DAY.fullmatch(literal) is not None

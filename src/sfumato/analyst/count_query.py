@@ -76,7 +76,7 @@ def relative_errors(release: Release, truth: Microdata, workload: Workload, *, b
     if release.manifest["rows"] != truth.rows:
         raise DataError(
             f"the release has {release.manifest['rows']} rows and the table {truth.rows}; the release is of another "
-            "table: give the table that it was made of"
+            "table, or rows of it were suppressed: give the table that it was made of, or publish all rows"
         )
     found = RelativeErrors(true_counts(truth, queries), estimates(release, queries), float(bound))
     if found.left_out == len(queries):
@@ -109,7 +109,8 @@ def estimates(release: Release, queries: Queries) -> NDArray[np.float64]:
     if release.scheme == "generalization":
         return _generalized(release, queries)
     raise PolicyError(
-        f"counts are estimated here from generalized and bucketized releases, and this one is by {release.scheme}"
+        f"counts are estimated here from generalized and bucketized releases, and this one is by {release.scheme}; "
+        "ask it by Analyst"
     )
 
 

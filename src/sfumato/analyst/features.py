@@ -17,6 +17,8 @@ _NUMBER = r"-?[0-9.]+(?:e[+-]?[0-9]+)?"
 _INTERVAL = re.compile(rf"^\[({_NUMBER}), ({_NUMBER})[)\]]$")
 _DATES = re.compile(r"^\[([0-9]{4}-[0-9]{2}-[0-9]{2}), ([0-9]{4,5}-[0-9]{2}-[0-9]{2})\)$")
 _MISSING = "(missing)"
+_DAY = 86_400_000_000
+"""Microseconds."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,6 +152,8 @@ def _numbers(column: pl.Series) -> _Numbers | None:
     """The numbers that a column holds, or the middles of the intervals that it shows; None where it does not."""
     if column.dtype == pl.Boolean or column.dtype.is_nested():
         return None
+    if column.dtype in (pl.Date, pl.Datetime):
+        column = column.dt.epoch("us") / _DAY
     if column.dtype.is_numeric() or column.dtype.is_temporal():
         return _Numbers(column.to_physical().cast(pl.Float64).fill_null(-np.inf).to_numpy(), False)
     if column.len() == column.null_count():

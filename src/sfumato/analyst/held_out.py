@@ -8,6 +8,7 @@ import polars as pl
 from sfumato.errors import PolicyError
 from sfumato.release.release import Release
 from sfumato.table.encode import Kind
+from sfumato.table.line import MISSING
 from sfumato.table.taxonomy import named
 
 _Meanings = dict[str, list[Any] | None]
@@ -16,9 +17,10 @@ _Meanings = dict[str, list[Any] | None]
 def as_released(release: Release, frame: pl.DataFrame) -> pl.DataFrame:
     """The rows of a raw table with the labels of a release in place of its quasi-identifiers.
 
-    A value gets the narrowest label that contains it. Where no label does, a number gets the nearest interval; a
-    category gets the label that hides everything, or stays as it is where there is none. Labels of local recoding
-    overlap, and which group a row outside the release would have joined is not public: the narrowest is a guess there.
+    A value gets the narrowest label that contains it; that may be the one that hides everything, for a missing value
+    the one of missing values. Numbers below all intervals, and above them where nothing hides everything, get the
+    nearest interval; a category without label stays as it is. Labels of local recoding overlap, and which group a row
+    outside the release would have joined is not public: the narrowest is a guess there.
     """
     if release.bucketized:
         raise PolicyError("a bucketized release shows exact quasi-identifiers; train on its table 'quasi' as it is")
@@ -32,12 +34,13 @@ def as_released(release: Release, frame: pl.DataFrame) -> pl.DataFrame:
 def _shown(column: pl.Series, entry: dict[str, Any]) -> pl.Series:
     """One column by its labels: each distinct value is looked up once."""
     meanings: _Meanings = entry["nodes"]
-    bounds = {label: b for label, m in meanings.items() if (b := _bounds(m, entry.get("kind"))) is not None}
+    kind = entry.get("kind")
+    bounds = {label: b for label, m in meanings.items() if (b := _bounds(m, kind)) is not None}
     distinct = column.unique()
     if bounds:
-        labels = _by_interval(distinct, bounds, _whole(meanings))
+        labels = _by_interval(_as_numbers(distinct, kind), bounds, meanings)
     else:
-        labels = _by_value(distinct.cast(pl.String), meanings)
+        labels = _by_value(distinct.cast(pl.String).fill_null(MISSING), meanings)
     return column.replace_strict(distinct, pl.Series(labels, dtype=pl.String), return_dtype=pl.String)
 
 
@@ -58,25 +61,31 @@ def _bounds(meaning: list[Any] | None, kind: object) -> tuple[float, float] | No
     return None
 
 
-def _by_interval(values: pl.Series, bounds: dict[str, tuple[float, float]], whole: str | None) -> list[str | None]:
-    """The narrowest interval around each number, else the nearest one; what hides everything for a missing one."""
-    names = list(bounds)
+def _by_interval(numbers: list[float], bounds: dict[str, tuple[float, float]], meanings: _Meanings) -> list[str | None]:
+    """The narrowest interval around each number, else what hides everything, else the nearest interval."""
+    names, whole = list(bounds), _whole(meanings)
+    lacks = next((label for label, m in meanings.items() if m is not None and MISSING in m), whole)
     low, high = (np.array([b[i] for b in bounds.values()]) for i in (0, 1))
     width = high - low
     out: list[str | None] = []
-    for number in _as_numbers(values):
-        if np.isnan(number):
-            out.append(whole)
-            continue
+    for number in numbers:
         inside = (low <= number) & (number < high)
         distance = np.where(inside, width, np.inf) if inside.any() else np.maximum(low - number, number - high)
-        out.append(names[int(distance.argmin())])
+        if np.isnan(number):
+            out.append(lacks)
+        elif whole is not None and number >= low.min() and not inside.any():
+            out.append(whole)
+        else:
+            out.append(names[int(distance.argmin())])
     return out
 
 
-def _as_numbers(values: pl.Series) -> list[float]:
-    numbers = values.to_physical() if values.dtype.is_temporal() else values
-    return numbers.cast(pl.Float64, strict=False).fill_null(np.nan).to_list()
+def _as_numbers(values: pl.Series, kind: object) -> list[float]:
+    """Numbers, days for dates, also where they are text; not a number where a value is missing."""
+    if kind == Kind.DATE:
+        days = values.str.slice(0, 10).str.to_date("%Y-%m-%d", strict=False) if values.dtype == pl.String else values
+        values = days.cast(pl.Date).to_physical()
+    return values.cast(pl.Float64, strict=False).fill_null(np.nan).to_list()
 
 
 def _by_value(values: pl.Series, meanings: _Meanings) -> list[str | None]:

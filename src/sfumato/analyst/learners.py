@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from sfumato.analyst.c45 import C45
 from sfumato.analyst.features import Examples, Feature
 from sfumato.errors import PolicyError, nearest
+from sfumato.requirement.base import whole_number
+from sfumato.table.taxonomy import named
 
 
 class Learner(Protocol):
@@ -26,8 +28,7 @@ class EntropyTree:
     leaf: int = 25
 
     def __post_init__(self) -> None:
-        if not isinstance(self.leaf, int) or self.leaf < 1:
-            raise PolicyError(f"tree: leaf = {self.leaf!r}; it is a whole number from 1")
+        whole_number("tree", "leaf", self.leaf, 1)
 
     def predict(self, examples: Examples) -> NDArray[np.int64]:
         tree = _sklearn("tree").DecisionTreeClassifier(criterion="entropy", min_samples_leaf=self.leaf, random_state=0)
@@ -95,6 +96,8 @@ LEARNERS: dict[str, type[C45] | type[EntropyTree] | type[NaiveBayes]] = {
 def learner_of(given: str | Learner) -> Learner:
     """A learner by its name, or the given one."""
     if not isinstance(given, str):
+        if not callable(getattr(given, "predict", None)):
+            raise PolicyError(f"{given!r} is no learner: it has no predict(examples); name one of {named(LEARNERS)}")
         return given
     if given not in LEARNERS:
         raise PolicyError(f"there is no learner {given!r}{nearest(given, LEARNERS)}")

@@ -14,7 +14,7 @@ from sfumato.analyst.condition import All, Comparison, Condition, Not, Some
 from sfumato.errors import PolicyError
 
 _TOKEN = re.compile(
-    r"\s*(?:(?P<number>[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)(?![\w.-])"
+    r"\s*(?:(?P<number>[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)(?![\w.-])"
     r"|(?P<text>'(?:[^']|'')*')"
     r'|(?P<quoted>"(?:[^"]|"")*"|`[^`]*`|\[[^\]]*\])'
     r"|(?P<word>[^\W\d][\w.-]*)"
@@ -218,7 +218,10 @@ def _tokens(text: str) -> "list[_Token]":
     while at < len(text):
         match = _TOKEN.match(text, at)
         if match is None or match.end() == at:
-            raise PolicyError(f"the query is not understood from {text[at : at + 20]!r} on")
+            raise PolicyError(
+                f"the query is not understood from {text[at:].lstrip()[:20]!r} on; words stand in single quotes, names "
+                "with blanks in double quotes, numbers as they are"
+            )
         kind = str(match.lastgroup)
         found.append(_Token(kind, match.group(kind)))
         at = match.end()

@@ -10,8 +10,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import DataError, PolicyError
+from sfumato.release.meaning import covered
 from sfumato.release.release import Release
-from sfumato.release.sampling import SIZE, covered
+from sfumato.release.sampling import SIZE
 
 Floats = NDArray[np.float64]
 Way = Literal["inversion", "em"]

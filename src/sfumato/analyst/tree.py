@@ -36,6 +36,7 @@ class DecisionTree:
     """
 
     classes: tuple[str, ...]
+    attributes: tuple[str, ...]
     grown: Grown
     edges: tuple[NDArray[np.float64], ...]
     places: Mapping[str, Places] | None
@@ -54,7 +55,8 @@ class DecisionTree:
         seen = of_value[codes_in(data[name], domain)]
         away = (1 - p) / len(domain) * np.bincount(of_value, minlength=len(names))
         grown, edges = _grown(_spread(lo, hi), seen, data[SIZE].to_numpy(), p, away, least, deepest)
-        return cls(names, grown, edges, {n: Places(release.manifest, n) for n in release.quasi()})
+        places = {n: Places(release.manifest, n) for n in release.quasi()}
+        return cls(names, tuple(places), grown, edges, places)
 
     @classmethod
     def from_table(
@@ -75,7 +77,7 @@ class DecisionTree:
         features = np.stack([c.codes[chosen] for c in table.quasi], axis=1).astype(np.float64)
         nothing = np.zeros(len(names))
         grown, edges = _grown(features, of_value[values], np.ones(len(chosen)), 1.0, nothing, least, deepest)
-        return cls(names, grown, edges, None)
+        return cls(names, tuple(c.name for c in table.quasi), grown, edges, None)
 
     @property
     def leaves(self) -> int:
@@ -84,15 +86,17 @@ class DecisionTree:
 
     def predict(self, table: Microdata) -> NDArray[np.int64]:
         """The class, as a place in ``classes``, that the tree gives each row of a table."""
-        features = np.stack([self._feature(j, c) for j, c in enumerate(table.quasi)], axis=1)
+        if lacking := [n for n in self.attributes if n not in {c.name for c in table.quasi}]:
+            raise PolicyError(
+                f"the tree asks for {', '.join(self.attributes)}, and the table has no quasi-identifier {lacking[0]!r}"
+            )
+        features = np.stack([self._feature(table[n]) for n in self.attributes], axis=1)
         leaf = walk(self.grown, _binned(features, self.edges))
         return np.asarray(self.grown.weight.argmax(axis=1)[leaf])
 
-    def _feature(self, j: int, column: Column) -> NDArray[np.float64]:
+    def _feature(self, column: Column) -> NDArray[np.float64]:
         if self.places is None:
             return column.codes.astype(np.float64)
-        if column.name not in self.places:
-            raise PolicyError(f"the tree was grown without {column.name!r}; it knows {', '.join(self.places)}")
         places = self.places[column.name]
         cells = places.of(column.domain.leaves, numbers_of(column))
         middle = np.where(cells >= 0, 2.0 * cells + 1, float(places.cells))

@@ -1,36 +1,46 @@
 """What an analyst makes of a release: for each attribute, what a row shows and how that spreads over values."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.analyst.condition import Values, as_number
+from sfumato.analyst.condition import Values, as_number, is_day
+from sfumato.analyst.ranges import Ranges
 from sfumato.engine.local import Counted
 from sfumato.errors import PolicyError, ReleaseError, nearest
 from sfumato.release.bucketization import COUNT, GROUP
 from sfumato.release.release import Release
 from sfumato.table.distortion import WORDS, Distortion, Floats, stated
-from sfumato.table.encode import Kind, value_codes
+from sfumato.table.encode import Kind, places, value_codes
 from sfumato.table.line import MISSING
 from sfumato.table.taxonomy import SUPPRESSED
-
-_MOST_GRID = 100_000
 
 
 @dataclass(frozen=True, eq=False)
 class Seen:
     """One attribute: the code of what each row shows, the values there can be, and the weights of values given
-    what is shown (values x shown), or the distortion to undo, or None where what is shown is the value."""
+    what is shown (values x shown), or the distortion to undo, or None where what is shown is the value. Where labels
+    are ranges of numbers, ``ranges`` cuts them anew."""
 
     name: str
     shown: Counted
     values: Values
     weights: Floats | Distortion | None
+    ranges: Ranges | None = None
+
+    def cut(self, literals: Iterable[object], *, grouped: bool) -> "Seen":
+        """The same, with ranges cut where the literals stand, so that a comparison is true of a whole piece or of none;
+        where it is grouped by, its own pieces are cut further."""
+        if self.ranges is None:
+            return self
+        cuts = self.ranges.cuts(number for x in literals if (number := self.values.number(x)) is not None)
+        values, weights = self.ranges.spread([*cuts, *(self.ranges.ends() if grouped else ())])
+        return Seen(self.name, self.shown, values, weights, self.ranges)
 
     @property
     def matrix(self) -> Floats:
@@ -105,25 +115,18 @@ class View:
 
 def _places(column: pl.Series, texts: Sequence[str], name: str) -> NDArray[np.int64]:
     """The place of each row's value in the stated domain."""
-    numbers = column.dtype.is_float()
-    if isinstance(column.dtype, pl.Enum) and not column.null_count():
-        at = {t: i for i, t in enumerate(texts)}
-        lookup = np.array([at.get(w, -1) for w in column.dtype.categories], np.int64)
-        codes = lookup[column.to_physical().to_numpy()]
-    else:
-        place = {(float(t) if numbers else t): i for i, t in enumerate(texts) if not (numbers and t == MISSING)}
-        known = column if numbers else column.cast(pl.String).fill_null(MISSING)
-        missing = texts.index(MISSING) if MISSING in texts else -1
-        codes = known.replace_strict(place, default=missing if numbers else -1, return_dtype=pl.Int64).to_numpy()
+    codes = places(column, texts)
     if (codes < 0).any():
         raise ReleaseError(f"column {name!r} holds values that the manifest does not state")
-    return np.asarray(codes, np.int64)
+    return codes
 
 
 def _values(texts: tuple[str, ...], about: Mapping[str, Any]) -> Values:
     found = [math.nan if t == MISSING else as_number(t) for t in texts]
-    numeric = about.get("kind") != Kind.ORDINAL and all(n is not None for n in found)
-    return Values(texts, np.array(found, np.float64) if numeric else None, about.get("kind") == Kind.ORDINAL)
+    days = {is_day(t) for t in texts if t != MISSING}
+    ordered = about.get("kind") == Kind.ORDINAL
+    numeric = not ordered and len(days) == 1 and all(n is not None for n in found)
+    return Values(texts, np.array(found, np.float64) if numeric else None, ordered, days=numeric and True in days)
 
 
 def _labelled(name: str, column: pl.Series, about: Mapping[str, Any]) -> Seen:
@@ -133,53 +136,36 @@ def _labelled(name: str, column: pl.Series, about: Mapping[str, Any]) -> Seen:
         column.cast(pl.String).replace_strict({l: i for i, l in enumerate(labels)}, return_dtype=pl.Int64).to_numpy()
     )
     nodes: Mapping[str, Any] = about["nodes"]
-    if strange := [l for l in labels if l not in nodes]:
+    if strange := [l for l in labels if not isinstance(nodes.get(l, 0), list | None)]:
         raise ReleaseError(f"column {name!r} shows {strange[0]!r}, which the manifest does not explain")
+    if not isinstance(about.get("domain"), list):
+        raise ReleaseError(f"the manifest states no domain of {name!r}")
     bounds = [_bounds(nodes[l]) for l in labels]
+    shown = Counted(codes, len(labels))
     if any(b is not None for b in bounds) and about.get("kind") in (Kind.CONTINUOUS, Kind.DATE):
-        values, weights = _on_line(labels, bounds, about)
-    else:
-        values, weights = _on_leaves(labels, nodes, about)
-    return Seen(name, Counted(codes, len(labels)), values, weights)
+        ranges = Ranges(labels, bounds, days=about["kind"] == Kind.DATE)
+        return Seen(name, shown, *ranges.spread(ranges.ends()), ranges)
+    return Seen(name, shown, *_on_leaves(labels, nodes, about))
 
 
 def _bounds(meaning: Any) -> tuple[float, float] | None:
     if not isinstance(meaning, list) or len(meaning) != 2:
         return None
     low, high = as_number(meaning[0]), as_number(meaning[1])
-    return None if low is None or high is None or high < low else (low, high)
+    if low is None or high is None or not -math.inf < low < high < math.inf:
+        return None
+    return low, high
 
 
 def _on_leaves(labels: list[str], nodes: Mapping[str, Any], about: Mapping[str, Any]) -> tuple[Values, Floats]:
     texts = tuple(
         dict.fromkeys([*(str(v) for v in about["domain"]), *(str(v) for l in labels for v in nodes[l] or ())])
     )
-    texts = texts or (SUPPRESSED,)  # all is suppressed, and the manifest does not tell what
+    if not texts:  # all is suppressed, and the manifest does not tell what
+        return Values((SUPPRESSED,), None, hidden=True), np.ones((1, len(labels)))
     place = {t: i for i, t in enumerate(texts)}
     weights = np.zeros((len(texts), len(labels)))
     for j, label in enumerate(labels):
         covered = [place[str(v)] for v in nodes[label]] if nodes[label] is not None else list(range(len(texts)))
         weights[covered, j] = 1.0 / len(covered)
     return _values(texts, about), weights
-
-
-def _on_line(labels: list[str], bounds: list[Any], about: Mapping[str, Any]) -> tuple[Values, Floats]:
-    """Numbers: whole ones one by one where all ends are whole, else the pieces between the ends."""
-    known = [b for b in bounds if b is not None]
-    low, high = min(b[0] for b in known), max(b[1] for b in known)
-    whole = all(float(x).is_integer() for b in known for x in b) and high - low <= _MOST_GRID
-    ends = np.arange(low, high + 1) if whole else np.unique([x for b in known for x in b])
-    left, right = ends[:-1], ends[1:]
-    missing = MISSING in labels
-    weights = np.zeros((len(left) + missing, len(labels)))
-    for j, (label, b) in enumerate(zip(labels, bounds, strict=True)):
-        if label == MISSING:
-            weights[-1, j] = 1.0
-            continue
-        a, z = b if b is not None else (low, high)
-        part = np.maximum(np.minimum(right, z) - np.maximum(left, a), 0.0)
-        weights[: len(left), j] = part / part.sum()
-    dates = about.get("kind") == Kind.DATE
-    texts = [str(np.datetime64(int(x), "D")) if dates else f"{x:g}" for x in left] + [MISSING] * missing
-    numbers = np.append(left if whole else (left + right) / 2, [math.nan] * missing)
-    return Values(tuple(texts), cast(Any, numbers)), weights

@@ -102,7 +102,8 @@ def hilbert_ranks(table: Microdata) -> Counted:
     if bits > MOST_BITS:
         raise PolicyError(
             f"the Hilbert curve through {len(sizes)} quasi-identifiers of up to {max(sizes)} values needs {bits} bits, "
-            f"and {MOST_BITS} fit; take fewer or coarser quasi-identifiers, or mondrian+"
+            f"and {MOST_BITS} fit; take fewer or coarser quasi-identifiers, or the "
+            "median cuts of mondrian (mondrian+, mondrian++; for mask, front = 'mondrian')"
         )
     vectors = count([Counted(c.codes, c.size) for c in table.quasi])
     keys = hilbert_keys([c.codes[vectors.first] for c in table.quasi], sizes)

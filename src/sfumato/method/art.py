@@ -171,10 +171,11 @@ def _feasible(wanted: RRobustness, known: Knowledge) -> None:
     counts = np.bincount(known.value, minlength=len(known.values.names))
     for x in known.values.protected:
         if counts[x] * wanted.r > len(known.value) * (1 + 1e-12):
+            most = rounded_down(len(known.value) / counts[x])
+            remedy = f"lower r to {most:.4g} or less, or protect" if most > 1 else "protect"
             raise Infeasible(
                 f"{wanted.model}: {counts[x]} of {len(known.value)} rows hold {known.values.names[x]!r}, so "
-                f"somebody is linked to it with {counts[x] / len(known.value):.4g} at least; lower r to "
-                f"{rounded_down(len(known.value) / counts[x]):.4g} or less, or protect fewer values"
+                f"somebody is linked to it with {counts[x] / len(known.value):.4g} at least; {remedy} fewer values"
             )
 
 
@@ -182,7 +183,9 @@ def _infeasible(wanted: RRobustness, known: Knowledge, found: Exposure, growth: 
     """Whom the data do not allow to protect, by which distribution, and what would."""
     name, by = known.values.names[found.value], " and ".join(found.attributes)
     failing = int(wanted.fails(found.worst).sum())
-    hints = ["lower r", f"raise minimum (now {wanted.minimum})", "lower size", "protect fewer values"]
+    hints = ["lower r", "protect fewer values"]
+    if not wanted.distributions:
+        hints[1:1] = [f"raise minimum (now {wanted.minimum})", "lower size"]
     if found.bounded:
         hints.append(
             f"raise limit (now {wanted.limit}; {found.bounded} groups have more states), or take two-valued worlds"

@@ -12,13 +12,14 @@ from sfumato.kernel.closest import Tree, make_tree
 from sfumato.kernel.group import group_rows
 from sfumato.kernel.merge import grow
 from sfumato.method.base import Groups, Progress
+from sfumato.requirement.distribution import absence
 from sfumato.requirement.exposure import Exposure, People
 from sfumato.requirement.knowledge import Knowledge
 from sfumato.requirement.r_robustness import RRobustness
 
 Integers = NDArray[np.int64]
 
-_MOST_JOINED = 200
+_MOST_DISTANCES = 1_000_000_000
 
 
 def people_in(groups: Groups, known: Knowledge) -> People:
@@ -57,7 +58,7 @@ def cells_of(known: Knowledge, rng: np.random.Generator | None) -> Cells:
     chance = np.stack([d.of(x) for x in protected for d in known.distributions], axis=1)[kind[found.first]]
     of_dim = np.repeat(np.arange(len(protected)), len(known.distributions))
     starts = np.concatenate([[0], np.cumsum(found.size)])
-    return Cells(found.of_row, rows, starts, value[found.first], chance, chance / (1.0 - chance), of_dim)
+    return Cells(found.of_row, rows, starts, value[found.first], chance, chance / absence(chance), of_dim)
 
 
 class Growth:
@@ -151,25 +152,28 @@ class Growth:
         return failed
 
     def _join(self, failing: Integers) -> None:
-        """Join each group that still fails with the closest other group, until it holds or none is left."""
-        if len(failing) > _MOST_JOINED:
-            return
+        """Join each group that still fails with the closest others, twice as many each round, until all hold."""
         low, high = self._boxes()
-        alive = np.isfinite(low[:, 0])
-        joined = 0
-        for g in failing:
-            while alive[g] and alive.sum() > 1 and joined < _MOST_JOINED:
-                _, found = self.exposure(np.array([g]))
-                if not self.wanted.fails(found.worst).any():
-                    break
-                away = np.maximum(low - high[g], 0).sum(axis=1) + np.maximum(low[g] - high, 0).sum(axis=1)
-                away[~alive] = np.inf
-                away[g] = np.inf
-                other = int(away.argmin())
-                self.of_row[self.of_row == other] = g
-                low[g], high[g] = np.minimum(low[g], low[other]), np.maximum(high[g], high[other])
-                alive[other] = False
-                joined += 1
+        if len(failing) * low.size > _MOST_DISTANCES:
+            return
+        alive, into, number = np.isfinite(low[:, 0]), np.arange(self.number), 1
+        while True:
+            people, found = self.exposure(failing)
+            failing = np.unique(people.group[self.wanted.fails(found.worst)])
+            if not len(failing) or alive.sum() == 1:
+                return
+            for g in failing:
+                if alive[g]:
+                    away = np.maximum(low - high[g], 0).sum(axis=1) + np.maximum(low[g] - high, 0).sum(axis=1)
+                    away[~alive] = away[g] = np.inf
+                    others = np.argsort(away, kind="stable")[: min(number, int(alive.sum()) - 1)]
+                    low[g], high[g] = low[[g, *others]].min(axis=0), high[[g, *others]].max(axis=0)
+                    alive[others] = False
+                    into[np.isin(into, others)] = g
+            inside = self.of_row >= 0
+            self.of_row[inside] = into[self.of_row[inside]]
+            failing = failing[alive[failing]]
+            number *= 2
 
     def _boxes(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The least and the greatest chance in each group, by dimension."""

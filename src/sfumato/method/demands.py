@@ -19,7 +19,8 @@ def refuse_others(requirement: object, method: str) -> None:
     if not isinstance(requirement, Anonymity | Confidentiality | KAnonymity):
         model = getattr(requirement, "model", repr(requirement))
         raise PolicyError(
-            f"{method} serves the templates anonymity and confidentiality, and k-anonymity; {model} is none of them"
+            f"{method} serves the templates anonymity and confidentiality, and k-anonymity; {model} is none of them: "
+            "require these ([[require]] in a policy), or take another method"
         )
 
 

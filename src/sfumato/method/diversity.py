@@ -32,7 +32,7 @@ class Diversity:
             raise PolicyError(f"{method} picks l rows a group, so l is a whole number, not {float(self.l):g}")
         if self.k > self.l:
             raise PolicyError(
-                f"{method} makes groups of l to 2l - 1 rows, so k is at most l = {self.l}; raise l or lower k"
+                f"{method} makes groups of l rows where it can, so k is at most l = {self.l}; raise l or lower k"
             )
         return int(self.l)
 

@@ -20,8 +20,8 @@ from sfumato.table.microdata import Microdata
 
 _FRONTIER = (
     "Theorem 6.2 of ASAP is false: whom the frontier passes over shares a value with the group. Smallest "
-    "counterexample, l = 2: {t1, t3} with a, b and {t2, t4, t5, t6} with a, c, c, d give t1 = t2 = a for certain. "
-    "Take hilb-safe instead"
+    "counterexample, l = 2: {t1, t3} with a, b and {t2, t4, t5, t6} with a, b, c, c give t4 = c with confidence 2/3; "
+    "with a, c, c, d they give t1 = t2 = a for certain. Take hilb-safe instead"
 )
 
 
@@ -48,7 +48,7 @@ class Hilb(DiversityMethod):
     guarantees: ClassVar[str] = "frequency l-diversity, against an adversary who does not know the algorithm"
     refuted: ClassVar[str | None] = (
         "an adversary who knows the algorithm learns from whom it passed over. Smallest counterexample, l = 2: "
-        "{t1, t3} with a, b and {t2, t4} with a, c leave only two of four tables, t1 = t2 = a or t3 = t4 = a. "
+        "{t1, t3} and {t2, t4}, both with a, b, leave only two of four tables: t1 = t2 and t3 = t4. "
         "Take hilb-safe instead"
     )
     ahead: ClassVar[bool] = False

@@ -193,9 +193,9 @@ LOSSES: dict[str, type[Loss]] = {cls.name: cls for cls in (ArxLoss, Precision, D
 
 def loss_named(name: object) -> type[Loss]:
     """The measure of that name."""
-    if name not in LOSSES:
+    if not isinstance(name, str) or name not in LOSSES:
         raise PolicyError(f"incognito: there is no loss {name!r}{nearest(str(name), LOSSES)}")
-    return LOSSES[str(name)]
+    return LOSSES[name]
 
 
 def _sums(ladder: Ladder, rows: NDArray[np.int64]) -> list[int]:

@@ -7,6 +7,7 @@ MASK++ adds stratified pick-up. The promise of all three against an aware advers
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import permutations, product
 from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -98,9 +99,13 @@ class Mask(PartitionMethod):
 
     def outcomes(self, table: Microdata, requirements: Sequence[Requirement]) -> Iterator[tuple[Drawn, Fraction]]:
         wanted = self.wanted(table, requirements)
-        groups = self.in_front(table, wanted, None, silent)
-        for codes, chance in self.perturbation(table, wanted, groups).every():
-            yield Drawn(with_values(table, wanted, codes), groups), chance
+        for groups, part in self.every_in_front(table, wanted):
+            try:
+                ways = list(self.perturbation(table, wanted, groups).every())
+            except Infeasible:
+                continue
+            for codes, chance in ways:
+                yield Drawn(with_values(table, wanted, codes), groups), part * chance
 
     def wanted(self, table: Microdata, requirements: Sequence[Requirement]) -> Wanted:
         """The one m-confidentiality among the requirements, with a k-anonymity beside it if there is one."""
@@ -127,9 +132,10 @@ class Mask(PartitionMethod):
             )
 
     def in_front(self, table: Microdata, wanted: Wanted, rng: np.random.Generator | None, progress: Progress) -> Groups:
-        """Groups of at least k rows, by quasi-identifiers alone."""
+        """Groups of at least k rows, by quasi-identifiers alone; equal rows at a border are divided by lot."""
         if wanted.k > table.rows:
-            raise Infeasible(f"{table.rows} rows cannot be {wanted.k}-anonymous; lower k to {table.rows} or less")
+            name = "k" if wanted.m <= table.rows else f"m = {wanted.m}, and k with it,"
+            raise Infeasible(f"{table.rows} rows cannot be {wanted.k}-anonymous; lower {name} to {table.rows} or less")
         if self.front == "mondrian":
             return Mondrian().groups(table, [KAnonymity(k=wanted.k)], rng=rng, progress=progress)
         order = shuffled(table.rows, rng)
@@ -138,6 +144,21 @@ class Mask(PartitionMethod):
         of_row = np.empty(table.rows, np.int64)
         of_row[order] = np.minimum(np.arange(table.rows) // wanted.k, number - 1)
         return Groups(of_row, number)
+
+    def every_in_front(self, table: Microdata, wanted: Wanted) -> Iterator[tuple[Groups, Fraction]]:
+        """Every way to divide equal rows among the groups in front, with its probability; for small tables."""
+        first = self.in_front(table, wanted, None, silent)
+        if self.front == "mondrian":
+            yield first, Fraction(1)
+            return
+        places = hilbert_ranks(table).codes
+        equals = [np.flatnonzero(places == p) for p in np.unique(places)]
+        ways = list(product(*(sorted(set(permutations(first.of_row[rows].tolist()))) for rows in equals)))
+        for way in ways:
+            of_row = np.empty_like(first.of_row)
+            for rows, groups in zip(equals, way, strict=True):
+                of_row[rows] = groups
+            yield Groups(of_row, first.number), Fraction(1, len(ways))
 
     def perturbation(self, table: Microdata, wanted: Wanted, groups: Groups) -> Perturbation:
         """What may change in which group."""
@@ -159,8 +180,8 @@ class MaskPlus(Mask):
     guarantees: ClassVar[str] = Mask.guarantees
     refuted: ClassVar[str | None] = (
         "Theorem 6.3 of ASAP is false, and m-confidentiality with it: which counts were kept tells what the others may "
-        "have been. Smallest counterexample, m = 2: four people published with a, a, c, c out of a, b, c have a with "
-        "confidence 8/15. Take mondrian++ or anatomy with l = m instead"
+        "have been. Smallest counterexample, m = 2: two people published with a, c out of a, b, c have a with "
+        "confidence 2/3, since a, a is published so too and c, c is not. Take mondrian++ or anatomy with l = m instead"
     )
 
     way: ClassVar[type[Perturbation]] = Levelling

@@ -14,6 +14,7 @@ from sfumato.release.generalization import Box, Shown, as_published, name_boxes,
 from sfumato.table.encode import Attribute, Column, Kind, encode
 from sfumato.table.line import Line
 from sfumato.table.microdata import Microdata
+from sfumato.table.source import read_frame
 from sfumato.table.taxonomy import SUPPRESSED, named
 
 
@@ -59,10 +60,11 @@ class Cut:
                 out.append(show_cut(column, [Box(c, c + 1) for c in range(column.size)], np.arange(column.size)))
         return out
 
-    def mask(self, rows: Microdata | pl.DataFrame) -> pl.DataFrame:
+    def mask(self, rows: object) -> pl.DataFrame:
         """Rows with the masked attributes replaced by their labels; they need not be the table's own."""
         own = rows is self._refinement.table
-        frame = plain_frame(rows) if isinstance(rows, Microdata) else rows
+        raw = rows if isinstance(rows, pl.DataFrame | Microdata) else read_frame(rows)
+        frame = plain_frame(raw) if isinstance(raw, Microdata) else raw
         done = {}
         for i, column in enumerate(self._refinement.columns):
             if column.name not in frame.columns:

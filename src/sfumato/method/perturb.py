@@ -176,12 +176,12 @@ class Levelling(Perturbation):
         short = np.flatnonzero(cap * (number - 1) < sizes)
         if len(short):
             size = int(sizes[short].min())
-            fits = max((m for m in range(1, size + 1) if (size // m) * (number - 1) >= size), default=0)
-            advice = f"lower m to {fits} or less" if fits else "take a larger domain"
+            fits = max((m for m in range(1, size + 1) if ((sizes // m) * (number - 1) >= sizes).all()), default=0)
+            advice = f"lower m to {fits} or less, raise k, or " if fits else ""
             raise Infeasible(
                 f"{number} different values are too few for m = {self.m}: in a group of {size} rows each may have at "
-                f"most {size // self.m}, and {number - 1} of them must make up all rows; {advice}, raise k, or declare "
-                "a larger domain"
+                f"most {size // self.m}, and {number - 1} of them must make up all rows; {advice}declare a larger "
+                "domain"
             )
 
 

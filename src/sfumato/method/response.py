@@ -296,8 +296,8 @@ def _settled(
 
 def _refuse_hopeless(problem: Problem) -> None:
     """Say which groups keep the limit out of reach, however much is randomized."""
-    least, occurring = problem.least(), problem.people.occurring
-    over = occurring & (least >= problem.bounds)
+    least = problem.least()
+    over = problem.people.occurring & (least >= problem.bounds)
     if not over.any():
         return
     rows, values = np.nonzero(over)
@@ -315,7 +315,7 @@ def _refuse_hopeless(problem: Problem) -> None:
             f"{sensitive.name} = {sensitive.domain.leaves[value]} (least risk {least[at, value]:.4g})"
         )
     groups = len(np.unique(rows))
-    most = float(least[occurring].max())
+    most = float(least[over].max())
     remedy = [f"raise tau above {most:.6g}"] if most < 1 else []
     if problem.mode != "both":
         other = "quasi-identifiers" if problem.mode == "sensitive" else "sensitive attribute"

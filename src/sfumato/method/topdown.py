@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.errors import PolicyError, nearest
+from sfumato.errors import DataError, PolicyError, nearest
 from sfumato.kernel import refinement as r
 from sfumato.method.base import STEP, Enough, Method, Progress, labelled, silent
 from sfumato.method.demands import bound_to, need_class, refuse_others, templates_of
@@ -54,6 +54,11 @@ class TopDown(Method):
         "anonymity and confidentiality templates and k-anonymity, at every step, against an adversary who does not "
         "exploit how the algorithm chose its refinements"
     )
+    refuted: ClassVar[str | None] = (
+        "with templates on sensitive values, which refinements were refused tells about them. Smallest counterexample, "
+        "HIV at most 1/2: t1 of town A and t2, t3 of town B, all shown as *, with one HIV among them: "
+        "t1 has it for certain, else town A would have been disclosed. Take mondrian+ instead"
+    )
 
     templates: Sequence[Requirement] = ()
     score: str = "gain-per-loss"
@@ -72,11 +77,20 @@ class TopDown(Method):
         for t in self.templates:
             refuse_others(t, self.name)
 
+    def warnings(self, requirements: Sequence[Requirement]) -> list[str]:
+        """Nothing where sizes alone decide: then what was refused tells nothing about sensitive values."""
+        looks = [r for r in requirements if isinstance(r, Anonymity | Confidentiality) and r.y]
+        return super().warnings(requirements) if looks else []
+
     def settings(self) -> dict[str, Any]:
         return {name: value for name, value in super().settings().items() if name not in ("templates", "scheme")}
 
     def steps(self, table: Microdata) -> "Run":
         """The refinements of a table one by one, each computed when it is asked for."""
+        if not isinstance(table, Microdata):
+            raise DataError(
+                f"{self.name} refines microdata, not {type(table).__name__}; read the table by sf.read first"
+            )
         return Run(self, table, self.templates)
 
     def finish(self, table: Microdata) -> "Masking":
@@ -195,8 +209,8 @@ class Masking:
         """The labels of each masked attribute, in the order of its values."""
         return self._cut.labels()
 
-    def mask(self, rows: Microdata | pl.DataFrame | None = None) -> pl.DataFrame:
-        """Rows with their labels, in their order: those of the table, or others with the same columns.
+    def mask(self, rows: object = None) -> pl.DataFrame:
+        """Rows with their labels, in their order: those of the table, or others (frame, file) with its columns.
 
         A number outside the table's range goes to the nearest interval, a categorical value that was never
         disclosed is suppressed. Private: a release is made by `release`.
@@ -250,7 +264,7 @@ def _step(run: Run, raw: RawStep, number: int) -> Step:
     refinement = run.refinement
     column = refinement.columns[raw.attribute]
     boxes = [box(refinement, raw.attribute, label) for label in (raw.label, *raw.parts)]
-    value, *children = [name_boxes(column.domain, [b])[0][0] for b in boxes]
+    value, *children = [label for label, _, _ in name_boxes(column.domain, boxes)]
     told = _told(run, raw.now)
     classes = dict(zip(children, _class_counts(run, raw), strict=True))
     return Step(run, number, *told, column.name, value, tuple(children), raw.gain, raw.loss, raw.score, classes)

@@ -22,7 +22,10 @@ KS, PS = (2, 4, 6, 8, 10), (0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45)
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """Everything that the guarantees depend on: size of the domain, skew, prior confidence, and what is promised."""
+    """Everything that the guarantees depend on: size of the domain, skew, prior confidence, and what is promised.
+
+    ``promises`` are those of a policy, each with a skew of its own; they are solved for in place of rho2 and growth.
+    """
 
     domain: int
     skew: float
@@ -31,6 +34,7 @@ class Plan:
     growth: float | None = None
     ks: Sequence[int] = KS
     ps: Sequence[float] = PS
+    promises: Sequence[CorruptionPromise] = ()
 
     def guarantees(self) -> list[PGGuarantee]:
         """A guarantee for each k and p, as in Table III."""
@@ -45,13 +49,13 @@ class Plan:
         return [{"k": k, "theorem": self._largest(k, False), "exact": self._largest(k, True)} for k in self.ks]
 
     def _largest(self, k: int, exact: bool) -> float | None:
-        wanted: list[dict[str, Any]] = []
-        if self.rho2 is not None:
-            wanted.append({"rho1": self.rho1, "rho2": self.rho2})
-        if self.growth is not None:
-            wanted.append({"growth": self.growth})
+        wanted = [_wanted(r) for r in self.promises]
+        if not wanted and self.rho2 is not None:
+            wanted.append({"rho1": self.rho1, "rho2": self.rho2, "skew": self.skew})
+        if not self.promises and self.growth is not None:
+            wanted.append({"growth": self.growth, "skew": self.skew})
         try:
-            return min(pg_retention(k=k, domain=self.domain, skew=self.skew, exact=exact, **w) for w in wanted)
+            return min(pg_retention(k=k, domain=self.domain, exact=exact, **w) for w in wanted)
         except Infeasible:
             return None
 
@@ -77,7 +81,9 @@ class Plan:
 
     def as_dict(self) -> dict[str, Any]:
         """For machines."""
-        return asdict(self) | {"guarantees": [asdict(g) for g in self.guarantees()], "retentions": self.retentions()}
+        promises = [{"model": r.model} | r.parameters() for r in self.promises]
+        told = {"guarantees": [asdict(g) for g in self.guarantees()], "retentions": self.retentions()}
+        return asdict(self) | {"promises": promises} | told
 
 
 def _up(value: float) -> float:
@@ -85,27 +91,44 @@ def _up(value: float) -> float:
     return math.ceil(round(value * 1e4, 9)) / 1e4
 
 
-def plan_of(policy: str | Path | Policy) -> Plan:
-    """The plan of a policy for pg: its sensitive domain, its promises, and its k and p if it names them."""
+def _wanted(promise: CorruptionPromise) -> dict[str, Any]:
+    """What to solve for."""
+    if isinstance(promise, RhoBreach):
+        return {"rho1": promise.rho1, "rho2": promise.rho2, "skew": promise.skew}
+    if isinstance(promise, Growth):
+        return {"growth": promise.delta, "skew": promise.skew}
+    raise PolicyError(f"pg cannot solve {promise.model} for p; leave it out of the plan")
+
+
+def plan_of(policy: str | Path | Policy, **given: Any) -> Plan:
+    """The plan of a policy for pg: its sensitive domain, its promises, and its k and p if it names them.
+
+    What is ``given`` replaces what the policy says; a skew or a limit replaces all of its promises.
+    """
     job = policy if isinstance(policy, Policy) else read_policy(policy)
     promises = [r for r in job.requirements if isinstance(r, CorruptionPromise)]
-    if not promises:
-        raise PolicyError("the policy requires no rho-breach and no growth; name lambda, rho1, ... on the command line")
+    if not promises and "skew" not in given:
+        raise PolicyError("the policy requires no rho-breach and no growth; name --lambda, and --rho1 or --delta")
     rho = next((r for r in promises if isinstance(r, RhoBreach)), None)
     growth = next((r for r in promises if isinstance(r, Growth)), None)
+    told: dict[str, Any] = {
+        "domain": given["domain"] if "domain" in given else _size(job),
+        "skew": max((r.skew for r in promises), default=None),
+        "rho1": rho.rho1 if rho else None,
+        "rho2": rho.rho2 if rho else None,
+        "growth": growth.delta if growth else None,
+        "promises": () if {"skew", "rho1", "rho2", "growth"} & given.keys() else promises,
+    }
+    return Plan(**(told | _choices(job) | given))
+
+
+def _choices(job: Policy) -> dict[str, Any]:
+    """The sizes and retention probabilities of Table III, and those of the policy."""
     method = job.method if isinstance(job.method, PG) else PG()
     ks = {*KS, *(r.k for r in job.requirements if isinstance(r, KAnonymity))}
     if (own := method.least_size()) is not None:
         ks.add(own)
-    return Plan(
-        domain=_size(job),
-        skew=max(r.skew for r in promises),
-        rho1=rho.rho1 if rho else None,
-        rho2=rho.rho2 if rho else None,
-        growth=growth.delta if growth else None,
-        ks=sorted(ks),
-        ps=sorted({*PS} | ({method.p} if method.p is not None else set())),
-    )
+    return {"ks": sorted(ks), "ps": sorted({*PS} | ({method.p} if method.p is not None else set()))}
 
 
 def _size(job: Policy) -> int:

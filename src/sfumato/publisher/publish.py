@@ -69,6 +69,8 @@ def partition(
     chosen = method if isinstance(method, Method) else method_from_table({"name": method})
     if not isinstance(chosen, PartitionMethod):
         raise PolicyError(f"{chosen.name} does not partition the rows")
+    if not table.quasi:
+        raise PolicyError(f"{chosen.name} groups by quasi-identifiers, and there is none; give a column that role")
     wanted = [require] if isinstance(require, Requirement) else list(require)
     return chosen.groups(table, bind(wanted, table), rng=rng, progress=silent).of_row
 

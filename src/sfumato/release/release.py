@@ -172,6 +172,8 @@ class Release:
 
     def _judged(self, entry: dict[str, Any]) -> Finding:
         """Judge one requirement from the labels and the published values."""
+        if isinstance(entry["required"].get("distributions"), str):
+            raise ReleaseError(f"the claim {entry['model']!r} names a file; a release states its distributions itself")
         requirement = from_table({"model": entry["model"], **entry["required"]})
         if isinstance(requirement, Promise):
             verdict = requirement.verify(self.manifest, self.tables)
@@ -225,6 +227,11 @@ class Release:
 
     def judge(self, requirement: GroupRequirement) -> Judgement:
         """Judge any requirement on the groups of the release."""
+        if not isinstance(requirement, GroupRequirement):
+            raise PolicyError(
+                f"{requirement.model} is not judged on the counts of groups; take check, or for r-robustness "
+                "distribution_risk with the table"
+            )
         view = _PublicSchema(self)
         bound = requirement.bind(view)
         if self.bucketized:
@@ -241,8 +248,8 @@ class Release:
 
 
 def _codes(column: pl.Series) -> NDArray[Any]:
-    """Whole numbers that are equal where the values of a column are."""
-    return (column.to_physical() if column.dtype == pl.Enum else column.rank("dense")).to_numpy()
+    """Whole numbers that are equal where the values of a column are, also where these are missing."""
+    return (column.to_physical() if column.dtype == pl.Enum else column.rank("dense").fill_null(0)).to_numpy()
 
 
 class _PublicSchema(Schema):

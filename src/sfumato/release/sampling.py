@@ -13,9 +13,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.engine.local import recode
-from sfumato.errors import PolicyError, ReleaseError
+from sfumato.errors import ReleaseError
 from sfumato.kernel.meet import meet
 from sfumato.release.generalization import Meaning, Shown, told_apart
+from sfumato.release.meaning import fits, interval_ends, is_interval, masks_of
 from sfumato.table.encode import Column, Domain
 from sfumato.table.line import MISSING, Line, after, day_text, number_text
 from sfumato.table.taxonomy import SUPPRESSED, Taxonomy, quoted
@@ -182,6 +183,8 @@ def ranges_of(manifest: Mapping[str, Any], name: str) -> dict[str, list[int]]:
     ranges = entry.get("ranges")
     if not isinstance(ranges, dict) or not all(_is_range(ends) for ends in ranges.values()):
         raise ReleaseError(f"manifest.json states no ranges of the labels of {name!r}")
+    if not all(meaning is None or isinstance(meaning, list) for meaning in entry["nodes"].values()):
+        raise ReleaseError(f"manifest.json does not list what the labels of {name!r} mean; the release is damaged")
     for sharing in _sharing(entry["nodes"], ranges):
         if max(ranges[label][0] for label in sharing) >= min(ranges[label][1] for label in sharing):
             raise ReleaseError(f"labels of {name!r} share a value, and their ranges in the manifest do not meet")
@@ -203,44 +206,10 @@ def _sharing(nodes: Mapping[str, Meaning], ranges: Mapping[str, object]) -> Iter
             below.setdefault(str(value), []).append(label)
     yield from below.values()
     if intervals:
-        low, high = (np.array([m[side] for m in intervals.values()]) for side in (0, 1))
+        low, high = np.array([interval_ends(m) for m in intervals.values()]).T
         names = list(intervals)
         for point in np.unique(low):
             yield [names[i] for i in np.flatnonzero((low <= point) & (point < high))]
-
-
-def is_interval(label: str, meaning: Sequence[Any]) -> bool:
-    """Whether a meaning is the two ends of a half-open interval of numbers or days."""
-    if len(meaning) != 2 or label == MISSING:
-        return False
-    if all(_is_number(end) for end in meaning):
-        return True
-    return all(isinstance(end, str) for end in meaning) and label in (f"[{meaning[0]}, {meaning[1]})", meaning[0])
-
-
-def covered(entry: Mapping[str, Any], label: str, region: Any) -> float:
-    """The share of a label's values that lies within a region: an interval ``(low, high)`` or a list of values.
-
-    >>> covered({"nodes": {"[20, 40)": [20.0, 40.0]}, "domain": [0, 90]}, "[20, 40)", (30, 50))
-    0.5
-    """
-    meaning = entry["nodes"].get(label)
-    if meaning is None:
-        meaning = entry["domain"]
-    if isinstance(region, tuple):
-        if len(region) != 2 or len(meaning) != 2 or not all(_is_number(end) for end in (*meaning, *region)):
-            raise PolicyError(f"{region!r} is an interval of numbers, and {label!r} is none; give a list of values")
-        low, high = float(meaning[0]), float(meaning[1])
-        inside = min(high, float(region[1])) - max(low, float(region[0]))
-        return max(inside, 0.0) / (high - low)
-    chosen = {str(v) for v in ([region] if isinstance(region, str) else region)}
-    if meaning and all(_is_number(end) for end in meaning):
-        raise PolicyError(f"{label!r} is an interval of numbers; give the region as (low, high)")
-    return sum(str(v) in chosen for v in meaning) / max(len(meaning), 1)
-
-
-def _is_number(end: object) -> bool:
-    return isinstance(end, int | float)
 
 
 class Places:
@@ -256,9 +225,13 @@ class Places:
         self.cells = max(hi for _, hi in self.ranges.values())
         told = {n: m for n, m in self.nodes.items() if n in self.ranges and m}
         intervals = {n: m for n, m in told.items() if is_interval(n, m)}
-        ends = {end: rank for n, m in intervals.items() for end, rank in zip(m, self.ranges[n], strict=True)}
+        ends = {
+            end: rank for n, m in intervals.items() for end, rank in zip(interval_ends(m), self.ranges[n], strict=True)
+        }
         self.ends, self.ranks = np.array(sorted(ends)), np.array([ends[end] for end in sorted(ends)], np.int64)
         self.listed = {n: {str(v) for v in m} for n, m in told.items() if n not in intervals}
+        masks = masks_of(manifest["attributes"][name])
+        self.masks = {n: {n} if self.nodes.get(n) is None else self.listed.get(n, set()) & masks for n in self.ranges}
         covering: list[set[str]] = [set() for _ in range(self.cells)]
         for label, (lo, hi) in self.ranges.items():
             for cell in range(lo, hi):
@@ -266,33 +239,27 @@ class Places:
         self.cell_of = {frozenset(labels): cell for cell, labels in enumerate(covering)}
 
     def of(self, values: Sequence[str], numbers: Sequence[float] | None = None) -> NDArray[np.int64]:
-        """The cell of each value, given as text and, where the attribute has intervals of numbers, as numbers."""
+        """The cell of each value, given as text and, where the attribute has intervals, as numbers."""
         if not len(self.ends):
             return np.array([self._cell(v) for v in values], np.int64)
-        place = np.searchsorted(self.ends, np.asarray(values if numbers is None else numbers), side="right") - 1
-        cells = np.where((place >= 0) & (place < len(self.ends) - 1), self.ranks[np.maximum(place, 0)], -1)
+        at = np.full(len(values), np.nan) if numbers is None else np.asarray(numbers)
+        place = np.searchsorted(self.ends, at, side="right") - 1
+        cells = np.where(inside := (place >= 0) & (place < len(self.ends) - 1), self.ranks[np.maximum(place, 0)], -1)
         for i, value in enumerate(values):
-            if value == MISSING:
+            if value == MISSING or not inside[i]:
                 cells[i] = self._cell(value)
         return cells
 
     def _cell(self, value: str) -> int:
         inside = {n for n in self.ranges if value in self.listed.get(n, ()) or value == n}
-        inside |= {n for n in self.ranges if self.nodes.get(n) is None and fits(value, n)}
+        inside |= {n for n in self.ranges if any(fits(value, mask) for mask in self.masks.get(n, ()))}
         return self.cell_of.get(frozenset(inside), -1)
 
 
-def fits(value: str, label: str) -> bool:
-    """Whether a label of which nothing is listed covers a value: all is hidden, or some characters are."""
-    if label == SUPPRESSED:
-        return True
-    return len(label) == len(value) and all(c in (SUPPRESSED, v) for c, v in zip(label, value, strict=True))
-
-
 def numbers_of(column: Column) -> Sequence[float] | None:
-    """The numbers that the codes of a quasi-identifier stand for, where its labels are intervals of numbers."""
+    """The numbers or days that the codes of a quasi-identifier stand for, where its labels are intervals."""
     domain = column.domain
-    if isinstance(domain, Line) and domain.form == "number":
+    if isinstance(domain, Line) and domain.form != "word":
         return [*domain.values, np.inf] if domain.missing else list(domain.values)
     if isinstance(domain, Taxonomy) and domain.intervals is not None:
         return [domain.intervals[v][0] if v in domain.intervals else np.inf for v in domain.leaves]

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sfumato.errors import PolicyError, SfumatoError
 from sfumato.requirement.base import Promise, Schema, Verdict, names, share
 from sfumato.table.distortion import Distortion, Floats, distorted, stated
+from sfumato.table.encode import places
 
 _MOST_ESTIMATED = 2_000_000
 
@@ -155,8 +156,7 @@ def _estimated(
         return None
     flat = np.zeros(tables["data"].height, np.int64)
     for name, size in zip(chosen, sizes, strict=True):
-        place = {str(v): i for i, v in enumerate(manifest["attributes"][name]["domain"])}
-        codes = tables["data"][name].cast(pl.String).replace_strict(place, default=-1, return_dtype=pl.Int64).to_numpy()
+        codes = places(tables["data"][name], [str(v) for v in manifest["attributes"][name]["domain"]])
         if (codes < 0).any():
             return None
         flat = flat * size + codes

@@ -20,6 +20,7 @@ from sfumato.table.encode import Column
 from sfumato.table.taxonomy import named
 
 _SUM_TOLERANCE = 1e-6
+_LEAST = 1e-300
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,6 +99,15 @@ class Distribution:
     def of(self, value: int) -> NDArray[np.float64]:
         """The chance of one value, a kind each."""
         return np.asarray(self.chance[self.of_kind, value])
+
+
+def absence(chance: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The chance of not having a value, above 0 also where rounding leaves nothing.
+
+    >>> absence(np.array([0.25, 1.0])).tolist()
+    [0.75, 1e-300]
+    """
+    return np.maximum(1.0 - chance, _LEAST)
 
 
 def attribute_sets(names: Sequence[str], size: int | None) -> list[tuple[str, ...]]:

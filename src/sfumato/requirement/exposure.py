@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from sfumato.kernel.arrange import sort_order
 from sfumato.kernel.exposure import exposed
-from sfumato.requirement.distribution import Distribution
+from sfumato.requirement.distribution import Distribution, absence
 
 Worlds = Literal["two-valued", "values"]
 
@@ -107,14 +107,14 @@ def _chances(
         rows = np.repeat(np.isin(np.arange(len(size)), several), size)
         starts = np.concatenate([[0], np.cumsum(size[several])])
         held = np.stack([part.held[several, x], size[several] - part.held[several, x]], axis=1)
-        both = np.stack([known.chance[:, x], 1.0 - known.chance[:, x]], axis=1)
+        both = np.stack([known.chance[:, x], absence(known.chance[:, x])], axis=1)
         out[rows], over[several] = _counted(known.of_kind[part.kind[rows]], both, starts, held, 0, limit)
     return out, over
 
 
 def _by_odds(chance: NDArray[np.float64], part: _Part) -> NDArray[np.float64]:
     """The exact probability where a group holds a value once: odds over the sum of the odds in the group."""
-    odds = chance / (1.0 - chance)
+    odds = chance / absence(chance)
     return np.asarray(odds / np.repeat(np.add.reduceat(odds, part.starts[:-1]), np.diff(part.starts)))
 
 

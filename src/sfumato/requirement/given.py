@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.errors import DataError, PolicyError
-from sfumato.requirement.base import Schema, is_number
+from sfumato.requirement.base import is_number
 from sfumato.requirement.distribution import Entry
 from sfumato.table.taxonomy import named
 
@@ -23,15 +23,17 @@ def read_distributions(path: str | Path) -> tuple[Raw, ...]:
     """
     try:
         text = Path(path).read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as e:
-        raise PolicyError(
-            f"cannot read the distributions {path}: {getattr(e, 'strerror', None) or 'no UTF-8'}"
-        ) from None
-    lines = [[cell.strip() for cell in row] for row in csv.reader(text.splitlines(), skipinitialspace=True)]
+        lines = [[cell.strip() for cell in row] for row in csv.reader(text.splitlines(), skipinitialspace=True)]
+    except (OSError, ValueError, csv.Error) as e:
+        why = "no UTF-8" if isinstance(e, UnicodeDecodeError) else getattr(e, "strerror", None) or e
+        raise PolicyError(f"cannot read the distributions {path}: {why}; give a csv file in UTF-8") from None
     lines = [line for line in lines if any(line)]
+    header = lines.pop(0) if lines and _number(lines[0][-1]) is None else None
     if not lines:
-        raise DataError(f"{path} holds no distribution; a line is e.g. 'japanese, heart disease, 0.003'")
-    header = None if _number(lines[0][-1]) is not None else lines.pop(0)
+        told = f" but the header {', '.join(header)!r}" if header else ""
+        raise DataError(f"{path} holds no distribution{told}; a line is e.g. 'japanese, heart disease, 0.003'")
+    if header and len(set(header)) < len(header):
+        raise DataError(f"{path} has the header {', '.join(header)!r}; name each column once")
     return tuple(_line(line, header, str(path)) for line in lines)
 
 
@@ -74,14 +76,14 @@ def _checked(entry: Raw) -> Raw:
     if chance in (0, 1):
         raise PolicyError(
             f"{_MODEL}: the probability of {list(entry[:-1])!r} is {chance:g}; who is certain cannot be protected, and "
-            "no sample makes certain: give a small probability instead, e.g. what 1/(2n) is for a sample of n"
+            "no sample makes certain: stay away from 0 and 1, e.g. by 1/(2n) for a sample of n"
         )
     return (*entry[:-1], float(chance))
 
 
-def resolved(entries: Sequence[Raw], schema: Schema, leaves: Sequence[str]) -> tuple[Entry, ...]:
+def resolved(entries: Sequence[Raw], quasi: Mapping[str, Sequence[str]], leaves: Sequence[str]) -> tuple[Entry, ...]:
     """The same lines, each with the attributes of its signature named and its words spelled as in the table."""
-    domains = {name: _spelling(schema.domain(name).leaves) for name in schema.quasi_names()}
+    domains = {name: _spelling(words) for name, words in quasi.items()}
     values = _spelling(leaves)
     return tuple((_signature(e[:-2], domains), _spelled(e[-2], values, "a sensitive value"), e[-1]) for e in entries)
 
@@ -94,7 +96,8 @@ def _spelled(word: str, known: Mapping[str, str], what: str) -> str:
     found = known.get(word) or known.get(word.casefold())
     if found is None:
         raise PolicyError(
-            f"{_MODEL}: a distribution is about {word!r}, and that is not {what}: {named(set(known.values()))}"
+            f"{_MODEL}: a distribution is about {word!r}, and that is not {what}: there are "
+            f"{named(dict.fromkeys(known.values()))}; correct the word, or leave the line out"
         )
     return found
 
@@ -106,8 +109,10 @@ def _signature(words: Raw, domains: Mapping[str, Mapping[str, str]]) -> dict[str
     for word in map(str, words):
         owners = [n for n, known in domains.items() if word in known or word.casefold() in known]
         if len(owners) != 1 or owners[0] in signature:
-            told = f"it is a value of {named(owners)}" if owners else "no quasi-identifier has that value"
-            raise PolicyError(f"{_MODEL}: a distribution is about {word!r}, and {told}; name the attribute")
+            told = "no quasi-identifier has that value; correct the word, or leave the line out"
+            if owners:
+                told = f"it is a value of {named(owners)}; name the attribute, each once"
+            raise PolicyError(f"{_MODEL}: a distribution is about {word!r}, and {told}")
         signature[owners[0]] = _in(owners[0], word, domains)
     return signature
 

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sfumato.errors import DataError, PolicyError
 from sfumato.kernel.exposure import exposed
+from sfumato.requirement.base import is_number, whole_number
 
 STATES = 1_000_000
 """Up to how many states of a group p(t:x) is computed exactly, unless told otherwise; a state is 16 bytes."""
@@ -32,6 +33,7 @@ def linkage_probabilities(f: ArrayLike, counts: ArrayLike, *, limit: int = STATE
     [0.7273, 0.2727]
     """
     chance, held = _checked(f, counts)
+    whole_number("linkage_probabilities", "limit", limit, 1)
     p, exact = _linked(chance, held, float(limit))
     if not exact:
         warnings.warn(
@@ -89,11 +91,14 @@ def sample_linkage(
     never above `linkage_bounds`, which is certified. Few effective draws mean that the intervals should not be trusted.
     """
     chance, held = _checked(f, counts)
-    if draws < 2 or not 0 < confidence < 1:
-        raise PolicyError(
-            f"draws = {draws}, confidence = {confidence}; draw 2 or more, confidence lies between 0 and 1"
-        )
+    whole_number("sample_linkage", "draws", draws, 2)
+    if not is_number(confidence) or not 0 < confidence < 1:
+        raise PolicyError(f"sample_linkage: confidence = {confidence!r}; it lies between 0 and 1")
     world, log_weight = _draw(chance, held, draws, rng or np.random.default_rng())
+    if log_weight.max() == -np.inf:
+        raise DataError(
+            f"none of {draws} draws is a possible world: too many of f are zero; draw more, or raise the zeros"
+        )
     weight = np.exp(log_weight - log_weight.max())
     weight /= weight.sum()
     effective = float(1.0 / (weight**2).sum())
@@ -140,14 +145,18 @@ def _draw(chance: Chances, held: Counts, draws: int, rng: np.random.Generator) -
 
 def _checked(f: ArrayLike, counts: ArrayLike) -> tuple[Chances, Counts]:
     """f as a matrix of probabilities and counts that add up to the people, or an error that says what is wrong."""
-    chance = np.asarray(f, dtype=np.float64)
-    given = np.asarray(counts)
+    try:
+        chance, given = np.asarray(f, dtype=np.float64), np.asarray(counts)
+    except (TypeError, ValueError) as e:
+        raise PolicyError(
+            f"f or counts is no array of numbers ({e}); f is people x values, counts one a value"
+        ) from None
     if chance.ndim != 2 or given.ndim != 1 or chance.shape[1] != len(given):
         raise PolicyError(
             f"f has shape {chance.shape} and counts {given.shape}; f is people x values, counts one a value"
         )
     if not np.issubdtype(given.dtype, np.integer) or (given < 0).any():
-        raise PolicyError("counts are whole numbers, 0 or more")
+        raise PolicyError(f"counts are {given.tolist()} ({given.dtype}); they are whole numbers, 0 or more")
     if given.sum() != len(chance) or not len(chance):
         raise PolicyError(f"the counts add up to {given.sum()} values for {len(chance)} people; there is one a person")
     if not ((chance >= 0) & (chance <= 1)).all():

@@ -42,7 +42,13 @@ class MConfidentiality(GroupRequirement):
 
     def __post_init__(self) -> None:
         whole_number(self.model, "m", self.m, 1)
-        if self.values is not None and not names(self.values):
+        listed = (
+            self.values if isinstance(self.values, Sequence) and not isinstance(self.values, str) else [self.values]
+        )
+        wrong = [v for v in listed if not isinstance(v, str)]
+        if self.values is not None and wrong:
+            raise PolicyError(f"{self.model}: {wrong[0]!r} among the sensitive values; name them as texts, in a list")
+        if self.values is not None and not listed:
             raise PolicyError(
                 f"{self.model}: the set of sensitive values is empty; name some, or leave `values` out if all are"
             )

@@ -32,6 +32,7 @@ from sfumato.table.microdata import Microdata
 from sfumato.table.taxonomy import named
 
 _HAIR = 1e-9
+_LEAST_SMOOTHING = 1e-6
 _WORLDS = ("two-valued", "values")
 
 
@@ -64,12 +65,13 @@ class RRobustness(Promise):
 
     def __post_init__(self) -> None:
         if not is_number(self.r) or not 1 < self.r < 1e9:
-            raise PolicyError(f"{self.model}: r = {self.r!r}; it is a number above 1")
+            raise PolicyError(f"{self.model}: r = {self.r!r}; it is a number above 1 and below 1e9")
         if self.worlds not in _WORLDS:
             raise PolicyError(f"{self.model}: worlds = {self.worlds!r}; it is 'two-valued' or 'values'")
-        if not is_number(self.smoothing) or not self.smoothing > 0:
+        if not is_number(self.smoothing) or not self.smoothing >= _LEAST_SMOOTHING:
             raise PolicyError(
-                f"{self.model}: smoothing = {self.smoothing!r}; it is above 0, since 0 or 1 would be certainty"
+                f"{self.model}: smoothing = {self.smoothing!r}; it is a number of people, {_LEAST_SMOOTHING:g} or "
+                "more, since a chance of 0 or 1 would be certainty"
             )
         whole_number(self.model, "minimum", self.minimum, 1)
         whole_number(self.model, "limit", self.limit, 1)
@@ -87,8 +89,9 @@ class RRobustness(Promise):
             )
         leaves = schema.domain(chosen[0]).leaves
         self.told_apart(leaves)
+        quasi = {name: schema.domain(name).leaves for name in schema.quasi_names()}
         return self.with_parameters(
-            sensitive=chosen, distributions=resolved(checked(self.distributions), schema, leaves)
+            sensitive=chosen, distributions=resolved(checked(self.distributions), quasi, leaves)
         )
 
     def words(self) -> str:
@@ -135,7 +138,7 @@ class RRobustness(Promise):
 
     def fails(self, p: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Which probabilities are above 1/r; what is only a hair above, by rounding, is not."""
-        return np.asarray(p * self.r > 1 + _HAIR)
+        return ~np.asarray(p * self.r <= 1 + _HAIR)
 
     def achieved(self, greatest: float) -> dict[str, float]:
         """The r that the greatest probability leaves."""
@@ -143,9 +146,10 @@ class RRobustness(Promise):
 
     def verify(self, manifest: Mapping[str, Any], tables: Mapping[str, pl.DataFrame]) -> Verdict:
         """With given distributions and exact quasi-identifiers all is seen; else only the share in each group."""
-        sensitive = names(self.sensitive)[0]
-        leaves = tuple(str(v) for v in manifest["attributes"][sensitive]["domain"])
-        quasi = [n for n, a in manifest["attributes"].items() if a.get("role") == Role.QUASI]
+        attributes = manifest["attributes"]
+        sensitive = _only(names(self.sensitive), [n for n, a in attributes.items() if a.get("role") == Role.SENSITIVE])
+        leaves = tuple(str(v) for v in attributes[sensitive]["domain"])
+        quasi = [n for n, a in attributes.items() if a.get("role") == Role.QUASI]
         bucketized = "sensitive" in tables
         held, group = (_in_buckets if bucketized else _in_classes)(tables, sensitive, leaves, quasi)
         values = self.told_apart(leaves)
@@ -158,9 +162,9 @@ class RRobustness(Promise):
             )
         if not (bucketized and self.distributions):
             return Verdict("unseen", {}, self._unseen(bucketized, share))
-        columns = [_words_column(tables["quasi"][name]) for name in quasi]
-        codes = np.zeros(0, np.int64)
-        known = as_given(self.distributions, columns, leaves, held.sum(axis=0), values, codes)  # type: ignore[arg-type]
+        columns, codes = [_words_column(tables["quasi"][name]) for name in quasi], np.zeros(0, np.int64)
+        entries = resolved(checked(self.distributions), {n: attributes[n]["domain"] for n in quasi}, leaves)
+        known = as_given(entries, columns, leaves, held.sum(axis=0), values, codes)
         found = self.exposure(People(known.kinds.of_row, group, of_values), known)
         failing = int(self.fails(found.worst).sum())
         status: Literal["holds", "broken"] = "broken" if failing else "holds"
@@ -189,6 +193,13 @@ def _sets(model: str, values: Any) -> tuple[tuple[str, ...], ...]:
     if not all(isinstance(s, list | tuple) and s and all(isinstance(v, str) for v in s) for s in values):
         raise PolicyError(f"{model}: values = {values!r}; it is a list of sensitive values, or a list of such lists")
     return tuple(tuple(s) for s in values)
+
+
+def _only(chosen: Sequence[str], known: Sequence[str]) -> str:
+    """The one sensitive attribute that a claim is about."""
+    if len(chosen) != 1 or chosen[0] not in known:
+        raise PolicyError(f"it is about {named(chosen) or 'no attribute'}; it is about one of {named(known)}")
+    return chosen[0]
 
 
 def _in_buckets(

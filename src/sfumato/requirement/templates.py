@@ -1,6 +1,6 @@
 """The privacy templates ⟨X, Y, k⟩ of Fung's thesis: anonymity (Def. 4.1.1) and confidentiality (Def. 5.1.1)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, Self
@@ -36,6 +36,12 @@ def _quasi(model: str, x: Key, schema: Schema) -> Key:
 def _disjoint(model: str, x: Key, y: Key) -> None:
     if both := sorted(set(x) & set(y)):
         raise PolicyError(f"{model}: {both[0]!r} stands in x and in y; a template links x to another attribute")
+
+
+def _texts(values: object) -> list[str]:
+    """One value or several, as the texts that a domain knows them by; a number as it is written."""
+    several = values if isinstance(values, Iterable) and not isinstance(values, str | Mapping) else [values]
+    return [str(v) for v in several if v is not None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,6 +124,7 @@ class Confidentiality(GroupRequirement):
         object.__setattr__(self, "x", names(self.x))
         if isinstance(self.y, Mapping):
             names(list(self.y))
+            object.__setattr__(self, "y", {name: _texts(values) for name, values in self.y.items()})
         else:
             object.__setattr__(self, "y", names(self.y))
         empty = isinstance(self.y, Mapping) and not all(self.y.values())
@@ -130,8 +137,7 @@ class Confidentiality(GroupRequirement):
 
     def _values(self, schema: Schema, name: str) -> list[str]:
         if isinstance(self.y, Mapping):
-            chosen = self.y[name]
-            return [chosen] if isinstance(chosen, str) else [str(v) for v in chosen]
+            return list(self.y[name])
         return list(schema.domain(name).leaves)
 
     def _limit(self, value: str) -> Fraction:

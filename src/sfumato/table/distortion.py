@@ -145,10 +145,11 @@ def _numbers(rows: object, size: int, what: str) -> Floats:
     if not np.isfinite(matrix).all() or (matrix < 0).any() or (matrix > 1).any():
         raise PolicyError(f"{what}: the matrix has entries that are no probabilities; they lie from 0 to 1")
     if np.abs(matrix.sum(axis=0) - 1).max() > _ROUNDING:
-        turned = " Its rows do: transpose it." if np.abs(matrix.sum(axis=1) - 1).max() <= _ROUNDING else ""
+        turned = np.abs(matrix.sum(axis=1) - 1).max() <= _ROUNDING
+        remedy = "transpose it, its rows do" if turned else "make each column sum to 1"
         raise PolicyError(
             f"{what}: the matrix is not stochastic: column v holds the probabilities of what value v is shown as, and "
-            f"its columns sum to {', '.join(f'{s:.6g}' for s in matrix.sum(axis=0)[:5])}, not 1.{turned}"
+            f"its columns sum to {', '.join(f'{s:.10g}' for s in matrix.sum(axis=0)[:5])}, not 1; {remedy}"
         )
     if np.linalg.cond(matrix) > _WORST_CONDITION:
         raise PolicyError(
@@ -159,15 +160,15 @@ def _numbers(rows: object, size: int, what: str) -> Floats:
 
 
 def _ends(matrix: Floats) -> NDArray[np.int64]:
-    """Cumulative probabilities of each column in units of 2^-32, by largest remainders."""
-    exact = matrix.T * WORDS
+    """Cumulative probabilities of each column in units of 2^-32, by largest remainders; they sum to 2^32 exactly."""
+    exact = matrix.T / matrix.sum(axis=0)[:, None] * WORDS
     units = np.floor(exact).astype(np.int64)
     for v, column in enumerate(exact - units):
         missing = WORDS - int(units[v].sum())
         order = np.argsort(-column, kind="stable")
         possible = [u for u in order if matrix[u, v] > 0]
-        for i in range(abs(missing)):
-            units[v, possible[i % len(possible)]] += np.sign(missing)
+        for u in possible[:missing]:
+            units[v, u] += 1
     return np.cumsum(units, axis=1)
 
 
