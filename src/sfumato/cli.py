@@ -129,11 +129,16 @@ def _publish(
         click.echo(f"warning: {warning}", err=True)
     click.echo(f"{manifest['rows']} rows published by {manifest['method']['name']}.")
     for entry in manifest["requirements"]:
-        achieved = ", ".join(f"{n} = {v:.4g}" for n, v in entry["achieved"].items())
+        achieved = ", ".join(f"{n} = {_figure(v)}" for n, v in entry["achieved"].items())
         click.echo(f"  {entry['model']}: {entry['words']}; achieved {achieved}")
     click.echo(f"To hand over:  {result.folder / 'release'}")
     click.echo(f"To keep:       {result.folder / 'private'}")
     click.echo(f"Your report:   {result.report}")
+
+
+def _figure(value: float) -> str:
+    """A whole number as it is, any other with four digits."""
+    return str(int(value)) if float(value).is_integer() else f"{value:.4g}"
 
 
 @cli.command()

@@ -205,3 +205,18 @@ def test_uncertainty_coefficient_by_the_second_attribute() -> None:
     assert uncertainty(joint) == pytest.approx(math.log(2) / (1.5 * math.log(2)))
     assert uncertainty(joint.T) == pytest.approx(1)
     assert uncertainty(np.array([[0.5], [0.5]])) == 0
+
+
+def test_the_change_of_an_uncertainty_coefficient() -> None:
+    """Kept values change nothing; a column drawn anew tells less of the other than it did."""
+    frame = pl.DataFrame({"x": ["a", "b"] * 500, "y": ["c", "d"] * 500, "s": ["u", "v", "u", "v"] * 250})
+    table = sf.read(frame, quasi=["x", "y"], sensitive="s", domains={"x": ["a", "b"], "y": ["c", "d"], "s": ["u", "v"]})
+    kept = sf.publish(table, require=sf.KAnonymity(k=5))
+    assert sf.Analyst(kept).uncertainty_change("x", "y", table) == pytest.approx(0.0)
+    drawn = sf.publish(
+        table,
+        require=sf.Disclosure(tau=1.0),
+        method=sf.RandomizedResponse(mode="qi", keep={"x": 0.7, "y": 0.7}),
+        rng=np.random.default_rng(3),
+    )
+    assert -1.0 <= sf.Analyst(drawn).uncertainty_change("x", "y", table) <= 0.0

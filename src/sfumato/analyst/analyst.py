@@ -18,6 +18,7 @@ from sfumato.engine.local import count
 from sfumato.errors import PolicyError
 from sfumato.release.release import Release
 from sfumato.table.distortion import Distortion, Floats, distorted
+from sfumato.table.microdata import Microdata
 
 MOST_CELLS = 100_000_000
 """The largest contingency table of the attributes that a question touches."""
@@ -99,6 +100,15 @@ class Analyst:
         table = self._grouped([first, second], All())
         shape = [len(self.view[n].values.texts) for n in (first, second)]
         return uncertainty(table["count"].to_numpy().reshape(shape) / max(self.view.rows, 1))
+
+    def uncertainty_change(
+        self, first: str, second: str, truth: Microdata, *, estimator: Estimator = "simplex"
+    ) -> float:
+        """How far the coefficient from the release lies above that of the true table; below 0, what was lost."""
+        columns = [truth[name] for name in (first, second)]
+        joint = np.zeros((columns[0].size, columns[1].size))
+        np.add.at(joint, tuple(c.codes for c in columns), 1.0)
+        return self.uncertainty(first, second, estimator=estimator) - uncertainty(joint / truth.rows)
 
     def _count(self, where: Condition) -> Answer:
         plan = _Plan(self.view, where, ())

@@ -168,6 +168,23 @@ def _share_of_lists(lo: Any, hi: Any, first: int, last: int, leaves: Any, words:
 
 
 @inner
+def _fill_shares(
+    lo: Any, hi: Any, leaves: Any, kind: Any, size: Any, bounds: Any, sets: Any, set_at: Any, column: Any, a: Any,
+    b: Any, words: Any, q: int, shares: Any,
+) -> None:  # fmt: skip
+    """Which share of each label of the columns asked the predicates of a query hold."""
+    for j in range(column.shape[1] - 1):
+        c = column[q, j]
+        first, last = bounds[c], bounds[c + 1]
+        if kind[c] == LINE or kind[c] == WIDE_LINE:
+            _share_of_lines(lo, hi, first, last, a[q, j], b[q, j], shares)
+        elif kind[c] == LIST:
+            _share_of_sets(lo, hi, first, last, sets, set_at[c], (size[c] + 63) >> 6, words, a[q, j], shares)
+        else:
+            _share_of_lists(lo, hi, first, last, leaves, words, a[q, j], shares)
+
+
+@inner
 def _sum(
     labels: Any, shares: Any, start: Any, word: Any, times: Any, mask: Any, column: Any, chosen: Any, q: int,
     met: Any, first: int, last: int,
@@ -209,15 +226,7 @@ def _spread(
         for q in range(begin, end):
             if not select(items, room, first, last, asked, q, 0, final, met):
                 continue
-            for j in range(final):
-                c = column[q, j]
-                if kind[c] == LINE or kind[c] == WIDE_LINE:
-                    _share_of_lines(lo, hi, bounds[c], bounds[c + 1], a[q, j], b[q, j], shares)
-                elif kind[c] == LIST:
-                    width = (size[c] + 63) >> 6
-                    _share_of_sets(lo, hi, bounds[c], bounds[c + 1], sets, set_at[c], width, words, a[q, j], shares)
-                else:
-                    _share_of_lists(lo, hi, bounds[c], bounds[c + 1], leaves, words, a[q, j], shares)
+            _fill_shares(lo, hi, leaves, kind, size, bounds, sets, set_at, column, a, b, words, q, shares)
             out[q] += _sum(labels, shares, start, word, times, mask, column, chosen, q, met, first, last)
 
 
@@ -233,15 +242,7 @@ def _spread_cells(
     asks = column.shape[1] - 1
     shares, weight = np.empty(bounds[-1]), np.empty(cells)
     for q in queries:
-        for j in range(asks):
-            c = column[q, j]
-            if kind[c] == LINE or kind[c] == WIDE_LINE:
-                _share_of_lines(lo, hi, bounds[c], bounds[c + 1], a[q, j], b[q, j], shares)
-            elif kind[c] == LIST:
-                width = (size[c] + 63) >> 6
-                _share_of_sets(lo, hi, bounds[c], bounds[c + 1], sets, set_at[c], width, words, a[q, j], shares)
-            else:
-                _share_of_lists(lo, hi, bounds[c], bounds[c + 1], leaves, words, a[q, j], shares)
+        _fill_shares(lo, hi, leaves, kind, size, bounds, sets, set_at, column, a, b, words, q, shares)
         wanted = 0
         for v in range(values):
             wanted += has(chosen[q], 0, v)
