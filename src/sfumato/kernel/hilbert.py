@@ -1,5 +1,6 @@
 """The Hilbert curve in any dimension: a key a row, such that rows near on the curve are near in space."""
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -60,5 +61,9 @@ def hilbert_keys(columns: list[NDArray[Any]], sizes: list[int]) -> NDArray[np.ui
     if bits * len(columns) > MOST_BITS:
         raise OverflowError(f"{len(columns)} axes of {bits} bits do not fit {MOST_BITS}")
     keys = np.empty(len(columns[0]), np.uint64)
-    _keys(np.stack([c.astype(np.uint32, copy=False) for c in columns]), bits, keys)
+    stacked = np.stack([c.astype(np.uint32, copy=False) for c in columns])
+    half = len(keys) // 2
+    with ThreadPoolExecutor(2) as pool:
+        parts = [(stacked[:, :half], keys[:half]), (stacked[:, half:], keys[half:])]
+        list(pool.map(lambda part: _keys(part[0], bits, part[1]), parts))
     return keys

@@ -13,6 +13,7 @@ import numpy as np
 from sfumato.engine.local import Counted, count
 from sfumato.errors import PolicyError
 from sfumato.kernel import judge
+from sfumato.kernel.arrange import sort_order
 from sfumato.kernel.hilbert import MOST_BITS, bits_needed, hilbert_keys
 from sfumato.kernel.partition import partition
 from sfumato.kernel.space import Axis, Space, make_space
@@ -29,18 +30,22 @@ def look_ahead(
     """Cut as long as both sides are at least l times as large as the group's most frequent value is frequent."""
     sensitive = Counted(table[wanted.sensitive].codes, table[wanted.sensitive].size)
     vectors = count([*codes, sensitive])
+    order = sort_order(codes[0].codes[vectors.first].astype(np.int64), codes[0].size)  # neighbours in memory, too
+    first = vectors.first[order]
     test = (judge.AHEAD, 0, wanted.l.numerator, wanted.l.denominator, 0)
     parts = partition(
         space,
-        [c.codes[vectors.first] for c in codes],
-        weights=vectors.size,
-        counted=[sensitive.codes[vectors.first]],
+        [c.codes[first] for c in codes],
+        weights=vectors.size[order],
+        counted=[sensitive.codes[first]],
         sizes=[sensitive.size],
         tests=judge.pack([test], [()]),
         least=wanted.k,
         progress=lambda done: progress("cuts", done),
     )
-    return Groups(numbered(parts.order, parts.starts)[vectors.of_row], len(parts.starts))
+    of_vector = np.empty(len(order), np.int64)
+    of_vector[order] = numbered(parts.order, parts.starts)
+    return Groups(of_vector[vectors.of_row], len(parts.starts))
 
 
 @dataclass(frozen=True, kw_only=True)
