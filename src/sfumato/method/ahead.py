@@ -4,7 +4,6 @@ A cut is made only if both sides would be l-diverse even if the most frequent va
 on one side whole. Nothing is asked that the published groups do not tell anyway.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -14,38 +13,14 @@ from sfumato.engine.local import Counted, count
 from sfumato.errors import PolicyError
 from sfumato.kernel import judge
 from sfumato.kernel.arrange import sort_order
+from sfumato.kernel.halve import halve
 from sfumato.kernel.hilbert import MOST_BITS, bits_needed, hilbert_keys
 from sfumato.kernel.partition import partition
-from sfumato.kernel.space import Axis, Space, make_space
 from sfumato.method.base import Groups, Progress
 from sfumato.method.diversity import Diversity, DiversityMethod
 from sfumato.method.mondrian import numbered
 from sfumato.release.generalization import space_of
 from sfumato.table.microdata import Microdata
-
-
-def look_ahead(
-    space: Space, codes: Sequence[Counted], table: Microdata, wanted: Diversity, progress: Progress
-) -> Groups:
-    """Cut as long as both sides are at least l times as large as the group's most frequent value is frequent."""
-    sensitive = Counted(table[wanted.sensitive].codes, table[wanted.sensitive].size)
-    vectors = count([*codes, sensitive])
-    order = sort_order(codes[0].codes[vectors.first].astype(np.int64), codes[0].size)  # neighbours in memory, too
-    first = vectors.first[order]
-    test = (judge.AHEAD, 0, wanted.l.numerator, wanted.l.denominator, 0)
-    parts = partition(
-        space,
-        [c.codes[first] for c in codes],
-        weights=vectors.size[order],
-        counted=[sensitive.codes[first]],
-        sizes=[sensitive.size],
-        tests=judge.pack([test], [()]),
-        least=wanted.k,
-        progress=lambda done: progress("cuts", done),
-    )
-    of_vector = np.empty(len(order), np.int64)
-    of_vector[order] = numbered(parts.order, parts.starts)
-    return Groups(of_vector[vectors.of_row], len(parts.starts))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,8 +47,20 @@ class MondrianPlus(DiversityMethod):
         return self.labels == "siblings"
 
     def base(self, table: Microdata, wanted: Diversity, progress: Progress) -> Groups:
-        quasi = [Counted(c.codes, c.size) for c in table.quasi]
-        return look_ahead(space_of(table.quasi, sets=self.shows_sets()), quasi, table, wanted, progress)
+        sensitive = Counted(table[wanted.sensitive].codes, table[wanted.sensitive].size)
+        vectors = count([*(Counted(c.codes, c.size) for c in table.quasi), sensitive])
+        test = (judge.AHEAD, 0, wanted.l.numerator, wanted.l.denominator, 0)
+        parts = partition(
+            space_of(table.quasi, sets=self.shows_sets()),
+            [c.codes[vectors.first] for c in table.quasi],
+            weights=vectors.size,
+            counted=[sensitive.codes[vectors.first]],
+            sizes=[sensitive.size],
+            tests=judge.pack([test], [()]),
+            least=wanted.k,
+            progress=lambda done: progress("cuts", done),
+        )
+        return Groups(numbered(parts.order, parts.starts)[vectors.of_row], len(parts.starts))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,9 +82,13 @@ class HilbSafe(DiversityMethod):
     picks: ClassVar[bool] = True
 
     def base(self, table: Microdata, wanted: Diversity, progress: Progress) -> Groups:
-        order = hilbert_ranks(table)
-        line = make_space([Axis(order.size, position=np.linspace(0.0, 1.0, max(order.size, 2))[: order.size])])
-        return look_ahead(line, [order], table, wanted, progress)
+        ranks, sensitive = hilbert_ranks(table), table[wanted.sensitive]
+        order = sort_order(ranks.codes.astype(np.int64), ranks.size)
+        l = wanted.l
+        starts = halve(
+            ranks.codes[order], sensitive.codes[order], sensitive.size, p=l.numerator, q=l.denominator, least=wanted.k
+        )
+        return Groups(numbered(order, starts), len(starts))
 
 
 def hilbert_ranks(table: Microdata) -> Counted:

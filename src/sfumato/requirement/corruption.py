@@ -1,5 +1,6 @@
 """Promises that hold even if the adversary has corrupted everyone but the victim: ρ1-to-ρ2 and Δ-growth."""
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -36,17 +37,17 @@ class CorruptionPromise(Promise):
         setting(self.model, p=0, k=1, domain=schema.domain(names[0]).size, skew=self.skew)
         return self
 
+    @abstractmethod
     def bounds(self, s: Setting) -> tuple[Fraction, Fraction]:
         """What a setting guarantees: by theorem, and by the worst attack."""
-        raise NotImplementedError
 
+    @abstractmethod
     def limit(self) -> Fraction:
         """What is allowed."""
-        raise NotImplementedError
 
+    @abstractmethod
     def answer(self) -> str:
         """The parameter that a bound answers."""
-        raise NotImplementedError
 
     def judged(self, *, p: Any, k: Any, domain: Any) -> Verdict:
         """How the promise stands for a release that was drawn with these parameters."""

@@ -1,0 +1,45 @@
+"""Look-ahead on a line: the fast way, the obvious one, and the partition in any dimension agree."""
+
+from fractions import Fraction
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sfumato.kernel import judge
+from sfumato.kernel.halve import halve
+from sfumato.kernel.partition import partition
+from sfumato.kernel.space import Axis, make_space
+from strategies import examples
+
+
+def obvious(places: list[int], values: list[int], l: Fraction, least: int, first: int = 0) -> list[int]:
+    """Of all ways to part the rows between places the most even one, the first of equals, if it is allowed."""
+    n = len(places)
+    most = max(values.count(v) for v in values)
+    ways = [(min(b, n - b), -b) for b in range(1, n) if places[b - 1] != places[b]]
+    if not ways or max(ways)[0] < max(least, l * most):
+        return [first]
+    b = -max(ways)[1]
+    left = obvious(places[:b], values[:b], l, least, first)
+    return left + obvious(places[b:], values[b:], l, least, first + b)
+
+
+@examples(300)
+@given(st.data(), st.sampled_from([Fraction(1), Fraction(2), Fraction(5, 2), Fraction(3)]), st.integers(1, 4))
+def test_all_three_agree(data: st.DataObject, l: Fraction, least: int) -> None:
+    number = data.draw(st.integers(1, 40))
+    places = sorted(data.draw(st.lists(st.integers(0, 30), min_size=number, max_size=number)))
+    values = data.draw(st.lists(st.integers(0, 5), min_size=number, max_size=number))
+    found = halve(np.array(places), np.array(values), 6, p=l.numerator, q=l.denominator, least=least)
+    assert found.tolist() == obvious(places, values, l, least)
+    line = make_space([Axis(31, position=np.linspace(0.0, 1.0, 31))])
+    parts = partition(
+        line,
+        [np.array(places, np.uint32)],
+        counted=[np.array(values, np.uint8)],
+        sizes=[6],
+        tests=judge.pack([(judge.AHEAD, 0, l.numerator, l.denominator, 0)], [()]),
+        least=least,
+    )
+    assert sorted(parts.starts.tolist()) == found.tolist()
