@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from sfumato.method.mondrian import Mondrian
 from sfumato.release.release import Release
-from sfumato.report.distribution import Distribution, compare, parts, plain
+from sfumato.report.distribution import Distribution, compare, plain
 from sfumato.report.scale import date_scale, number_scale
 from sfumato.requirement.k_anonymity import KAnonymity
 from sfumato.table.microdata import Microdata, read
@@ -112,7 +112,7 @@ def test_intervals_reach_beyond_the_data() -> None:
 def test_sets_of_masked_codes_are_read_by_the_tree() -> None:
     codes = ["10", "11", "20", "21", "30", "31"]
     table = read(pl.DataFrame({"zip": codes}), quasi=["zip"], taxonomies={"zip": {"mask": "right"}})
-    nodes = {"{1*, 2*}": None, "3*": None}
+    nodes = {"{1*, 2*}": ["1*", "2*"], "3*": None}
     found = compare(table["zip"], {"nodes": nodes}, {"{1*, 2*}": 4, "3*": 2})
     assert found.after is None, "four rows over four codes and two over two give what there was"
     skewed = compare(table["zip"], {"nodes": nodes}, {"{1*, 2*}": 2, "3*": 4})
@@ -120,12 +120,19 @@ def test_sets_of_masked_codes_are_read_by_the_tree() -> None:
     assert dict(zip(skewed.labels, skewed.after, strict=True))["30"] == pytest.approx(2 / 6)
 
 
-def test_parts_of_a_set_may_contain_commas() -> None:
-    known = {"[0, 18)": 0, "[18, 65)": 1, "a, b": 2, "c": 3}
-    assert parts("{[0, 18), [18, 65)}", known) == ["[0, 18)", "[18, 65)"]
-    assert parts("{a, b, c}", known) == ["a, b", "c"]
-    assert parts("{c, what}", known) == []
-    assert parts("*", known) == []
+def test_a_set_with_a_gap_is_spread_over_its_parts_only() -> None:
+    """``{1, 3}`` is named by its values, since no interval holds them alone; so are intervals."""
+    table = read(pl.DataFrame({"n": [1, 3, 4, 4]}), quasi=["n"], taxonomies={"n": {"width": 5}})
+    release = Mondrian().publish(table, [KAnonymity(k=2)])
+    assert release.manifest["attributes"]["n"]["nodes"]["{1, 3}"] == ["1", "3"]
+    assert reported(table, release, "n").after is None
+    wide = read(pl.DataFrame({"n": [5, 25, 15]}), quasi=["n"], taxonomies={"n": {"intervals": [0, 10, 20, 30]}})
+    label, nodes = "{[0, 10), [20, 30)}", ["[0, 10)", "[20, 30)"]
+    found = compare(wide["n"], {"nodes": {label: nodes, "15": [15.0, 16.0]}}, {label: 2, "15": 1})
+    assert found.after is not None
+    edges = [float(e) for e in found.edges]
+    beyond = [share for low, share in zip(edges, found.after, strict=False) if 10 <= low < 20]
+    assert sum(beyond) == pytest.approx(1 / 3)
 
 
 def test_many_categories_are_shortened_but_counted_in_full() -> None:

@@ -6,6 +6,7 @@ value too often was therefore changed, and everybody in it has a sensitive value
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -15,6 +16,7 @@ from sfumato.adversary.sight import attacked
 from sfumato.errors import DataError, PolicyError, nearest
 from sfumato.release.bucketization import COUNT, GROUP
 from sfumato.release.labels import Meanings, read_values
+from sfumato.release.meaning import read
 from sfumato.release.release import Release
 from sfumato.requirement.base import share, whole_number
 from sfumato.table.encode import Column
@@ -117,7 +119,7 @@ def _refuse(release: Release, rule: NegativeRule, truth: Microdata, values: Sequ
 def _generalized(release: Release, rule: NegativeRule, truth: Microdata, sensitive: str) -> list[NDArray[np.int64]]:
     """The rows of the truth in each accused group."""
     data, told = release.tables["data"], release.manifest["attributes"]
-    covered = {c.name: _covered(c, told[c.name]["nodes"]) for c in truth.quasi}
+    covered = {c.name: _covered(c, told[c.name]) for c in truth.quasi}
     meant = {n: [label for label, codes in covered[n].items() if rule.codes(truth[n])[codes].all()] for n in rule.where}
     labels = data.select(pl.col(n).cast(pl.String) for n in covered).with_columns(
         unlikely=data[sensitive].cast(pl.String) == rule.value
@@ -130,9 +132,9 @@ def _generalized(release: Release, rule: NegativeRule, truth: Microdata, sensiti
     return [_under(row, covered, truth) for row in accused.select(list(covered)).iter_rows()]
 
 
-def _covered(column: Column, nodes: Mapping[str, list[object] | None]) -> dict[str, NDArray[np.int64]]:
+def _covered(column: Column, entry: Mapping[str, Any]) -> dict[str, NDArray[np.int64]]:
     meanings = Meanings(column.domain)
-    return {label: meanings.codes(label, meaning) for label, meaning in nodes.items()}
+    return {label: meanings.codes(known) for label, known in read(entry).items()}
 
 
 def _under(

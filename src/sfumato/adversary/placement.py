@@ -1,6 +1,6 @@
 """Which group of a release each person of an external database belongs to, by quasi-identifiers alone."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -12,15 +12,13 @@ from sfumato.errors import DataError
 from sfumato.kernel.group import group_rows
 from sfumato.kernel.meet import meet
 from sfumato.release.bucketization import GROUP
-from sfumato.release.meaning import fits, interval_ends, is_interval
+from sfumato.release.labels import Meanings, as_ranges
+from sfumato.release.meaning import told
 from sfumato.release.release import Release
-from sfumato.release.sampling import Places, boxes_of, numbers_of
+from sfumato.release.sampling import Places, boxes_of
 from sfumato.table.encode import Column
 from sfumato.table.line import MISSING, Line
 from sfumato.table.microdata import Microdata
-from sfumato.table.taxonomy import Taxonomy
-
-Ranges = list[tuple[int, int]]
 
 
 class Placed(NamedTuple):
@@ -49,7 +47,7 @@ def _in_sample(release: Release, columns: list[Column]) -> Placed:
     lo, hi = boxes_of(release.manifest, release.tables["data"], release.quasi())
     points = np.empty((len(columns[0].codes), len(columns)), np.int64)
     for j, column in enumerate(columns):
-        cells = Places(release.manifest, column.name).of(column.domain.leaves, numbers_of(column))
+        cells = Places(release.manifest, column.name).of(column.domain)
         points[:, j] = cells[column.codes]
     found = meet(lo, hi, points, points + 1)
     return Placed(found.hit, found.shared.astype(np.bool_), np.arange(len(lo)))
@@ -61,14 +59,13 @@ def _in_boxes(release: Release, columns: list[Column]) -> Placed:
     first = np.unique(of_row, return_index=True)[1]
     data = release.tables["data"]
     labels = [data[c.name].cast(pl.String).gather(first).to_list() for c in columns]
-    nodes = [release.manifest["attributes"][c.name]["nodes"] for c in columns]
-    known: list[dict[str, Ranges]] = [
-        {label: label_ranges(c, n, label) for label in set(told)}
-        for c, n, told in zip(columns, nodes, labels, strict=True)
+    known = [
+        _ranges(c, release.manifest["attributes"][c.name]["nodes"], shown)
+        for c, shown in zip(columns, labels, strict=True)
     ]
     boxes, owner = [], []
-    for group, told in enumerate(zip(*labels, strict=True)):
-        for box in product(*(ranges[label] for ranges, label in zip(known, told, strict=True))):
+    for group, shown in enumerate(zip(*labels, strict=True)):
+        for box in product(*(ranges[label] for ranges, label in zip(known, shown, strict=True))):
             boxes.append(box)
             owner.append(group)
     sides = np.array(boxes, np.int64).reshape(len(boxes), len(columns), 2)
@@ -80,33 +77,10 @@ def _in_boxes(release: Release, columns: list[Column]) -> Placed:
     return Placed(owners[found.hit], shared, of_row)
 
 
-def label_ranges(column: Column, nodes: Mapping[str, Any], label: str) -> Ranges:
-    """The codes of a column that a label covers, as ranges."""
-    meaning, domain = nodes.get(label), column.domain
-    numbers = numbers_of(column)
-    if meaning is not None and is_interval(label, meaning):
-        low, high = interval_ends(meaning)
-        inside = [low <= v < high for v in numbers or ()]
-    elif meaning is not None:
-        listed = {str(v) for v in meaning}
-        inside = [v in listed for v in domain.leaves]
-        if not any(inside) and isinstance(domain, Taxonomy):
-            inside = _below(domain, [str(v) for v in meaning])
-    elif isinstance(domain, Taxonomy) and label in domain.labels:
-        inside = _below(domain, [label])
-    else:
-        inside = [fits(v, label) for v in domain.leaves]
-    ends = np.flatnonzero(np.diff(np.concatenate([[0], np.array(inside, np.int8), [0]])))
-    return [(int(a), int(b)) for a, b in ends.reshape(-1, 2)]
-
-
-def _below(tree: Taxonomy, labels: list[str]) -> list[bool]:
-    inside = [False] * tree.size
-    for label in labels:
-        if label in tree.labels:
-            for code in tree.codes_of(tree.labels.index(label)):
-                inside[code] = True
-    return inside
+def _ranges(column: Column, nodes: Mapping[str, Any], labels: Iterable[str]) -> dict[str, list[tuple[int, int]]]:
+    """The codes of people's values that each label covers, as ranges; values that nobody of them has are left out."""
+    meanings = Meanings(column.domain)
+    return {n: as_ranges(meanings.codes(told(n, nodes.get(n)), partly=True)) for n in set(labels)}
 
 
 def _by_value(release: Release, columns: list[Column]) -> Placed:

@@ -1,7 +1,6 @@
 """Conditions on attributes: comparisons joined by and, or, not. They are data, and nothing in them is executed."""
 
 import math
-import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -10,12 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import PolicyError, nearest
-from sfumato.table.line import number_text
+from sfumato.table.line import day_number, is_day, number_text
 
 Truth = NDArray[np.bool_]
 
 _MOST_TOLD = 40
-_DAY = re.compile(r"\d{4,5}-\d\d-\d\d", re.ASCII)
 _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     "=": lambda a, b: a == b,
     "!=": lambda a, b: a != b,
@@ -154,15 +152,10 @@ def as_number(literal: object) -> float | None:
     if isinstance(literal, int | float):
         return float(literal)
     text = str(literal)
+    if is_day(text):
+        return day_number(text)
     try:
-        if is_day(text):
-            return float(np.datetime64(text, "D").astype(np.int64))
         number = float(text)
     except ValueError:
         return None
     return number if math.isfinite(number) and "_" not in text else None
-
-
-def is_day(literal: object) -> bool:
-    """Whether a literal has the shape of a date."""
-    return isinstance(literal, str) and _DAY.fullmatch(literal) is not None

@@ -1,6 +1,5 @@
 """Rows as learners see them: numbers and intervals in their order, everything else as categories, and a class."""
 
-import re
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -10,13 +9,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import DataError, PolicyError, nearest
+from sfumato.release.meaning import shown_ends
 from sfumato.table.encode import looks_numeric
+from sfumato.table.line import MISSING, day_number
 from sfumato.table.taxonomy import named
 
-_NUMBER = r"-?[0-9.]+(?:e[+-]?[0-9]+)?"
-_INTERVAL = re.compile(rf"^\[({_NUMBER}), ({_NUMBER})[)\]]$")
-_DATES = re.compile(r"^\[([0-9]{4}-[0-9]{2}-[0-9]{2}), ([0-9]{4,5}-[0-9]{2}-[0-9]{2})\)$")
-_MISSING = "(missing)"
 _DAY = 86_400_000_000
 """Microseconds."""
 
@@ -120,7 +117,7 @@ class _Words(NamedTuple):
 
 def _words(column: pl.Series) -> _Words:
     if column.dtype != pl.Enum or column.null_count():
-        plain = column.cast(pl.String).fill_null(_MISSING)
+        plain = column.cast(pl.String).fill_null(MISSING)
         column = plain.cast(pl.Enum(plain.unique()))
     texts = column.dtype.categories  # type: ignore[attr-defined]
     place = column.to_physical().to_numpy().astype(np.int64)
@@ -159,32 +156,16 @@ def _numbers(column: pl.Series) -> _Numbers | None:
     if column.len() == column.null_count():
         return None
     words = _words(column)
-    middles = [-np.inf if v == _MISSING else _middle(v) for v in words.values]
+    middles = [-np.inf if v == MISSING else _middle(v) for v in words.values]
     if any(m is None for m in middles):
         return None
-    return _Numbers(np.array(middles, np.float64)[words.of_row], any(_bounds(v) for v in words.values))
-
-
-def _bounds(label: str) -> tuple[float, float] | None:
-    """The bounds of an interval, of numbers or of days.
-
-    >>> _bounds("[20, 40)"), _bounds("[1970-01-02, 1970-01-04)"), _bounds("Nurse")
-    ((20.0, 40.0), (1.0, 3.0), None)
-    """
-    if found := _INTERVAL.match(label):
-        return float(found[1]), float(found[2])
-    if found := _DATES.match(label):
-        low, high = (np.datetime64(d, "D").astype(np.int64) for d in found.groups())
-        return float(low), float(high)
-    return None
+    return _Numbers(np.array(middles, np.float64)[words.of_row], any(shown_ends(v) for v in words.values))
 
 
 def _middle(label: str) -> float | None:
     """The number that stands for a label in an ordered column."""
-    if bounds := _bounds(label):
+    if bounds := shown_ends(label):
         return (bounds[0] + bounds[1]) / 2
     if looks_numeric([label]):
         return float(label)
-    if re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", label):
-        return float(np.datetime64(label, "D").astype(np.int64))
-    return None
+    return day_number(label)

@@ -6,12 +6,11 @@ import numpy as np
 import polars as pl
 
 from sfumato.errors import PolicyError
+from sfumato.release.meaning import Interval, Told, fits, masks_of, read, spans
 from sfumato.release.release import Release
 from sfumato.table.encode import Kind
 from sfumato.table.line import MISSING
-from sfumato.table.taxonomy import named
-
-_Meanings = dict[str, list[Any] | None]
+from sfumato.table.taxonomy import SUPPRESSED, named
 
 
 def as_released(release: Release, frame: pl.DataFrame) -> pl.DataFrame:
@@ -33,40 +32,23 @@ def as_released(release: Release, frame: pl.DataFrame) -> pl.DataFrame:
 
 def _shown(column: pl.Series, entry: dict[str, Any]) -> pl.Series:
     """One column by its labels: each distinct value is looked up once."""
-    meanings: _Meanings = entry["nodes"]
-    kind = entry.get("kind")
-    bounds = {label: b for label, m in meanings.items() if (b := _bounds(m, kind)) is not None}
+    told = read(entry)
+    covered = {label: span for label, span in spans(entry, told).items() if span and told[label].listed}
     distinct = column.unique()
-    if bounds:
-        labels = _by_interval(_as_numbers(distinct, kind), bounds, meanings)
+    if covered:
+        labels = _by_interval(_as_numbers(distinct, entry.get("kind")), covered, told)
     else:
-        labels = _by_value(distinct.cast(pl.String).fill_null(MISSING), meanings)
+        labels = _by_value(distinct.cast(pl.String).fill_null(MISSING), told, masks_of(entry, told))
     return column.replace_strict(distinct, pl.Series(labels, dtype=pl.String), return_dtype=pl.String)
 
 
-def _whole(meanings: _Meanings) -> str | None:
-    """The label that hides everything, if there is one."""
-    return next((label for label, meaning in meanings.items() if meaning is None), None)
-
-
-def _bounds(meaning: list[Any] | None, kind: object) -> tuple[float, float] | None:
-    """The half-open interval that a label means, days for dates; None where it means something else."""
-    if meaning is None or len(meaning) != 2:
-        return None
-    if all(isinstance(b, int | float) and not isinstance(b, bool) for b in meaning):
-        return float(meaning[0]), float(meaning[1])
-    if kind == Kind.DATE:
-        days = [float(np.datetime64(b, "D").astype(np.int64)) for b in meaning]
-        return days[0], days[1]
-    return None
-
-
-def _by_interval(numbers: list[float], bounds: dict[str, tuple[float, float]], meanings: _Meanings) -> list[str | None]:
-    """The narrowest interval around each number, else what hides everything, else the nearest interval."""
-    names, whole = list(bounds), _whole(meanings)
-    lacks = next((label for label, m in meanings.items() if m is not None and MISSING in m), whole)
-    low, high = (np.array([b[i] for b in bounds.values()]) for i in (0, 1))
-    width = high - low
+def _by_interval(numbers: list[float], covered: dict[str, list[Interval]], told: dict[str, Told]) -> list[str | None]:
+    """The narrowest label around each number, else what hides everything, else the nearest interval."""
+    whole = next((label for label, t in told.items() if not t.listed), None)
+    lacks = next((label for label, t in told.items() if t.listed and MISSING in t.names), whole)
+    names = [label for label, span in covered.items() for _ in span]
+    low, high = np.array([interval for span in covered.values() for interval in span]).T
+    width = np.array([sum(b - a for a, b in span) for span in covered.values() for _ in span])
     out: list[str | None] = []
     for number in numbers:
         inside = (low <= number) & (number < high)
@@ -88,11 +70,15 @@ def _as_numbers(values: pl.Series, kind: object) -> list[float]:
     return values.cast(pl.Float64, strict=False).fill_null(np.nan).to_list()
 
 
-def _by_value(values: pl.Series, meanings: _Meanings) -> list[str | None]:
-    """The label of the fewest values around each one."""
+def _by_value(values: pl.Series, told: dict[str, Told], masks: set[str]) -> list[str | None]:
+    """The label of the fewest values around each one, else of the mask that hides least of it."""
     label_of: dict[str, str] = {}
-    for label, meaning in sorted(meanings.items(), key=lambda pair: len(pair[1] or ())):
-        for value in meaning or ():
-            label_of.setdefault(str(value), label)
-    whole = _whole(meanings)
-    return [label_of.get(str(v), whole if whole is not None else v) for v in values]
+    hiding: list[tuple[bool, int, str, str]] = []
+    for label, t in sorted(told.items(), key=lambda pair: len(pair[1].names)):
+        for name in t.names:
+            if t.listed:
+                label_of.setdefault(name, label)
+            if not t.listed or name in masks:
+                hiding.append((name == SUPPRESSED, name.count(SUPPRESSED), name, label))
+    hiding.sort(key=lambda mask: mask[:2])
+    return [label_of.get(v) or next((label for *_, mask, label in hiding if fits(v, mask)), v) for v in values]

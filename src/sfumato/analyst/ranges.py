@@ -1,13 +1,14 @@
 """Labels that are ranges of numbers or dates, cut into pieces over which their rows are spread evenly."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal
 
 import numpy as np
 
 from sfumato.analyst.condition import Values
+from sfumato.release.meaning import Interval
 from sfumato.table.distortion import Floats
 from sfumato.table.line import MISSING, after, common_step, day_text, number_text
 
@@ -17,28 +18,27 @@ _MOST_WEIGHTS = 20_000_000
 
 @dataclass(frozen=True, eq=False)
 class Ranges:
-    """Labels with the half-open range of each; None stands for all there is, or for missing values.
+    """Labels with the half-open ranges of each; none stands for all there is, or for missing values.
 
-    >>> ages = Ranges(["[20, 24)", "[24, 30)"], [(20.0, 24.0), (24.0, 30.0)], days=False)
+    >>> ages = Ranges({"[20, 24)": [(20.0, 24.0)], "[24, 30)": [(24.0, 30.0)]}, days=False)
     >>> values, weights = ages.spread(ages.cuts([22.0]))
     >>> values.texts, weights.round(3).tolist()
     (('20', '22', '23'), [[0.5, 0.0], [0.25, 0.0], [0.25, 1.0]])
     """
 
-    labels: Sequence[str]
-    bounds: Sequence[tuple[float, float] | None]
+    spans: Mapping[str, Sequence[Interval]]
     days: bool
 
     @property
     def known(self) -> list[float]:
         """Where the ranges begin and end."""
-        return sorted({x for b in self.bounds if b is not None for x in b})
+        return sorted({x for span in self.spans.values() for interval in span for x in interval})
 
     def ends(self) -> list[float]:
         """Whole numbers one by one where all ends are whole and near each other, else where the ranges end."""
         known = self.known
         span = known[-1] - known[0]
-        near = span <= _MOST_GRID and span * len(self.labels) <= _MOST_WEIGHTS
+        near = span <= _MOST_GRID and span * len(self.spans) <= _MOST_WEIGHTS
         return list(np.arange(known[0], known[-1])) if near and common_step(np.array(known)) == 1 else known
 
     def cuts(self, literals: Iterable[float]) -> list[float]:
@@ -62,15 +62,15 @@ class Ranges:
         low, high = self.known[0], self.known[-1]
         edges = np.unique([low, high, *(x for x in cuts if low < x < high)])
         left, right = edges[:-1], edges[1:]
-        missing = MISSING in self.labels
-        weights = np.zeros((len(left) + missing, len(self.labels)))
-        for j, (label, b) in enumerate(zip(self.labels, self.bounds, strict=True)):
+        missing = MISSING in self.spans
+        weights = np.zeros((len(left) + missing, len(self.spans)))
+        for j, (label, span) in enumerate(self.spans.items()):
             if label == MISSING:
                 weights[-1, j] = 1.0
                 continue
-            a, z = b if b is not None else (low, high)
-            part = np.maximum(np.minimum(right, z) - np.maximum(left, a), 0.0)
-            weights[: len(left), j] = part / part.sum()
+            for a, z in span or [(low, high)]:
+                weights[: len(left), j] += np.maximum(np.minimum(right, z) - np.maximum(left, a), 0.0)
+            weights[:, j] /= weights[:, j].sum()
         text = day_text if self.days else number_text
         texts = [text(float(x)) for x in left] + [MISSING] * missing
         return Values(tuple(texts), np.append(left, [math.nan] * missing), days=self.days), weights

@@ -12,7 +12,7 @@ from sfumato.analyst.reconstruction import codes_in, perturbed
 from sfumato.errors import DataError, PolicyError
 from sfumato.kernel.induce import Grown, grow, walk
 from sfumato.release.release import Release
-from sfumato.release.sampling import SIZE, Places, boxes_of, numbers_of
+from sfumato.release.sampling import SIZE, Places, boxes_of
 from sfumato.requirement.base import whole_number
 from sfumato.table.encode import Column
 from sfumato.table.microdata import Microdata
@@ -98,7 +98,7 @@ class DecisionTree:
         if self.places is None:
             return column.codes.astype(np.float64)
         places = self.places[column.name]
-        cells = places.of(column.domain.leaves, numbers_of(column))
+        cells = places.of(column.domain)
         middle = np.where(cells >= 0, 2.0 * cells + 1, float(places.cells))
         return np.asarray(middle[column.codes])
 

@@ -9,15 +9,16 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.analyst.condition import Values, as_number, is_day
+from sfumato.analyst.condition import Values, as_number
 from sfumato.analyst.ranges import Ranges
 from sfumato.engine.local import Counted
 from sfumato.errors import PolicyError, ReleaseError, nearest
 from sfumato.release.bucketization import COUNT, GROUP
+from sfumato.release.meaning import Told, fits, masks_of, read, spans
 from sfumato.release.release import Release
 from sfumato.table.distortion import WORDS, Distortion, Floats, stated
 from sfumato.table.encode import Kind, places, value_codes
-from sfumato.table.line import MISSING
+from sfumato.table.line import MISSING, is_day
 from sfumato.table.taxonomy import SUPPRESSED
 
 
@@ -135,37 +136,33 @@ def _labelled(name: str, column: pl.Series, about: Mapping[str, Any]) -> Seen:
     codes = (
         column.cast(pl.String).replace_strict({l: i for i, l in enumerate(labels)}, return_dtype=pl.Int64).to_numpy()
     )
-    nodes: Mapping[str, Any] = about["nodes"]
-    if strange := [l for l in labels if not isinstance(nodes.get(l, 0), list | None)]:
+    if strange := [l for l in labels if l not in about["nodes"]]:
         raise ReleaseError(f"column {name!r} shows {strange[0]!r}, which the manifest does not explain")
     if not isinstance(about.get("domain"), list):
         raise ReleaseError(f"the manifest states no domain of {name!r}")
-    bounds = [_bounds(nodes[l]) for l in labels]
-    shown = Counted(codes, len(labels))
-    if any(b is not None for b in bounds) and about.get("kind") in (Kind.CONTINUOUS, Kind.DATE):
-        ranges = Ranges(labels, bounds, days=about["kind"] == Kind.DATE)
+    known = read(about)
+    told, shown = {l: known[l] for l in labels}, Counted(codes, len(labels))
+    if covered := spans(about, told):
+        ranges = Ranges(covered, days=about.get("kind") == Kind.DATE)
         return Seen(name, shown, *ranges.spread(ranges.ends()), ranges)
-    return Seen(name, shown, *_on_leaves(labels, nodes, about))
+    return Seen(name, shown, *_on_leaves(told, known, about))
 
 
-def _bounds(meaning: Any) -> tuple[float, float] | None:
-    if not isinstance(meaning, list) or len(meaning) != 2:
-        return None
-    low, high = as_number(meaning[0]), as_number(meaning[1])
-    if low is None or high is None or not -math.inf < low < high < math.inf:
-        return None
-    return low, high
-
-
-def _on_leaves(labels: list[str], nodes: Mapping[str, Any], about: Mapping[str, Any]) -> tuple[Values, Floats]:
-    texts = tuple(
-        dict.fromkeys([*(str(v) for v in about["domain"]), *(str(v) for l in labels for v in nodes[l] or ())])
-    )
+def _on_leaves(told: Mapping[str, Told], known: Mapping[str, Told], about: Mapping[str, Any]) -> tuple[Values, Floats]:
+    """Labels over the values that the manifest tells; a mask stands for those that fit it, or is a value of its own."""
+    listed, masks = (v for t in told.values() if t.listed for v in t.names), masks_of(about, known)
+    stated = (v for v in map(str, about["domain"]) if v not in known or v in known[v].names)
+    texts = [v for v in dict.fromkeys([*stated, *listed]) if v not in masks]
+    masks |= {t.names[0] for t in told.values() if not t.listed}
+    for mask in sorted(masks - {SUPPRESSED}, key=lambda m: (m.count(SUPPRESSED), m)):
+        if not any(fits(v, mask) for v in texts):
+            texts.append(mask)
     if not texts:  # all is suppressed, and the manifest does not tell what
-        return Values((SUPPRESSED,), None, hidden=True), np.ones((1, len(labels)))
+        return Values((SUPPRESSED,), None, hidden=True), np.ones((1, len(told)))
     place = {t: i for i, t in enumerate(texts)}
-    weights = np.zeros((len(texts), len(labels)))
-    for j, label in enumerate(labels):
-        covered = [place[str(v)] for v in nodes[label]] if nodes[label] is not None else list(range(len(texts)))
-        weights[covered, j] = 1.0 / len(covered)
-    return _values(texts, about), weights
+    weights = np.zeros((len(texts), len(told)))
+    for j, t in enumerate(told.values()):
+        for name in t.names:
+            exact = t.listed and name in place
+            weights[place[name] if exact else [i for i, v in enumerate(texts) if fits(v, name)], j] = 1.0
+    return _values(tuple(texts), about), weights / weights.sum(axis=0)

@@ -1,7 +1,5 @@
-"""Read the columns of a release: which values of a domain a label may stand for."""
+"""Read the columns of a release with the domains of a table: which of its values a label stands for."""
 
-import datetime as dt
-from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -10,13 +8,13 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import DataError, ReleaseError, SfumatoError
+from sfumato.release.meaning import Told, fits, told
 from sfumato.table.encode import Attribute, Domain, Kind, Role, encode
 from sfumato.table.line import MISSING, Line
 from sfumato.table.taxonomy import Taxonomy
 
 Integers = NDArray[np.int64]
 
-_EPOCH = dt.date(1970, 1, 1)
 _ANOTHER = "the release is of another table: give the table that it was made of"
 
 
@@ -33,14 +31,12 @@ class Shown(NamedTuple):
 
 
 class Meanings:
-    """What labels mean in a domain.
+    """What labels mean in a domain: the values between the ends of an interval, the leaves below a name, and all that
+    fits a mask.
 
-    An interval ``[low, high)`` stands for the values of the domain from low up to, but not including, high; a name
-    for the leaves below it; a label without a meaning that is no name of the taxonomy stands for all values.
-
-    >>> Meanings(Line.of_numbers([20.0, 25.0, 39.0, 40.0])).codes("[20, 40)", [20.0, 40.0]).tolist()
+    >>> Meanings(Line.of_numbers([20.0, 25.0, 39.0, 40.0])).codes(told("[20, 40)", [20.0, 40.0])).tolist()
     [0, 1, 2]
-    >>> Meanings(Taxonomy.flat(["a", "b", "c"])).codes("*", None).tolist()
+    >>> Meanings(Taxonomy.flat(["a", "b", "c"])).codes(told("*", None)).tolist()
     [0, 1, 2]
     """
 
@@ -51,38 +47,42 @@ class Meanings:
         for node, name in enumerate(domain.labels if isinstance(domain, Taxonomy) else ()):
             self.node.setdefault(name, node)
 
-    def codes(self, label: str, meaning: Sequence[Any] | None) -> Integers:
-        """The codes of the values that a label stands for, sorted; none where the domain does not know it."""
-        if meaning is None:
-            return self._below(label) if label in self.node else np.arange(self.domain.size)
-        bounds = self._bounds(meaning)
-        if bounds is not None:
-            return np.flatnonzero((self.numbers >= bounds[0]) & (self.numbers < bounds[1]))
-        if any(name not in self.leaf and name not in self.node for name in meaning):
+    def codes(self, label: Told, *, partly: bool = False) -> Integers:
+        """The codes of the values that a label stands for, sorted; none where it has a name that the domain does not
+        know, unless it may be known ``partly``."""
+        if label.interval is not None:
+            return self._between(*label.interval)
+        if not label.listed:
+            return self._below(label.names[0]) if label.names[0] in self.node else self._fitting(label.names[0])
+        leaves = [self.leaf.get(name, -1) for name in label.names]
+        if leaves and min(leaves) >= 0:
+            return np.unique(np.array(leaves, np.int64))
+        parts = [self._named(name) for name in label.names]
+        if not parts or (not partly and not all(len(part) for part in parts)):
             return np.zeros(0, np.int64)
-        parts = [np.array([self.leaf[n]]) if n in self.leaf else self._below(n) for n in meaning]
-        codes: Integers = np.unique(np.concatenate([np.zeros(0, np.int64), *parts]))
-        return codes
+        return np.unique(np.concatenate(parts))
+
+    def _between(self, low: float, high: float) -> Integers:
+        if isinstance(self.domain, Line) and self.domain.form != "word":
+            return np.arange(*np.searchsorted(self.domain.values, (low, high)))
+        return np.flatnonzero((self.numbers >= low) & (self.numbers < high))
+
+    def _named(self, name: str) -> Integers:
+        if name in self.leaf:
+            return np.array([self.leaf[name]])
+        return self._below(name) if name in self.node else self._fitting(name)
 
     def _below(self, name: str) -> Integers:
         assert isinstance(self.domain, Taxonomy)
         return np.arange(self.domain.lo[self.node[name]], self.domain.hi[self.node[name]], dtype=np.int64)
 
-    def _bounds(self, meaning: Sequence[Any]) -> tuple[float, float] | None:
-        """The bounds of an interval of numbers or days, if that is what a label means."""
-        if len(meaning) != 2:
-            return None
-        low, high = meaning
-        if isinstance(low, int | float) and isinstance(high, int | float):
-            return float(low), float(high)
-        if isinstance(self.domain, Line) and self.domain.form == "date":
-            return _day(low), _day(high)
-        return None
+    def _fitting(self, mask: str) -> Integers:
+        return np.flatnonzero([fits(leaf, mask) for leaf in self.domain.leaves])
 
     @cached_property
     def numbers(self) -> NDArray[np.float64]:
-        """The number that each value stands for; a missing value stands for none."""
-        if isinstance(self.domain, Line):
+        """The number or day that each value is; NaN for other words, and for a missing value."""
+        if isinstance(self.domain, Line) and self.domain.form != "word":
             return np.append(self.domain.values, [np.nan] * self.domain.missing)
         return np.array([_number(leaf) for leaf in self.domain.leaves])
 
@@ -94,9 +94,17 @@ def _number(leaf: str) -> float:
         return np.nan
 
 
-def _day(text: str) -> float:
-    """The day that bounds an interval; the one after the last day of the calendar has no date."""
-    return float((dt.date.fromisoformat(text) - _EPOCH).days) if len(text) == len("2000-01-01") else np.inf
+def as_ranges(codes: Integers) -> list[tuple[int, int]]:
+    """Sorted codes as half-open ranges of neighbours.
+
+    >>> as_ranges(np.array([1, 2, 5]))
+    [(1, 3), (5, 6)]
+    """
+    return [
+        (int(part[0]), int(part[-1]) + 1)
+        for part in np.split(codes, np.flatnonzero(np.diff(codes) > 1) + 1)
+        if len(part)
+    ]
 
 
 def read_labels(column: pl.Series, nodes: dict[str, Any], domain: Domain) -> Shown:
@@ -124,7 +132,7 @@ def _codes(meanings: Meanings, name: str, label: str, nodes: dict[str, Any]) -> 
     """What one label stands for: at least one value, and on a line neighbours."""
     if label not in nodes:
         raise ReleaseError(f"the manifest does not explain the label {label!r} of {name!r}; the release is damaged")
-    codes = meanings.codes(label, nodes[label])
+    codes = meanings.codes(told(label, nodes[label]))
     gap = isinstance(meanings.domain, Line) and len(codes) and codes[-1] - codes[0] >= len(codes)
     if not len(codes) or gap:
         raise DataError(f"the label {label!r} of {name!r} does not fit the values of the table; {_ANOTHER}")

@@ -1,67 +1,137 @@
-"""What labels mean: intervals of numbers and days, masks, and the share of a label within a region."""
+"""What a published label means, read from the manifest: the one place for all who read labels.
 
-import datetime as dt
+A label means the half-open interval ``[low, high)`` of numbers or days, or it names values, nodes of a taxonomy and
+masks such as ``47*``. Of some only the label itself is told: ``*`` hides all, ``47*`` the last character.
+"""
+
+import re
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from sfumato.errors import PolicyError
-from sfumato.table.line import MISSING, day_text
+from sfumato.errors import PolicyError, ReleaseError
+from sfumato.table.line import MISSING, after, common_step, day_number
 from sfumato.table.taxonomy import SUPPRESSED
 
-_EPOCH = dt.date(1970, 1, 1)
+Interval = tuple[float, float]
+
+_NUMBER = r"-?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?"
+_NUMBERS = re.compile(rf"\[({_NUMBER}), ({_NUMBER})[)\]]")
+_DAYS = re.compile(r"\[([0-9-]+), ([0-9-]+)\)")
 
 
-def is_interval(label: str, meaning: Sequence[Any]) -> bool:
-    """Whether a meaning is the two ends of a half-open interval of numbers or days."""
-    if len(meaning) != 2 or label == MISSING:
-        return False
-    if all(_is_number(end) for end in meaning):
-        return True
-    named = label in (f"[{meaning[0]}, {meaning[1]})", meaning[0])
-    return named and all(isinstance(end, str) and _day(end) is not None for end in meaning)
+class Told(NamedTuple):
+    """What is told of a label: its interval (days count from 1970-01-01), or the names that it stands for.
 
-
-def interval_ends(meaning: Sequence[Any]) -> tuple[float, float]:
-    """The ends of an interval of numbers, or of days since 1970-01-01.
-
-    >>> interval_ends(["1970-01-02", "10000-01-01"])
-    (1.0, 2932897.0)
+    ``listed`` is False where nothing is told but the label, which then is a mask.
     """
-    low, high = (_day(end) if isinstance(end, str) else float(end) for end in meaning)
-    if low is None or high is None:
-        raise ValueError(f"{meaning} are no days")
-    return low, high
+
+    interval: Interval | None
+    names: tuple[str, ...] = ()
+    listed: bool = True
 
 
-def _day(text: str) -> float | None:
-    """A day as a number; the one after the last has no date. None where the text is no day."""
-    if text == day_text(np.inf):
-        return float((dt.date.max - _EPOCH).days + 1)
-    try:
-        return float((dt.date.fromisoformat(text) - _EPOCH).days)
-    except ValueError:
-        return None
+def told(label: str, meaning: Any) -> Told:
+    """What the manifest means by a label.
+
+    >>> told("[20, 40)", [20.0, 40.0]), told("{A, B}", ["a", "b"])
+    (Told(interval=(20.0, 40.0), names=(), listed=True), Told(interval=None, names=('a', 'b'), listed=True))
+    >>> told("47*", None)
+    Told(interval=None, names=('47*',), listed=False)
+    """
+    if meaning is None:
+        return Told(None, (label,), False)
+    if not isinstance(meaning, list | tuple):
+        raise ReleaseError(f"manifest.json does not list what the label {label!r} means; the release is damaged")
+    if len(meaning) == 2:
+        low, high = meaning
+        # two days may also be two values: an interval is known by its label
+        days = isinstance(low, str) and label in (f"[{low}, {high})", low)
+        ends = as_interval(meaning) if days or not isinstance(low, str) else None
+        if ends is not None:
+            return Told(ends)
+    return Told(None, tuple(map(str, meaning)))
+
+
+def as_interval(ends: Sequence[Any]) -> Interval | None:
+    """Two numbers, or two days, the first before the second; None for anything else.
+
+    >>> as_interval(["1970-01-02", "10000-01-01"]), as_interval([40, 20])
+    ((1.0, 2932897.0), None)
+    """
+    low, high = (day_number(end) if isinstance(end, str) else end if _is_number(end) else None for end in ends)
+    mixed = isinstance(ends[0], str) != isinstance(ends[1], str)
+    return None if mixed or low is None or high is None or low >= high else (float(low), float(high))
 
 
 def _is_number(end: object) -> bool:
     return isinstance(end, int | float) and -sys.float_info.max <= end <= sys.float_info.max
 
 
-def fits(value: str, label: str) -> bool:
-    """Whether a label of which nothing is listed covers a value: all is hidden, or some characters are."""
-    if label == SUPPRESSED:
-        return True
-    return len(label) == len(value) and all(c in (SUPPRESSED, v) for c, v in zip(label, value, strict=True))
+def shown_ends(label: str) -> Interval | None:
+    """The ends of an interval of numbers or days that a label shows.
+
+    >>> shown_ends("[20, 40)"), shown_ends("[1970-01-02, 1970-01-04)"), shown_ends("Nurse")
+    ((20.0, 40.0), (1.0, 3.0), None)
+    """
+    if found := _NUMBERS.fullmatch(label):
+        return float(found[1]), float(found[2])
+    return as_interval(found.groups()) if (found := _DAYS.fullmatch(label)) else None
 
 
-def masks_of(entry: Mapping[str, Any]) -> set[str]:
+def read(entry: Mapping[str, Any]) -> dict[str, Told]:
+    """What an attribute's entry in the manifest tells of each of its labels."""
+    return {label: told(label, meaning) for label, meaning in entry["nodes"].items()}
+
+
+def spans(entry: Mapping[str, Any], labels: Mapping[str, Told]) -> dict[str, list[Interval]]:
+    """The intervals that each label of numbers or days covers: its own, those of all that it names, or the domain.
+
+    Missing values have none; all is empty where neither a label nor the domain is an interval.
+
+    >>> spans({"domain": [0.0, 9.0]}, {"{1, 3}": told("{1, 3}", ["1", "3"]), "*": told("*", None)})
+    {'{1, 3}': [(1.0, 2.0), (3.0, 4.0)], '*': [(0.0, 9.0)]}
+    """
+    domain: Sequence[Any] = entry.get("domain") or ()
+    whole = as_interval(domain) if len(domain) == 2 else None
+    own = [x for t in labels.values() for x in t.interval or ()]
+    if not own and (whole is None or isinstance(domain[0], str)):
+        return {}
+    parts = {label: [_part(name) for name in t.names if t.listed and name != MISSING] for label, t in labels.items()}
+    step = common_step(np.array(own + [low for found in parts.values() for low, _ in found]))
+    out = {}
+    for label, t in labels.items():
+        found = [(low, after(low, step) if high is None else high) for low, high in parts[label]]
+        out[label] = [t.interval] if t.interval else found if t.listed or whole is None else [whole]
+    return out
+
+
+def _part(name: str) -> tuple[float, float | None]:
+    """One of several parts of a label: an interval, or a number alone."""
+    try:
+        return shown_ends(name) or (float(name), None)
+    except ValueError:
+        raise ReleaseError(f"manifest.json lists {name!r} among intervals of numbers; the release is damaged") from None
+
+
+def fits(value: str, mask: str) -> bool:
+    """Whether a mask covers a value: all is hidden, or some characters are."""
+    return mask == SUPPRESSED or _like(mask).fullmatch(value) is not None
+
+
+@lru_cache(maxsize=4096)
+def _like(mask: str) -> re.Pattern[str]:
+    return re.compile("".join("." if c == SUPPRESSED else re.escape(c) for c in mask), re.DOTALL)
+
+
+def masks_of(entry: Mapping[str, Any], labels: Mapping[str, Told]) -> set[str]:
     """What labels list that is no value itself but stands for values that are not told, as ``1**`` does."""
-    meanings = [[str(v) for v in meaning] for meaning in entry["nodes"].values() if meaning]
-    known = {str(v) for v in entry["domain"]} | {m[0] for m in meanings if len(m) == 1}
-    return {v for m in meanings for v in m} - known
+    listed = [t.names for t in labels.values() if t.listed]
+    known = {str(v) for v in entry.get("domain") or ()} | {names[0] for names in listed if len(names) == 1}
+    return {name for names in listed for name in names} - known
 
 
 def covered(entry: Mapping[str, Any], label: str, region: Any) -> float:
@@ -71,8 +141,9 @@ def covered(entry: Mapping[str, Any], label: str, region: Any) -> float:
     0.5
     """
     meaning = entry["nodes"].get(label)
-    if label != MISSING and (meaning is None or is_interval(label, meaning)):
-        ends = entry["domain"] if meaning is None else meaning
+    known = told(label, meaning)
+    if label != MISSING and (not known.listed or known.interval):
+        ends = meaning if known.listed else entry["domain"]
         if entry.get("kind") in ("continuous", "date") or (ends and all(_is_number(end) for end in ends)):
             return _overlap(ends, label, region)
     if isinstance(region, tuple):
@@ -80,26 +151,27 @@ def covered(entry: Mapping[str, Any], label: str, region: Any) -> float:
             return 0.0
         raise PolicyError(f"{region!r} is an interval, and {label!r} is none; give a list of values")
     chosen = {str(v) for v in ([region] if isinstance(region, str) else region)}
-    untold = meaning is None and entry.get("kind") == "categorical"
-    values = [label] if untold else [str(v) for v in (meaning or entry["domain"])]
-    for mask in set(values) - chosen if untold else masks_of(entry) & set(values) - chosen:
+    untold = not known.listed and entry.get("kind") == "categorical"
+    values = set(known.names if known.listed or untold else map(str, entry["domain"]))
+    for mask in values - chosen if untold else masks_of(entry, read(entry)) & values - chosen:
         if any(fits(value, mask) for value in chosen):
             raise PolicyError(
                 f"{mask!r} hides some of the values asked for and does not say which others; ask for whole labels"
             )
-    return sum(v in chosen for v in values) / max(len(values), 1)
+    return len(values & chosen) / max(len(values), 1)
 
 
 def _overlap(ends: Sequence[Any], label: str, region: Any) -> float:
     """The share of an interval of numbers or days that lies within a region."""
     absent = region in (MISSING, [MISSING])
-    if len(ends) != 2 or (absent and label == SUPPRESSED):
+    whole = as_interval(ends) if len(ends) == 2 else None
+    if whole is None or (absent and label == SUPPRESSED):
         raise PolicyError(f"{label!r} hides all values and does not say which they are; ask for no region of it")
     if absent:
         return 0.0
-    low, high = interval_ends(ends)
+    low, high = whole
     try:
-        start, stop = interval_ends(region if _is_like(region, ends) else ())
+        start, stop = (_end(end, like=ends[0]) for end in (region if isinstance(region, tuple) else ()))
     except (TypeError, ValueError):
         kind = "days such as '2001-01-31'" if isinstance(ends[0], str) else "numbers"
         raise PolicyError(
@@ -108,5 +180,9 @@ def _overlap(ends: Sequence[Any], label: str, region: Any) -> float:
     return max(min(high, stop) - max(low, start), 0.0) / (high - low)
 
 
-def _is_like(region: Any, ends: Sequence[Any]) -> bool:
-    return isinstance(region, tuple) and all(isinstance(end, str) == isinstance(ends[0], str) for end in region)
+def _end(end: Any, *, like: Any) -> float:
+    """An end of a region: a day where days are meant, else a number."""
+    found = day_number(end) if isinstance(end, str) else float(end)
+    if found is None or isinstance(end, str) != isinstance(like, str):
+        raise ValueError(f"{end!r} is not like {like!r}")
+    return found

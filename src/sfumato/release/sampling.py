@@ -16,9 +16,10 @@ from sfumato.engine.local import recode
 from sfumato.errors import ReleaseError
 from sfumato.kernel.meet import meet
 from sfumato.release.generalization import Meaning, Shown, told_apart
-from sfumato.release.meaning import fits, interval_ends, is_interval, masks_of
+from sfumato.release.labels import Meanings
+from sfumato.release.meaning import Told, fits, masks_of, read
 from sfumato.table.encode import Column, Domain
-from sfumato.table.line import MISSING, Line, after, day_text, number_text
+from sfumato.table.line import Line, after, day_text, number_text
 from sfumato.table.taxonomy import SUPPRESSED, Taxonomy, quoted
 
 SIZE = "G"
@@ -183,9 +184,7 @@ def ranges_of(manifest: Mapping[str, Any], name: str) -> dict[str, list[int]]:
     ranges = entry.get("ranges")
     if not isinstance(ranges, dict) or not all(_is_range(ends) for ends in ranges.values()):
         raise ReleaseError(f"manifest.json states no ranges of the labels of {name!r}")
-    if not all(meaning is None or isinstance(meaning, list) for meaning in entry["nodes"].values()):
-        raise ReleaseError(f"manifest.json does not list what the labels of {name!r} mean; the release is damaged")
-    for sharing in _sharing(entry["nodes"], ranges):
+    for sharing in _sharing({label: known for label, known in read(entry).items() if label in ranges}):
         if max(ranges[label][0] for label in sharing) >= min(ranges[label][1] for label in sharing):
             raise ReleaseError(f"labels of {name!r} share a value, and their ranges in the manifest do not meet")
     return ranges
@@ -196,18 +195,15 @@ def _is_range(ends: object) -> bool:
     return whole and 0 <= ends[0] < ends[1] < 2**31  # type: ignore[index]
 
 
-def _sharing(nodes: Mapping[str, Meaning], ranges: Mapping[str, object]) -> Iterator[list[str]]:
+def _sharing(labels: Mapping[str, Told]) -> Iterator[list[str]]:
     """Labels that share a value: for each listed value, and for each end of an interval."""
-    told = {label: meaning for label, meaning in nodes.items() if label in ranges and meaning}
-    intervals = {label: m for label, m in told.items() if is_interval(label, m)}
     below: dict[str, list[str]] = {}
-    for label, meaning in told.items():
-        for value in meaning if label not in intervals else ():
-            below.setdefault(str(value), []).append(label)
+    for label, known in labels.items():
+        for name in known.names if known.listed else ():
+            below.setdefault(name, []).append(label)
     yield from below.values()
-    if intervals:
-        low, high = np.array([interval_ends(m) for m in intervals.values()]).T
-        names = list(intervals)
+    if names := [label for label, known in labels.items() if known.interval]:
+        low, high = np.array([labels[label].interval for label in names]).T
         for point in np.unique(low):
             yield [names[i] for i in np.flatnonzero((low <= point) & (point < high))]
 
@@ -221,46 +217,33 @@ class Places:
 
     def __init__(self, manifest: Mapping[str, Any], name: str) -> None:
         self.ranges = ranges_of(manifest, name)
-        self.nodes: Mapping[str, Meaning] = manifest["attributes"][name]["nodes"]
         self.cells = max(hi for _, hi in self.ranges.values())
-        told = {n: m for n, m in self.nodes.items() if n in self.ranges and m}
-        intervals = {n: m for n, m in told.items() if is_interval(n, m)}
-        ends = {
-            end: rank for n, m in intervals.items() for end, rank in zip(interval_ends(m), self.ranges[n], strict=True)
-        }
+        entry = manifest["attributes"][name]
+        labels = read(entry)
+        here = {label: labels[label] for label in self.ranges if label in labels}
+        ends = {end: rank for n, k in here.items() for end, rank in zip(k.interval or (), self.ranges[n], strict=False)}
         self.ends, self.ranks = np.array(sorted(ends)), np.array([ends[end] for end in sorted(ends)], np.int64)
-        self.listed = {n: {str(v) for v in m} for n, m in told.items() if n not in intervals}
-        masks = masks_of(manifest["attributes"][name])
-        self.masks = {n: {n} if self.nodes.get(n) is None else self.listed.get(n, set()) & masks for n in self.ranges}
+        self.listed = {n: set(known.names) for n, known in here.items() if known.listed}
+        masks = masks_of(entry, labels)
+        self.masks = {n: self.listed[n] & masks if n in self.listed else {n} for n in self.ranges}
         covering: list[set[str]] = [set() for _ in range(self.cells)]
         for label, (lo, hi) in self.ranges.items():
             for cell in range(lo, hi):
                 covering[cell].add(label)
         self.cell_of = {frozenset(labels): cell for cell, labels in enumerate(covering)}
 
-    def of(self, values: Sequence[str], numbers: Sequence[float] | None = None) -> NDArray[np.int64]:
-        """The cell of each value, given as text and, where the attribute has intervals, as numbers."""
+    def of(self, domain: Domain) -> NDArray[np.int64]:
+        """The cell of each value of a domain."""
         if not len(self.ends):
-            return np.array([self._cell(v) for v in values], np.int64)
-        at = np.full(len(values), np.nan) if numbers is None else np.asarray(numbers)
-        place = np.searchsorted(self.ends, at, side="right") - 1
-        cells = np.where(inside := (place >= 0) & (place < len(self.ends) - 1), self.ranks[np.maximum(place, 0)], -1)
-        for i, value in enumerate(values):
-            if value == MISSING or not inside[i]:
-                cells[i] = self._cell(value)
+            return np.array([self._cell(v) for v in domain.leaves], np.int64)
+        place = np.searchsorted(self.ends, Meanings(domain).numbers, side="right") - 1
+        inside = (place >= 0) & (place < len(self.ends) - 1)
+        cells = np.where(inside, self.ranks[np.maximum(place, 0)], -1)
+        for i in np.flatnonzero(~inside):
+            cells[i] = self._cell(domain.leaves[i])
         return cells
 
     def _cell(self, value: str) -> int:
         inside = {n for n in self.ranges if value in self.listed.get(n, ()) or value == n}
         inside |= {n for n in self.ranges if any(fits(value, mask) for mask in self.masks.get(n, ()))}
         return self.cell_of.get(frozenset(inside), -1)
-
-
-def numbers_of(column: Column) -> Sequence[float] | None:
-    """The numbers or days that the codes of a quasi-identifier stand for, where its labels are intervals."""
-    domain = column.domain
-    if isinstance(domain, Line) and domain.form != "word":
-        return [*domain.values, np.inf] if domain.missing else list(domain.values)
-    if isinstance(domain, Taxonomy) and domain.intervals is not None:
-        return [domain.intervals[v][0] if v in domain.intervals else np.inf for v in domain.leaves]
-    return None

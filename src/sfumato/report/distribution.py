@@ -3,17 +3,16 @@
 The analyst spreads each label evenly over what it covers: the values below a node, or the interval.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from sfumato.release.labels import Meanings
+from sfumato.release.meaning import Told, told
 from sfumato.report.scale import Scale, date_scale, number_scale
 from sfumato.table.encode import Column
 from sfumato.table.line import MISSING, Line
@@ -57,15 +56,15 @@ class _Pieces(NamedTuple):
 def compare(column: Column, entry: Mapping[str, Any], labels: Labels) -> Distribution:
     """A coded column against the labels of the release, each with its number of rows."""
     counts = np.bincount(column.codes, minlength=column.size).astype(np.float64)
-    tree = _Tree(column, entry.get("nodes") or {})
+    covered = _Covered(column, entry.get("nodes") or {})
     domain = column.domain
     if isinstance(domain, Line) and domain.form != "word" and len(domain.values):
         step = domain.step if domain.form == "number" else 1.0
-        return _histogram(domain.values, step, domain.form == "date", counts, tree.pieces(labels))
+        return _histogram(domain.values, step, domain.form == "date", counts, covered.pieces(labels))
     if isinstance(domain, Taxonomy) and domain.intervals is not None and (values := _numbers(domain)) is not None:
         step = 0.0 if (values % 1).any() else 1.0
-        return _histogram(values, step, False, counts, tree.pieces(labels))
-    return _categories(domain.leaves, counts, tree.spread(labels), ordered=isinstance(domain, Line))
+        return _histogram(values, step, False, counts, covered.pieces(labels))
+    return _categories(domain.leaves, counts, covered.spread(labels), ordered=isinstance(domain, Line))
 
 
 def _numbers(tree: Taxonomy) -> Floats | None:
@@ -74,100 +73,45 @@ def _numbers(tree: Taxonomy) -> Floats | None:
     return np.array([float(w) for w in words]) if words else None
 
 
-class _Tree:
+class _Covered:
     """What the labels of one attribute cover, by the manifest and, where it is silent, by the taxonomy."""
 
     def __init__(self, column: Column, nodes: Mapping[str, Sequence[Any] | None]) -> None:
         self.domain = column.domain
         self.nodes = nodes
-        names = self.domain.labels if isinstance(self.domain, Taxonomy) else ()
-        self.node = {label: i for i, label in enumerate(names)}
+        self.meanings = Meanings(column.domain)
 
-    @cached_property
-    def place(self) -> dict[str, int]:
-        """The code of each value."""
-        return {leaf: i for i, leaf in enumerate(self.domain.leaves)}
+    def _told(self, label: str) -> Told:
+        """A label that the manifest does not explain is a value."""
+        return told(label, self.nodes[label]) if label in self.nodes else Told(None, (label,))
 
     def spread(self, labels: Labels) -> Floats:
-        """Rows for each value of the domain, every label's rows divided evenly over what it covers."""
-        steps = np.zeros(self.domain.size + 1)
+        """Rows for each value of the domain, every label's rows divided evenly over what it covers, or over all."""
+        found = np.zeros(self.domain.size)
         for label, rows in labels.items():
-            ranges = self._codes(label)
-            width = sum(hi - lo for lo, hi in ranges)
-            for lo, hi in ranges:
-                steps[lo] += rows / width
-                steps[hi] -= rows / width
-        return np.asarray(np.maximum(np.cumsum(steps[:-1]), 0.0), np.float64)
-
-    def _codes(self, label: str) -> list[tuple[int, int]]:
-        """The ranges of codes that a label covers; the whole domain where nothing is known of it."""
-        meaning = self.nodes.get(label)
-        if meaning is None and label in self.place:
-            meaning = [label]
-        if meaning and (lo := self.place.get(meaning[0], -1)) >= 0:
-            if self.place.get(meaning[-1]) == lo + len(meaning) - 1:
-                return [(lo, lo + len(meaning))]
-            return _ranges(sorted(self.place[v] for v in meaning if v in self.place))
-        found = [self._range(n) for n in parts(label, self.node)] if isinstance(self.domain, Taxonomy) else []
-        return found or [(0, self.domain.size)]
-
-    def _range(self, label: str) -> tuple[int, int]:
-        tree, node = self.domain, self.node[label]
-        assert isinstance(tree, Taxonomy)
-        return int(tree.lo[node]), int(tree.hi[node])
+            codes = self.meanings.codes(self._told(label), partly=True)
+            found[codes if len(codes) else slice(None)] += rows / (len(codes) or self.domain.size)
+        return found
 
     def pieces(self, labels: Labels) -> _Pieces:
         """The intervals of numbers or days that the labels stand for; unknown ones are spread over all."""
-        nodes = self.nodes
-        told = [label for label in labels if len(nodes.get(label) or ()) == 2]
-        ends = list(chain.from_iterable(nodes[label] or () for label in told))
-        if ends and isinstance(ends[0], str):
-            ends = np.array(ends, "datetime64[D]").astype(np.int64).tolist()
-        low, high = np.fromiter(ends, np.float64, len(ends)).reshape(-1, 2).T
-        weight = np.fromiter((labels[label] for label in told), np.float64, len(told))
-        done = {*told, MISSING}
-        left = [p for label, rows in labels.items() if label not in done for p in self._piece(label, rows)]
-        more = np.array(left).reshape(-1, 3).T
-        low, high, weight = (np.concatenate(pair) for pair in zip((low, high, weight), more, strict=True))
+        known = [(self._told(label), rows) for label, rows in labels.items() if label != MISSING]
+        found = [(*t.interval, rows) for t, rows in known if t.interval]
+        found += [piece for t, rows in known if not t.interval for piece in self._parts(t.names, rows)]
+        low, high, weight = np.array(found, np.float64).reshape(-1, 3).T
         return _Pieces(low, high, weight, labels.get(MISSING, 0))
 
-    def _piece(self, label: str, rows: float) -> list[tuple[float, float, float]]:
+    def _parts(self, names: Sequence[str], rows: float) -> list[tuple[float, float, float]]:
         """A value itself, or the intervals of a set of nodes, by their widths; else the whole range of values."""
         tree = self.domain
         if isinstance(tree, Line):
-            code = self.place.get(label)
+            code = self.meanings.leaf.get(names[0])
             low, high = tree.bounds(0, len(tree.values)) if code is None else tree.bounds(code, code + 1)
             return [(low, high, rows)]
-        meanings = tree.intervals or {}
-        every = (min(a for a, _ in meanings.values()), max(b for _, b in meanings.values()))
-        found = [meanings[n] for n in parts(label, self.node) if n in meanings] or [every]
+        intervals = tree.intervals or {}
+        found = [intervals[n] for n in names if n in intervals] or [intervals[tree.outermost()]]
         width = sum(high - low for low, high in found)
         return [(a, b, rows * ((b - a) / width if width else 1 / len(found))) for a, b in found]
-
-
-def parts(label: str, known: Mapping[str, int]) -> list[str]:
-    """The nodes that a label names: one, or several as ``{a, b}``; none where a part is unknown.
-
-    >>> parts("{[0, 18), other}", {"[0, 18)": 1, "other": 2})
-    ['[0, 18)', 'other']
-    """
-    if label in known:
-        return [label]
-    inner = re.fullmatch(r"\{(.*)\}", label, re.DOTALL)
-    found, open_part = [], ""
-    for piece in inner[1].split(", ") if inner else []:
-        open_part = f"{open_part}, {piece}" if open_part else piece
-        if open_part in known:
-            found.append(open_part)
-            open_part = ""
-    return [] if open_part else found
-
-
-def _ranges(codes: list[int]) -> list[tuple[int, int]]:
-    """Sorted codes as half-open ranges of neighbours."""
-    cuts = [i for i in range(1, len(codes)) if codes[i] > codes[i - 1] + 1]
-    starts, ends = [0, *cuts], [*cuts, len(codes)]
-    return [(codes[a], codes[b - 1] + 1) for a, b in zip(starts, ends, strict=True)]
 
 
 def _histogram(values: Floats, step: float, dates: bool, counts: Floats, after: _Pieces) -> Distribution:

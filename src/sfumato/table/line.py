@@ -1,6 +1,7 @@
 """Ordered domains: numbers, dates and ordinal values, where any range of neighbours is a group's label."""
 
 import datetime as dt
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Context, Decimal
@@ -17,6 +18,7 @@ MISSING = "(missing)"
 
 _EPOCH = dt.date(1970, 1, 1)
 _LAST_DAY = (dt.date.max - _EPOCH).days
+_DAY = re.compile(r"\d{4,5}-\d\d-\d\d", re.ASCII)
 _MOST_DECIMALS = 9
 _MISSING_POSITION = 2.0
 
@@ -154,6 +156,23 @@ def day_text(days: float) -> str:
     if days > _LAST_DAY:
         return "10000-01-01"
     return (_EPOCH + dt.timedelta(days=int(days))).isoformat()
+
+
+def is_day(value: object) -> bool:
+    """Whether a value is text in the shape of a date."""
+    return isinstance(value, str) and _DAY.fullmatch(value) is not None
+
+
+def day_number(text: str) -> float | None:
+    """A date as its day since 1970-01-01, also the one after the last; None where the text is none.
+
+    >>> day_number("1970-01-03"), day_number("10000-01-01"), day_number("2001-02-30")
+    (2.0, 2932897.0, None)
+    """
+    try:
+        return float(np.datetime64(text, "D").astype(np.int64)) if is_day(text) else None
+    except ValueError:
+        return None
 
 
 def common_step(values: NDArray[np.float64]) -> float:
