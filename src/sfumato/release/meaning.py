@@ -62,9 +62,12 @@ def as_interval(ends: Sequence[Any]) -> Interval | None:
     >>> as_interval(["1970-01-02", "10000-01-01"]), as_interval([40, 20])
     ((1.0, 2932897.0), None)
     """
-    low, high = (day_number(end) if isinstance(end, str) else end if _is_number(end) else None for end in ends)
-    mixed = isinstance(ends[0], str) != isinstance(ends[1], str)
-    return None if mixed or low is None or high is None or low >= high else (float(low), float(high))
+    low, high = ends
+    if isinstance(low, str) and isinstance(high, str):
+        low, high = day_number(low), day_number(high)
+    if not (_is_number(low) and _is_number(high) and low < high):
+        return None
+    return float(low), float(high)
 
 
 def _is_number(end: object) -> bool:

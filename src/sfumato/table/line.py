@@ -169,8 +169,12 @@ def day_number(text: str) -> float | None:
     >>> day_number("1970-01-03"), day_number("10000-01-01"), day_number("2001-02-30")
     (2.0, 2932897.0, None)
     """
+    if not is_day(text):
+        return None
     try:
-        return float(np.datetime64(text, "D").astype(np.int64)) if is_day(text) else None
+        if len(text) == len("2000-01-01"):
+            return float(dt.date.fromisoformat(text).toordinal() - _EPOCH.toordinal())
+        return float(np.datetime64(text, "D").astype(np.int64))  # years beyond the calendar
     except ValueError:
         return None
 
