@@ -20,6 +20,7 @@ Ints = NDArray[np.int64]
 
 _NEAR = 24
 _STEPS = 80
+_TRIES = 12
 TOP = -1e-9
 """The greatest log c inside the solver: at c = 1 itself some gradients are limits of 0/0."""
 _LEAST = -16.0
@@ -187,96 +188,119 @@ def _pick(out: Any, chosen: Any) -> int:
     return found
 
 
+@inner
+def _first_curvature(u: Any, free: Any, weight: Any, h: Any) -> None:
+    """The inverse of the cost's own curvature."""
+    for k in range(len(u)):
+        e = weight[k] * np.exp(-2.0 * u[k])
+        h[k, k] = (1.0 + e) ** 2 / max(4.0 * e, 1e-3) if free[k] else 0.0
+
+
+@inner
+def _cost_slopes(u: Any, free: Any, weight: Any, g: Any) -> None:
+    for k in range(len(u)):
+        e = weight[k] * np.exp(-2.0 * u[k])
+        g[k] = -2.0 * e / (1.0 + e) if free[k] else 0.0
+
+
+@inner
+def _straighten(u: Any, free: Any, out: Any, grad: Any, chosen: Any, found: int, a: Any, b: Any) -> None:
+    """The chosen functions and the tops of the variables as rows of a d <= b."""
+    n, near = len(u), len(chosen)
+    a[:] = 0.0
+    for i in range(found):
+        b[i] = -out[chosen[i]]
+        for k in range(n):
+            a[i, k] = grad[chosen[i], k] if free[k] else 0.0
+    for k in range(n):
+        a[near + k, k] = 1.0 if free[k] else 0.0
+        b[near + k] = TOP - u[k]
+
+
+@inner
+def _bend(a: Any, b: Any, h: Any, g: Any, d: Any, out: Any, chosen: Any, found: int, bent: Any, other: Any) -> None:
+    """The step again, to where the functions really are after the first."""
+    for i in range(found):
+        b[i] = -out[chosen[i]]
+        for k in range(len(d)):
+            b[i] += a[i, k] * d[k]
+    quadratic_step(a, b, h, g, bent, other)
+
+
+@inner
+def _lagrangian(g: Any, dual: Any, a: Any, near: int, was: Any) -> None:
+    """The slopes of the cost with those of the chosen functions, times their multipliers."""
+    for k in range(len(g)):
+        was[k] = g[k]
+        for i in range(near):
+            was[k] += dual[i] * a[i, k]
+
+
+@inner
+def _learn(
+    h: Any, free: Any, step: Any, g: Any, grad: Any, chosen: Any, found: int, dual: Any, was: Any, a: Any, size: float
+) -> None:
+    """Learn the curvature from how the slopes changed along the step; ``g`` and ``grad`` are the new ones."""
+    n, near = len(g), len(chosen)
+    s, y, bs = np.zeros(n), np.zeros(n), np.empty(n)
+    for k in range(n):
+        bs[k] = -size * (was[k] + dual[near + k] * a[near + k, k])
+        if free[k]:
+            s[k] = size * step[k]
+            y[k] = g[k] - was[k]
+            for i in range(found):
+                y[k] += dual[i] * grad[chosen[i], k]
+    learn(h, s, y, bs)
+
+
 @kernel
 def _descend(u: Any, free: Any, weight: Any, pi: Any, sizes: Any, limits: Any, close: float) -> tuple[float, int]:
     """Improve u in place until the step left is shorter than ``close``; the cost, and how many steps it took."""
-    n = len(u)
-    count = len(limits[0])
-    out, none = np.empty(count), np.empty((0, n))
-    grad = np.empty((count, n))
+    n, count = len(u), len(limits[0])
     near = min(_NEAR, count)
+    out, none, grad = np.empty(count), np.empty((0, n)), np.empty((count, n))
     chosen = np.empty(near, np.int64)
-    a, b = np.zeros((near + n, n)), np.empty(near + n)
-    dual, d, g, was = np.zeros(near + n), np.empty(n), np.empty(n), np.empty(n)
-    other, bent = np.zeros(near + n), np.empty(n)
-    h = np.zeros((n, n))
+    a, b, h = np.zeros((near + n, n)), np.empty(near + n), np.zeros((n, n))
+    d, g, was, bent = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
+    dual, other = np.zeros(near + n), np.zeros(near + n)
     _levels(np.exp(u), pi, sizes, limits[0], limits[1], limits[2], limits[3], out, grad)
-    for k in range(n):
-        e = weight[k] * np.exp(-2.0 * u[k])
-        h[k, k] = (1.0 + e) ** 2 / max(4.0 * e, 1e-3) if free[k] else 0.0
-    penalty = 0.0
-    taken = 0
+    _first_curvature(u, free, weight, h)
+    _cost_slopes(u, free, weight, g)
+    penalty, taken = 0.0, 0
     while taken < _STEPS:
         taken += 1
-        for k in range(n):
-            e = weight[k] * np.exp(-2.0 * u[k])
-            g[k] = -2.0 * e / (1.0 + e) if free[k] else 0.0
         found = _pick(out, chosen)
-        a[:] = 0.0
-        for i in range(found):
-            b[i] = -out[chosen[i]]
-            for k in range(n):
-                a[i, k] = grad[chosen[i], k] if free[k] else 0.0
-        for k in range(n):
-            a[near + k, k] = 1.0 if free[k] else 0.0
-            b[near + k] = TOP - u[k]
+        _straighten(u, free, out, grad, chosen, found, a, b)
         quadratic_step(a, b, h, g, d, dual)
-        length, multipliers = 0.0, 0.0
-        for k in range(n):
-            length = max(length, abs(d[k]))
-        for i in range(near):
-            multipliers += dual[i]
-        worst = max(0.0, _highest(out))
+        length, worst = np.abs(d).max(), max(0.0, _highest(out))
         if length < close and worst < close:
             break
-        penalty = max(penalty, 1.5 * multipliers)
-        slope = -penalty * worst
-        for k in range(n):
-            slope += g[k] * d[k]
-        merit = _cost(u, weight) + penalty * worst
-        for k in range(n):
-            was[k] = g[k]
-            for i in range(near):
-                was[k] += dual[i] * a[i, k]
-        size = min(1.0, 2.0 / max(length, 1e-300))
-        tried = 0
-        while tried < 12:
+        penalty = max(penalty, 1.5 * dual[:near].sum())
+        aim = 1e-4 * min((g * d).sum() - penalty * worst, 0.0)
+        merit = _cost(u, weight) + penalty * worst + 1e-13
+        _lagrangian(g, dual, a, near, was)
+        size, tried = min(1.0, 2.0 / max(length, 1e-300)), 0
+        while tried < _TRIES:
             here = np.maximum(u + size * d, _LEAST)
             over = max(0.0, _worst(here, pi, sizes, limits, out, none))
-            if _cost(here, weight) + penalty * over <= merit + 1e-4 * size * min(slope, 0.0) + 1e-13:
+            if _cost(here, weight) + penalty * over <= merit + size * aim:
                 break
-            if tried == 0 and size == 1.0:  # bend the step to where the functions really are
-                for i in range(found):
-                    b[i] = -out[chosen[i]]
-                    for k in range(n):
-                        b[i] += a[i, k] * d[k]
-                quadratic_step(a, b, h, g, bent, other)
+            if tried == 0 and size == 1.0:
+                _bend(a, b, h, g, d, out, chosen, found, bent, other)
                 here = np.maximum(u + bent, _LEAST)
                 over = max(0.0, _worst(here, pi, sizes, limits, out, none))
-                if _cost(here, weight) + penalty * over <= merit + 1e-4 * min(slope, 0.0) + 1e-13:
+                if _cost(here, weight) + penalty * over <= merit + aim:
                     d[:] = bent
                     break
             size *= 0.5
             tried += 1
         for k in range(n):
             u[k] = max(min(u[k] + size * d[k], TOP), _LEAST) if free[k] else u[k]
-        if tried == 12:
+        if tried == _TRIES:
             break
-        multiplied = dual.copy()
-        bs = np.empty(n)
-        for k in range(n):
-            bs[k] = -size * (was[k] + multiplied[near + k] * a[near + k, k])
-        old = chosen.copy()
         _levels(np.exp(u), pi, sizes, limits[0], limits[1], limits[2], limits[3], out, grad)
-        s, y = np.zeros(n), np.zeros(n)
-        for k in range(n):
-            if free[k]:
-                s[k] = size * d[k]
-                e = weight[k] * np.exp(-2.0 * u[k])
-                y[k] = -2.0 * e / (1.0 + e) - was[k]
-                for i in range(found):
-                    y[k] += multiplied[i] * grad[old[i], k]
-        learn(h, s, y, bs)
+        _cost_slopes(u, free, weight, g)
+        _learn(h, free, d, g, grad, chosen, found, dual, was, a, size)
     return _cost(u, weight), taken
 
 
