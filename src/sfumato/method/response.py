@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from sfumato.engine.local import Counted, count
 from sfumato.errors import DataError, Infeasible, PolicyError, nearest
-from sfumato.kernel.response import TOP, Limits, descend, levels, to_border
+from sfumato.kernel.descend import TOP, descend
+from sfumato.kernel.response import Limits, levels, to_border
 from sfumato.release.judgement import TableSchema
 from sfumato.requirement.base import is_number
 from sfumato.requirement.disclosure import Disclosure, People, paper_risk
