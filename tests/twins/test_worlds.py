@@ -295,6 +295,9 @@ def test_mask_plus_plus_is_not_safe() -> None:
     [
         (MondrianPlusPlus(), LDiversity(l=2)),
         (HilbPlusPlus(), LDiversity(l=2)),
+        (HilbSafe(), LDiversity(l=2)),
+        (Anatomy(), LDiversity(l=2)),
+        (MaskPlusPlus(k=5), MConfidentiality(m=2, values=["0", "1"])),
         (Mask(k=2), MConfidentiality(m=2, values=["0"])),
         (MaskPlus(k=5), MConfidentiality(m=2, values=["0", "1"])),
         (MaskPlusPlus(k=5), MConfidentiality(m=2)),
@@ -308,7 +311,7 @@ def test_outcomes_are_what_is_drawn(method: PartitionMethod, wanted: Requirement
 
 @pytest.mark.parametrize(
     ("method", "sensitive", "table"),
-    [(Mask(k=2), ["0"], (0, 0, 0, 1, 2, 3)), (MaskPlus(k=5), ["0", "1"], (0, 2, 2, 2, 2))],
+    [(Mask(k=2, front="hilb"), ["0"], (0, 0, 0, 1, 2, 3)), (MaskPlus(k=5), ["0", "1"], (0, 2, 2, 2, 2))],
     ids=["the group whose share is taken over", "the sensitive value that is given"],
 )
 def test_every_choice_is_drawn(method: PartitionMethod, sensitive: list[str], table: Table) -> None:
