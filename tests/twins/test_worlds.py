@@ -320,15 +320,20 @@ def test_every_choice_is_drawn(method: PartitionMethod, sensitive: list[str], ta
 
 
 def drawn_as_said(method: PartitionMethod, wanted: Requirement, data: Microdata) -> None:
+    """Who is with whom, and also which row has which value: other columns may tell rows of a group apart."""
     bound = bind([wanted], data)
-    chances: dict[Published, Fraction] = defaultdict(Fraction)
+
+    def row_by_row(drawn: Drawn) -> tuple[Published, Table]:
+        return published(drawn), tuple(drawn.table["s"].codes.tolist())
+
+    chances: dict[tuple[Published, Table], Fraction] = defaultdict(Fraction)
     for drawn, chance in method.outcomes(data, bound):
-        chances[published(drawn)] += chance
+        chances[row_by_row(drawn)] += chance
     assert sum(chances.values()) == 1
     rng, number = np.random.default_rng(7), 2000
-    found: dict[Published, int] = defaultdict(int)
+    found: dict[tuple[Published, Table], int] = defaultdict(int)
     for _ in range(number):
-        found[published(method.draw(data, bound, rng=rng))] += 1
+        found[row_by_row(method.draw(data, bound, rng=rng))] += 1
     assert found.keys() <= chances.keys()
     for result, chance in chances.items():
         expected = float(chance) * number
