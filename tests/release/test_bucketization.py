@@ -74,8 +74,7 @@ def test_a_refuted_method_works_and_warns(tmp_path: Path) -> None:
 def test_group_numbers_and_the_order_of_rows_are_random() -> None:
     """By the operating system's entropy: two releases of the same groups agree once in more than 12! times."""
     one, two = (
-        sf.publish(people(), require=sf.KAnonymity(k=5), method=sf.Mondrian(scheme="bucketization"))
-        for _ in range(2)
+        sf.publish(people(), require=sf.KAnonymity(k=5), method=sf.Mondrian(scheme="bucketization")) for _ in range(2)
     )
     assert not one.tables["quasi"].equals(two.tables["quasi"])
     assert one.tables["quasi"]["group"].n_unique() >= 12
