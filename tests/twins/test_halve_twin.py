@@ -65,3 +65,19 @@ def test_hilb_safe_halves_the_curve(number: int, l: int, seed: int) -> None:
     found = [int(groups.of_row[row]) for row in order]
     assert [place for place in range(number) if place == 0 or found[place] != found[place - 1]] == starts
     assert groups.number == len(starts)
+
+
+def test_between_whole_numbers_l_is_not_rounded_down() -> None:
+    """l = 5/2, all values different: two of five rows are too few for a side, three of six are enough."""
+    for number, starts in [(5, [0]), (6, [0, 3])]:
+        rows = np.arange(number)
+        parts = partition(
+            make_space([Axis(number, position=np.linspace(0.0, 1.0, number))]),
+            [rows.astype(np.uint32)],
+            counted=[rows.astype(np.uint8)],
+            sizes=[number],
+            tests=judge.pack([(judge.AHEAD, 0, 5, 2, 0)], [()]),
+            least=1,
+        )
+        assert sorted(parts.starts.tolist()) == starts
+        assert halve(rows, rows, number, p=5, q=2, least=1).tolist() == starts
