@@ -68,6 +68,13 @@ def test_l_refused(wrong: Any, variant: Any) -> None:
         LDiversity(l=wrong, variant=variant)
 
 
+def test_an_l_beyond_all_tables_is_told_the_limit() -> None:
+    with pytest.raises(PolicyError, match="up to a thousand million"):
+        LDiversity(l=10**30)
+    with pytest.raises(PolicyError, match="below a thousand million"):
+        LDiversity(l=2, variant="recursive", c=1e12)
+
+
 @pytest.mark.parametrize("wrong", [0, -1, math.nan, math.inf, True, "3", [2], 1j], ids=repr)
 def test_c_refused(wrong: Any) -> None:
     with pytest.raises(PolicyError, match="l-diversity: c"):

@@ -118,6 +118,41 @@ def test_uniform_draws_are_safe(method: PartitionMethod, places: list[tuple[int,
 
 
 @pytest.mark.parametrize("method", SAFE, ids=lambda m: m.name)
+@pytest.mark.parametrize(("places", "values"), [(LINE[4], 4), (PLANE[:4], 4)], ids=["4 on a line", "4 in the plane"])
+def test_four_values_are_enough_for_a_cut(method: PartitionMethod, places: list[tuple[int, ...]], values: int) -> None:
+    """With fewer values than people nothing is ever cut; here two by two are, where all four differ."""
+    seen = worlds(places, values, method, LDiversity(l=2))
+    cut = {len(result) for result in seen}
+    assert cut == {2} if method.picks else cut == {1, 2}  # type: ignore[attr-defined]
+    assert differs(seen) == []
+
+
+NINE = {
+    "line": [(i,) for i in (3, 7, 0, 8, 1, 5, 2, 6, 4)],
+    "equal": [(i,) for i in (3, 3, 0, 0, 1, 1, 2, 2, 2)],
+    "plane": [(0, 2), (1, 1), (3, 3), (2, 0), (0, 0), (3, 1), (1, 3), (2, 2), (1, 1)],
+}
+
+
+@pytest.mark.parametrize("method", SAFE[:3], ids=lambda m: m.name)
+@pytest.mark.parametrize("places", NINE.values(), ids=NINE)
+def test_cuts_of_parts_are_safe_too(method: PartitionMethod, places: list[tuple[int, ...]]) -> None:
+    """Nine people, whose order is not that of the rows: also where a part is cut again all worlds weigh the same."""
+    rng, cut_again = np.random.default_rng(2), 0
+    while cut_again < 4:
+        data = microdata(places, tuple(rng.permutation([0, 1, 2, 3, 4, 5, 0, 1, 6]).tolist()), 7)
+        bound = bind([LDiversity(l=2)], data)
+        base = method.before_draws(data, bound)
+        if base is None or base.number < 3:
+            continue
+        cut_again += 1
+        drawn = method.draw(data, bound, rng=rng)
+        found = sf.worlds(data, method=method, require=LDiversity(l=2), scheme="bucketization", published=drawn)
+        assert found.same_worlds
+        assert max(max(person.values()) for person in found.smart_exact) <= Fraction(1, 2)
+
+
+@pytest.mark.parametrize("method", SAFE, ids=lambda m: m.name)
 @pytest.mark.parametrize("places", [LINE[4], [(0,), (0,), (1,), (2,)]], ids=["4", "two equal"])
 def test_in_generalization_nobody_who_knows_the_method_is_surer_than_one_in_l(
     method: PartitionMethod, places: list[tuple[int, ...]]
@@ -260,6 +295,9 @@ def test_mask_plus_plus_is_not_safe() -> None:
     [
         (MondrianPlusPlus(), LDiversity(l=2)),
         (HilbPlusPlus(), LDiversity(l=2)),
+        (HilbSafe(), LDiversity(l=2)),
+        (Anatomy(), LDiversity(l=2)),
+        (MaskPlusPlus(k=5), MConfidentiality(m=2, values=["0", "1"])),
         (Mask(k=2), MConfidentiality(m=2, values=["0"])),
         (MaskPlus(k=5), MConfidentiality(m=2, values=["0", "1"])),
         (MaskPlusPlus(k=5), MConfidentiality(m=2)),
@@ -268,16 +306,34 @@ def test_mask_plus_plus_is_not_safe() -> None:
 )
 def test_outcomes_are_what_is_drawn(method: PartitionMethod, wanted: Requirement) -> None:
     """The probabilities sum to one, and 2,000 draws fall as they say."""
-    data = microdata(LINE[5], (0, 0, 1, 2, 3), 5)
+    drawn_as_said(method, wanted, microdata(LINE[5], (0, 0, 1, 2, 3), 5))
+
+
+@pytest.mark.parametrize(
+    ("method", "sensitive", "table"),
+    [(Mask(k=2, front="hilb"), ["0"], (0, 0, 0, 1, 2, 3)), (MaskPlus(k=5), ["0", "1"], (0, 2, 2, 2, 2))],
+    ids=["the group whose share is taken over", "the sensitive value that is given"],
+)
+def test_every_choice_is_drawn(method: PartitionMethod, sensitive: list[str], table: Table) -> None:
+    """Of {0, 0}, {0, 1} and {2, 3} the first takes over 1/2 or 0; in the other table 0 or 1 takes the place of a 2."""
+    drawn_as_said(method, MConfidentiality(m=2, values=sensitive), microdata(LINE[len(table)], table, 5))
+
+
+def drawn_as_said(method: PartitionMethod, wanted: Requirement, data: Microdata) -> None:
+    """Who is with whom, and also which row has which value: other columns may tell rows of a group apart."""
     bound = bind([wanted], data)
-    chances: dict[Published, Fraction] = defaultdict(Fraction)
+
+    def row_by_row(drawn: Drawn) -> tuple[Published, Table]:
+        return published(drawn), tuple(drawn.table["s"].codes.tolist())
+
+    chances: dict[tuple[Published, Table], Fraction] = defaultdict(Fraction)
     for drawn, chance in method.outcomes(data, bound):
-        chances[published(drawn)] += chance
+        chances[row_by_row(drawn)] += chance
     assert sum(chances.values()) == 1
     rng, number = np.random.default_rng(7), 2000
-    found: dict[Published, int] = defaultdict(int)
+    found: dict[tuple[Published, Table], int] = defaultdict(int)
     for _ in range(number):
-        found[published(method.draw(data, bound, rng=rng))] += 1
+        found[row_by_row(method.draw(data, bound, rng=rng))] += 1
     assert found.keys() <= chances.keys()
     for result, chance in chances.items():
         expected = float(chance) * number

@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 from sfumato.kernel.arrange import sort_order
 from sfumato.kernel.jit import inner, kernel
 
+_MANY = 256
+"""From so many buckets on a heap finds the fullest sooner than a look at all."""
+
 
 class Buckets(NamedTuple):
     """Rows by group and value. Bucket ``b`` has the rows ``rows[first[b] : first[b + 1]]``, all of ``value[b]``;
@@ -51,6 +54,63 @@ def fullest(left: Any, begin: int, end: int, top: Any) -> None:
 
 
 @inner
+def _fuller(left: Any, a: int, b: int) -> bool:
+    """Whether bucket ``a`` goes before ``b``: it has more rows, or as many and is the first of the two."""
+    return left[a] > left[b] or (left[a] == left[b] and a < b)
+
+
+@inner
+def _sink(heap: Any, size: int, left: Any, at: int) -> None:
+    """Bring the bucket at a place of the heap down to where none below it goes before it."""
+    b = heap[at]
+    while 2 * at + 1 < size:
+        child = 2 * at + 1
+        if child + 1 < size and _fuller(left, heap[child + 1], heap[child]):
+            child += 1
+        if _fuller(left, b, heap[child]):
+            break
+        heap[at] = heap[child]
+        at = child
+    heap[at] = b
+
+
+@inner
+def _rise(heap: Any, left: Any, at: int) -> None:
+    """Bring the bucket at a place of the heap up to where none above it goes after it."""
+    b = heap[at]
+    while at > 0 and _fuller(left, b, heap[(at - 1) // 2]):
+        heap[at] = heap[(at - 1) // 2]
+        at = (at - 1) // 2
+    heap[at] = b
+
+
+@inner
+def _heap_top(heap: Any, size: int, left: Any, top: Any) -> int:
+    """As ``fullest``, from a heap, and take a row from each; returns how many buckets have rows then."""
+    for i in range(len(top)):
+        size -= 1
+        top[i], heap[0] = heap[0], heap[size]
+        _sink(heap, size, left, 0)
+    for b in top:
+        left[b] -= 1
+        if left[b] > 0:
+            heap[size] = b
+            _rise(heap, left, size)
+            size += 1
+    return size
+
+
+@inner
+def _scan_top(left: Any, begin: int, end: int, size: int, top: Any) -> int:
+    """As ``_heap_top``, by going through all buckets."""
+    fullest(left, begin, end, top)
+    for b in top:
+        left[b] -= 1
+        size -= left[b] == 0
+    return size
+
+
+@inner
 def _without(members: Any, start: int, l: int, groups: int, value: int, draw: Any) -> int:
     """One of the groups of ``l`` members each that lack a value, drawn; -1 where all have it."""
     chosen = np.uint64(0)
@@ -74,7 +134,7 @@ def _without(members: Any, start: int, l: int, groups: int, value: int, draw: An
 def _anatomize(rows: Any, first: Any, value: Any, of_group: Any, l: int, least: int, draws: Any, out: Any) -> int:
     """Anatomy inside every group of at least ``least`` rows; returns how many groups there are then, or -1."""
     left = np.empty(len(value), np.int64)
-    top = np.zeros(l, np.int64)
+    top, heap = np.zeros(l, np.int64), np.empty(len(value), np.int64)
     members = np.empty(len(rows), np.int64)  # the value of each row picked, group by group
     groups, used, at = 0, 0, 0
     for g in range(len(of_group) - 1):
@@ -86,12 +146,13 @@ def _anatomize(rows: Any, first: Any, value: Any, of_group: Any, l: int, least: 
             continue
         filled, start, first_group = end - begin, at, groups
         for b in range(begin, end):
-            left[b] = first[b + 1] - first[b]
+            left[b], heap[b - begin] = first[b + 1] - first[b], b
+        many = filled > _MANY
+        for i in range(filled // 2 - 1 if many else -1, -1, -1):
+            _sink(heap, filled, left, i)
         while filled >= l:
-            fullest(left, begin, end, top)
+            filled = _heap_top(heap, filled, left, top) if many else _scan_top(left, begin, end, filled, top)
             for b in top:
-                left[b] -= 1
-                filled -= left[b] == 0
                 out[rows[first[b] + left[b]]] = groups
                 members[at] = value[b]
                 at += 1

@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.engine.local import Counted, shuffled
+from sfumato.engine.local import Counted, count, shuffled
 from sfumato.errors import Infeasible, PolicyError, SfumatoError
 from sfumato.kernel.pick import anatomize, make_buckets
 from sfumato.method.base import Groups
@@ -38,9 +38,9 @@ def stratified_pickup(
         )
     sensitive = Counted(table.sensitive[0].codes, table.sensitive[0].size)
     numbers, of_row = np.unique(np.asarray(groups), return_inverse=True)
-    counts = np.bincount(of_row * sensitive.size + sensitive.codes, minlength=len(numbers) * sensitive.size)
-    most = counts.reshape(len(numbers), sensitive.size).max(axis=1)
-    sizes = np.bincount(of_row)
+    pairs = count([Counted(of_row, len(numbers)), sensitive])
+    most, sizes = np.zeros(len(numbers), np.int64), np.bincount(of_row)
+    np.maximum.at(most, of_row[pairs.first], pairs.size)
     if (most * l > sizes).any():
         worst = int(np.argmax(most * l - sizes))
         raise Infeasible(
