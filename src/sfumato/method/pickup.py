@@ -5,6 +5,7 @@ import math
 import os
 from collections.abc import Iterator
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,7 @@ from sfumato.engine.local import Counted, shuffled
 from sfumato.errors import Infeasible, PolicyError, SfumatoError
 from sfumato.kernel.pick import anatomize, make_buckets
 from sfumato.method.base import Groups
+from sfumato.method.every import one_of_each
 from sfumato.requirement.base import whole_number
 from sfumato.table.microdata import Microdata
 
@@ -63,9 +65,9 @@ def every_pick_up(groups: Groups, sensitive: Counted, l: int) -> Iterator[tuple[
     spins = range(math.lcm(*range(1, most + 1)))
     left_over = _left_over(groups, l)
     chance = Fraction(1, orders * len(spins) ** left_over)
-    for order in itertools.product(*(itertools.permutations(b.tolist()) for b in members)):
+    for order in one_of_each([partial(itertools.permutations, b.tolist()) for b in members]):
         flat = np.array([row for bucket in order for row in bucket], np.int64)
-        for spin in itertools.product(spins, repeat=left_over):
+        for spin in one_of_each([partial(iter, spins)] * left_over):
             words = np.array([*spin, *[0] * (groups.number * l)], dtype=np.uint64)
             yield _picked(groups, sensitive, l, flat, words), chance
 
