@@ -19,7 +19,7 @@ def line(ills: str, values: str) -> sf.Microdata:
 
 
 def test_forced_changes_of_ten_people_go_through_each_table_once() -> None:
-    """All ten have one value, and five of each value were published: 1,024 tables, in whatever ways values are changed."""
+    """All ten have one value, and five of each value were published: 1,024 tables, however values change."""
     looked = 0
 
     def behind(seen: object) -> list[tuple[int, ...]]:

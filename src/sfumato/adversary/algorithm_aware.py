@@ -28,7 +28,7 @@ from sfumato.method.base import Drawn, Groups, Method, PartitionMethod, Scheme
 from sfumato.method.catalogue import from_table
 from sfumato.release.judgement import bind
 from sfumato.requirement.base import Requirement, whole_number
-from sfumato.table.microdata import Microdata
+from sfumato.table.microdata import Microdata, refuse_raw
 from sfumato.table.taxonomy import named
 
 Function = Callable[[Microdata], Groups | Drawn | NDArray[np.int64]]
@@ -104,6 +104,17 @@ class Case:
             return made if isinstance(made, Drawn) else Drawn(table, _as_groups(made, table))
         return self.method.draw(table, bind(self.requirements, table), rng=rng)
 
+    def once(self, published: Drawn | None, rng: np.random.Generator | None) -> Drawn:
+        """What was published, if it is of these people; else the method is run once."""
+        if published is None:
+            return self.draw(self.table, rng)
+        if not isinstance(published, Drawn) or len(published.groups.of_row) != self.table.rows:
+            raise PolicyError(
+                f"published is what a method draws from this table of {self.table.rows} rows, by its `draw`; "
+                "leave it out to run the method once"
+            )
+        return published
+
     @property
     def varies(self) -> bool:
         """Whether a function given as method draws its groups; told by calling it a few times."""
@@ -147,6 +158,7 @@ def make_case(
     scheme: Scheme | None,
 ) -> Case:
     """Find out what is attacked: the method, and the one sensitive attribute."""
+    refuse_raw(table)
     chosen = from_table({"name": method}) if isinstance(method, str) else method
     if isinstance(chosen, Method) and not isinstance(chosen, PartitionMethod):
         raise PolicyError(f"{chosen.name} does not partition the rows; its beliefs are another adversary's")
@@ -189,7 +201,7 @@ def worlds(
     if case.varies:
         raise PolicyError("the function draws its groups, and nobody can list how; take sampled_worlds")
     whole_number("worlds", "limit", limit, 1)
-    wanted = case.seen(published or case.draw(table, rng))
+    wanted = case.seen(case.once(published, rng))
     known = Known(knowledge or (), table)
     if people == "unknown":
         return _strangers(case, wanted, known, limit)

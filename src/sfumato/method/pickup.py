@@ -16,7 +16,7 @@ from sfumato.kernel.pick import anatomize, make_buckets
 from sfumato.method.base import Groups
 from sfumato.method.every import one_of_each
 from sfumato.requirement.base import whole_number
-from sfumato.table.microdata import Microdata
+from sfumato.table.microdata import Microdata, refuse_raw
 
 
 def pick_up(groups: Groups, sensitive: Counted, l: int, rng: np.random.Generator | None) -> Groups:
@@ -33,13 +33,16 @@ def stratified_pickup(
     above 1/l. It is as safe as the partition is.
     """
     whole_number("pick-up", "l", l, 1)
-    if len(table.sensitive) != 1 or len(groups) != table.rows:
+    refuse_raw(table)
+    given = np.asarray(groups)
+    if len(table.sensitive) != 1 or given.shape != (table.rows,) or not np.issubdtype(given.dtype, np.integer):
         raise PolicyError(
-            f"pick-up divides the groups of {table.rows} rows by one sensitive attribute; there are {len(groups)} "
-            f"groups of rows and {len(table.sensitive)} sensitive attributes"
+            f"pick-up divides the groups of {table.rows} rows by one sensitive attribute: give the group of each row "
+            f"as a whole number, as sf.partition does; these are {given.dtype.name} of shape {given.shape}, and "
+            f"there are {len(table.sensitive)} sensitive attributes"
         )
     sensitive = Counted(table.sensitive[0].codes, table.sensitive[0].size)
-    numbers, of_row = np.unique(np.asarray(groups), return_inverse=True)
+    numbers, of_row = np.unique(given, return_inverse=True)
     counts = np.bincount(of_row * sensitive.size + sensitive.codes, minlength=len(numbers) * sensitive.size)
     most = counts.reshape(len(numbers), sensitive.size).max(axis=1)
     sizes = np.bincount(of_row)
