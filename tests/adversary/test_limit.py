@@ -94,3 +94,10 @@ def test_people_who_fit_only_one_way_are_found_at_once() -> None:
 def test_a_limit_is_a_whole_number(limit: object) -> None:
     with pytest.raises(PolicyError, match="limit"):
         sf.worlds(line("abab", "ab"), method="mondrian+", require=sf.LDiversity(l=2), limit=limit)  # type: ignore[arg-type]
+
+
+def test_ways_that_are_refused_are_not_picked_from() -> None:
+    """mask++ on two people and two values: footnote 4 refuses it, and so does its list of outcomes."""
+    table = line("aa", "ab")
+    wanted = [sf.MConfidentiality(m=2, sensitive="s")]
+    assert [chance for _, chance in sf.MaskPlusPlus(k=2).outcomes(table, wanted)] == [0]

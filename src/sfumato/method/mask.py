@@ -221,6 +221,9 @@ class MaskPlusPlus(MaskPlus):
     def outcomes(self, table: Microdata, requirements: Sequence[Requirement]) -> Iterator[tuple[Drawn, Fraction]]:
         wanted = self.wanted(table, requirements)
         for masked, chance in super().outcomes(table, requirements):
+            if not chance:
+                yield masked, chance
+                continue
             for groups, part in every_pick_up(masked.groups, bounded(masked.table, wanted), wanted.m):
                 yield Drawn(masked.table, groups), chance * part
 
