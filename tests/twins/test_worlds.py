@@ -55,7 +55,8 @@ def worlds(places: list[tuple[int, ...]], values: int, method: PartitionMethod, 
         data = microdata(places, table, values)
         try:
             for drawn, chance in method.outcomes(data, bind([wanted], data)):
-                seen[published(drawn)][table] += chance
+                if chance:
+                    seen[published(drawn)][table] += chance
         except Infeasible:
             continue
     return seen

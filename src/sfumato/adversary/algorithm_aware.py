@@ -9,31 +9,33 @@ few published values to be changed as the knowledge forces, every choice of whic
 likely; then every table behind the values so restored.
 """
 
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import combinations, islice, product
+from itertools import product
+from math import prod
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.adversary.knowledge import Fact, Known
-from sfumato.adversary.sight import Key, Sight, World, sight, worlds_behind
+from sfumato.adversary.restored import restored
+from sfumato.adversary.sight import Belief, Sight, World, sight, worlds_behind
+from sfumato.adversary.work import Allowance
 from sfumato.errors import Infeasible, PolicyError
 from sfumato.method.base import Drawn, Groups, Method, PartitionMethod, Scheme
 from sfumato.method.catalogue import from_table
 from sfumato.release.judgement import bind
-from sfumato.requirement.base import Requirement
-from sfumato.table.microdata import Microdata
+from sfumato.requirement.base import Requirement, whole_number
+from sfumato.table.microdata import Microdata, refuse_raw
 from sfumato.table.taxonomy import named
 
 Function = Callable[[Microdata], Groups | Drawn | NDArray[np.int64]]
 AnyMethod = Method | str | Function
-Belief = dict[World, Fraction]
 
 _TRIES = 4
+_REMEDY = "take a smaller table or a higher limit"
 
 
 @dataclass(frozen=True)
@@ -102,6 +104,17 @@ class Case:
             return made if isinstance(made, Drawn) else Drawn(table, _as_groups(made, table))
         return self.method.draw(table, bind(self.requirements, table), rng=rng)
 
+    def once(self, published: Drawn | None, rng: np.random.Generator | None) -> Drawn:
+        """What was published, if it is of these people; else the method is run once."""
+        if published is None:
+            return self.draw(self.table, rng)
+        if not isinstance(published, Drawn) or len(published.groups.of_row) != self.table.rows:
+            raise PolicyError(
+                f"published is what a method draws from this table of {self.table.rows} rows, by its `draw`; "
+                "leave it out to run the method once"
+            )
+        return published
+
     @property
     def varies(self) -> bool:
         """Whether a function given as method draws its groups; told by calling it a few times."""
@@ -119,9 +132,10 @@ class Case:
         except Infeasible:
             return
 
-    def chance(self, table: Microdata, wanted: Sight) -> Fraction:
+    def chance(self, table: Microdata, wanted: Sight, allowed: Allowance) -> Fraction:
         """The probability that the method publishes what was seen from this table."""
-        return sum((p for drawn, p in self.outcomes(table) if self.seen(drawn) == wanted), Fraction())
+        outcomes = allowed.each(self.outcomes(table))
+        return sum((p for drawn, p in outcomes if self.seen(drawn) == wanted), Fraction())
 
     def people(self) -> list[tuple[int, ...]]:
         """The quasi-identifiers of each person, as codes."""
@@ -144,6 +158,7 @@ def make_case(
     scheme: Scheme | None,
 ) -> Case:
     """Find out what is attacked: the method, and the one sensitive attribute."""
+    refuse_raw(table)
     chosen = from_table({"name": method}) if isinstance(method, str) else method
     if isinstance(chosen, Method) and not isinstance(chosen, PartitionMethod):
         raise PolicyError(f"{chosen.name} does not partition the rows; its beliefs are another adversary's")
@@ -178,26 +193,45 @@ def worlds(
     The adversaries know the requirement, everybody's quasi-identifiers (or, with ``people="unknown"``, only what the
     labels tell) and the facts of ``knowledge``. A method is named, given, or any function from a table to groups that
     draws nothing; of those that draw, the ones that list their outcomes will do.
-    All tables behind what is seen are gone through, at most ``limit`` of them; see `sampled_worlds` beyond.
+    All tables behind what is seen are gone through, and on each all outcomes of the method: at most ``limit`` of
+    either. Where values may be changed, these are all tables over the domain. Beyond, see `sampled_worlds`.
     ``published`` is what was published; without it the method is run once.
     """
     case = make_case(table, method, require, scheme)
     if case.varies:
         raise PolicyError("the function draws its groups, and nobody can list how; take sampled_worlds")
-    wanted = case.seen(published or case.draw(table, rng))
+    whole_number("worlds", "limit", limit, 1)
+    wanted = case.seen(case.once(published, rng))
     known = Known(knowledge or (), table)
     if people == "unknown":
         return _strangers(case, wanted, known, limit)
     if people != "known":
         raise PolicyError(f"people = {people!r}; they are 'known' or 'unknown'")
-    if case.perturbs:
-        naive = _restored(case, wanted, known, limit)
-        tables = _that_hold(case, product(range(table[case.sensitive].size), repeat=table.rows), known, limit)
-    else:
-        tables = _that_hold(case, worlds_behind(wanted, case.people(), case.scheme), known, limit)
-        naive = _even(tables)
-    smart = _weighed(case, tables, wanted)
+    tables, naive = (_of_all if case.perturbs else _of_those_behind)(case, wanted, known, limit)
+    outcomes = Allowance(limit, f"outcomes of the method on {len(tables)} tables", _remedy(case))
+    smart = _normal({world: case.chance(case.with_world(world), wanted, outcomes) for world in tables})
     return _worlds(case, naive, smart)
+
+
+def _remedy(case: Case) -> str:
+    return f"{_REMEDY}; sampled_worlds draws tables instead" + (", but without knowledge" if case.perturbs else "")
+
+
+def _of_those_behind(case: Case, wanted: Sight, known: Known, limit: int) -> tuple[list[World], Belief]:
+    """The tables behind what is seen that agree with the knowledge, and the naive belief: each is equally likely."""
+    behind = worlds_behind(wanted, case.people(), case.scheme)
+    tables = _that_hold(case, Allowance(limit, "tables", _remedy(case)).each(behind), known)
+    return tables, _even(tables)
+
+
+def _of_all(case: Case, wanted: Sight, known: Known, limit: int) -> tuple[list[World], Belief]:
+    """Where values may be changed: all tables of these people that agree with the knowledge, and the naive belief."""
+    size, people = case.table[case.sensitive].size, case.people()
+    Allowance(limit, "tables", _remedy(case)).need(size**case.table.rows)
+    tables = _that_hold(case, product(range(size), repeat=case.table.rows), known)
+    allowed = Allowance(limit, "tables behind values that may have been changed", _remedy(case))
+    naive = restored(wanted, size, tables, lambda seen: allowed.each(worlds_behind(seen, people, case.scheme)))
+    return tables, naive
 
 
 def with_codes(table: Microdata, codes: Mapping[str, NDArray[np.int64]]) -> Microdata:
@@ -208,15 +242,10 @@ def with_codes(table: Microdata, codes: Mapping[str, NDArray[np.int64]]) -> Micr
     return replace(table, columns=columns)
 
 
-def _that_hold(case: Case, tables: Iterator[World], known: Known, limit: int) -> list[World]:
+def _that_hold(case: Case, tables: Iterator[World], known: Known) -> list[World]:
     """The tables that agree with what is known."""
     kept = []
-    for number, world in enumerate(tables):
-        if number >= limit:
-            raise PolicyError(
-                f"there are more than {limit} tables to go through; take a smaller table, more knowledge, a higher "
-                "limit, or sampled_worlds"
-            )
+    for world in tables:
         codes = np.asarray(world)
         if known.hold(lambda n, codes=codes: codes if n == case.sensitive else case.table[n].codes):  # type: ignore[misc]
             kept.append(world)
@@ -234,47 +263,6 @@ def _normal(weights: Belief) -> Belief:
     if not total:
         raise PolicyError("the method publishes this from no table that agrees with the knowledge; a fact is not true")
     return {world: w / total for world, w in weights.items() if w}
-
-
-def _weighed(case: Case, tables: Sequence[World], wanted: Sight) -> Belief:
-    return _normal({world: case.chance(case.with_world(world), wanted) for world in tables})
-
-
-def _restored(case: Case, wanted: Sight, known: Known, limit: int) -> Belief:
-    """The naive belief where values may have been changed: as few changes as the knowledge forces."""
-    slots = [(g, i) for g, (_, values) in enumerate(wanted) for i in range(len(values))]
-    size = case.table[case.sensitive].size
-    for changes in range(len(slots) + 1):
-        ways: list[Belief] = []
-        for where in combinations(slots, changes):
-            others = [[v for v in range(size) if v != wanted[g][1][i]] for g, i in where]
-            for values in product(*others):
-                ways += _behind(case, _changed(wanted, where, values), known, limit)
-        if ways:
-            together: Belief = defaultdict(Fraction)
-            for way in ways:
-                for world, chance in way.items():
-                    together[world] += chance / len(ways)
-            return dict(together)
-    raise PolicyError("no table of these people agrees with the knowledge; two facts contradict each other")
-
-
-def _behind(case: Case, restored: Sight, known: Known, limit: int) -> list[Belief]:
-    """The even belief over the tables behind restored values, if there are any that agree with the knowledge."""
-    tables = islice(worlds_behind(restored, case.people(), case.scheme), limit + 1)
-    try:
-        return [_even(_that_hold(case, tables, known, limit))]
-    except PolicyError as e:
-        if "more than" in str(e):
-            raise
-        return []
-
-
-def _changed(wanted: Sight, where: Sequence[tuple[int, int]], values: Sequence[int]) -> Sight:
-    shown: list[tuple[Key, list[int]]] = [(key, list(v)) for key, v in wanted]
-    for (g, i), value in zip(where, values, strict=True):
-        shown[g][1][i] = value
-    return tuple((key, tuple(sorted(v))) for key, v in shown)
 
 
 def _worlds(case: Case, naive: Belief, smart: Belief) -> Worlds:
@@ -310,16 +298,14 @@ def _strangers(case: Case, wanted: Sight, known: Known, limit: int) -> Worlds:
     quasi = case.table.quasi
     naive: list[World] = []
     smart: Belief = {}
-    for number, cells in enumerate(product(*(list(product(*box)) for box, _ in rows))):
-        if number >= limit:
-            raise PolicyError(
-                f"there are more than {limit} tables to go through; take a smaller table or a higher limit"
-            )
+    Allowance(limit, "tables", _REMEDY).need(prod(len(codes) for box, _ in rows for codes in box))
+    outcomes = Allowance(limit, "outcomes of the method on all tables", _REMEDY)
+    for cells in product(*(list(product(*box)) for box, _ in rows)):
         codes = {c.name: np.array([cell[j] for cell in cells]) for j, c in enumerate(quasi)} | {case.sensitive: values}
         if known.hold(lambda n, codes=codes: codes[n]):  # type: ignore[misc]
             world = tuple(code for cell in cells for code in cell)
             naive.append(world)
-            smart[world] = case.chance(with_codes(case.table, codes), wanted)
+            smart[world] = case.chance(with_codes(case.table, codes), wanted, outcomes)
     if not naive:
         raise PolicyError("no table behind the release agrees with the knowledge; one of the facts is not true of it")
     beliefs = (_even(naive), _normal(smart))

@@ -38,6 +38,12 @@ class Count:
 
     where: Mapping[str, Value | Iterable[Value]] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.where, Mapping):
+            raise PolicyError(
+                f"a count is of people with values of attributes, {{attribute: value}}; not {self.where!r}"
+            )
+
     def equals(self, other: "Count | float") -> "Fact":
         """The two are equal."""
         return Fact(self, "=", other)
@@ -101,6 +107,8 @@ class Fact:
     def __post_init__(self) -> None:
         if self.relation not in _COMPARE:
             raise PolicyError(f"there is no relation {self.relation!r}; there are {', '.join(_COMPARE)}")
+        if not isinstance(self.left, Count):
+            raise PolicyError(f"a fact begins with a Count, not with {self.left!r}; turn it round")
         for number in (self.times,) if isinstance(self.right, Count) else (self.times, self.right):
             known = isinstance(number, int | float | Fraction | np.number) and np.isfinite(float(number))
             if not known or isinstance(number, bool):
@@ -120,7 +128,7 @@ class Known:
     """Facts bound to a table, to be asked of other tables over the same domains."""
 
     def __init__(self, facts: "Fact | Sequence[Fact]", table: Microdata) -> None:
-        facts = [facts] if isinstance(facts, Fact) else facts
+        facts = list(facts) if isinstance(facts, Iterable) else [facts]
         for fact in facts:
             if not isinstance(fact, Fact):
                 raise PolicyError(f"knowledge is a list of facts such as Count({{...}}).equals(1), not {fact!r}")

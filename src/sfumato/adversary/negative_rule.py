@@ -4,7 +4,7 @@ MASK changes values only in groups that violate m-confidentiality. A group of su
 value too often was therefore changed, and everybody in it has a sensitive value with a confidence above 1/m.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,10 +17,10 @@ from sfumato.errors import DataError, PolicyError, nearest
 from sfumato.release.bucketization import COUNT, GROUP
 from sfumato.release.labels import Meanings, read_values
 from sfumato.release.meaning import read
-from sfumato.release.release import Release
+from sfumato.release.release import Release, refuse_unpublished
 from sfumato.requirement.base import share, whole_number
 from sfumato.table.encode import Column
-from sfumato.table.microdata import Microdata
+from sfumato.table.microdata import Microdata, refuse_raw
 from sfumato.table.taxonomy import named
 
 Range = tuple[float, float]
@@ -48,7 +48,15 @@ class NegativeRule:
         wanted = self.where[column.name]
         if isinstance(wanted, tuple) and all(isinstance(v, int | float) for v in wanted):
             numbers = Meanings(column.domain).numbers
-            return np.asarray((numbers >= wanted[0]) & (numbers <= wanted[1]))
+            least, greatest = (float(v) for v in wanted) if len(wanted) == 2 else (np.inf, -np.inf)
+            if not least <= greatest or np.isnan(numbers).all():
+                raise PolicyError(
+                    f"the rule is about {column.name} in {wanted!r}; a range is (least, greatest), of an attribute of "
+                    "numbers; name other values in a list"
+                )
+            return np.asarray((numbers >= least) & (numbers <= greatest))
+        if isinstance(wanted, str) or not isinstance(wanted, Iterable) or not list(wanted):
+            raise PolicyError(f"the rule is about {column.name} = {wanted!r}; name the values meant in a list")
         leaves = column.domain.leaves
         for value in wanted:
             if str(value) not in leaves:
@@ -98,6 +106,12 @@ def break_rule(release: Release, rule: NegativeRule, *, truth: Microdata, m: int
 
 def _refuse(release: Release, rule: NegativeRule, truth: Microdata, values: Sequence[str]) -> Column:
     """Raise where the release, the rule and the truth do not fit; else the sensitive attribute that all speak of."""
+    refuse_unpublished(release)
+    refuse_raw(truth)
+    if not isinstance(rule, NegativeRule):
+        raise PolicyError(f"a rule is a NegativeRule(where=..., value=..., share=...), not {rule!r}")
+    if isinstance(values, str) or len(values) == 0:
+        raise PolicyError(f"the sensitive values are {values!r}; name at least one, in a list")
     if release.scheme not in ("generalization", "bucketization"):
         raise PolicyError(f"rules are broken by generalized and bucketized releases; this one is by {release.scheme}")
     told = attacked(release)
@@ -111,8 +125,8 @@ def _refuse(release: Release, rule: NegativeRule, truth: Microdata, values: Sequ
             raise PolicyError(f"the rule is about {name!r}, and the quasi-identifiers are {named(release.quasi())}")
     leaves = truth[told].domain.leaves
     for value in (rule.value, *values):
-        if value not in leaves:
-            raise PolicyError(f"{told!r} has no value {value!r}{nearest(value, leaves)}")
+        if not isinstance(value, str) or value not in leaves:
+            raise PolicyError(f"{told!r} has no value {value!r}{nearest(str(value), leaves)}")
     return truth[told]
 
 

@@ -18,10 +18,10 @@ from sfumato.errors import PolicyError
 from sfumato.kernel.hilbert import MOST_BITS, bits_needed, hilbert_keys
 from sfumato.release.bucketization import COUNT, GROUP
 from sfumato.release.generalization import as_published
-from sfumato.release.release import Release
+from sfumato.release.release import Release, refuse_unpublished
 from sfumato.requirement.base import whole_number
 from sfumato.table.encode import Attribute, Kind, Role, encode, value_codes
-from sfumato.table.microdata import Microdata
+from sfumato.table.microdata import Microdata, refuse_raw
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,7 @@ class PassedOver:
 
     def right(self, truth: Microdata) -> int:
         """How many determined rows have the value that was inferred; people with equal rows are interchangeable."""
+        refuse_raw(truth)
         quasi = self.release.tables["quasi"]
         names = [c.name for c in truth.quasi]
         texts = [quasi[n].cast(str).to_list() for n in names]
@@ -60,6 +61,7 @@ def _texts(truth: Microdata, name: str) -> list[str]:
 def passed_over(release: Release, *, l: int) -> PassedOver:
     """Attack a bucketized release of hilb with what its public part tells; of another method it infers nothing true."""
     whole_number("passed_over", "l", l, 1)
+    refuse_unpublished(release)
     if not release.bucketized:
         raise PolicyError("this attack reads exact quasi-identifiers; publish with scheme = 'bucketization'")
     attack = _Attack(release, l)

@@ -76,7 +76,7 @@ def sampled_worlds(
     if case.perturbs and knowledge:
         raise PolicyError("where values are changed, beliefs under knowledge are only had exactly; take `worlds`")
     rng = np.random.default_rng() if rng is None else rng
-    drawn = published or case.draw(table, rng)
+    drawn = case.once(published, rng)
     known = Known(knowledge or (), table)
     size = table[case.sensitive].size
     counts = np.zeros((2, table.rows, size), np.int64)
@@ -189,7 +189,8 @@ def _interval(
     z = NormalDist().inv_cdf((1 + confidence) / 2)
     middle = (share + z * z / (2 * accepted)) / (1 + z * z / accepted)
     half = z / (1 + z * z / accepted) * np.sqrt(share * (1 - share) / accepted + z * z / (4 * accepted**2))
-    return np.maximum(middle - half, 0.0), np.minimum(middle + half, 1.0)
+    low, high = np.maximum(middle - half, 0.0), np.minimum(middle + half, 1.0)
+    return np.where(share == 0, 0.0, low), np.where(share == 1, 1.0, high)  # exact there, not a rounding error beside
 
 
 def _half_width(share: NDArray[np.float64], draws: int, confidence: float) -> NDArray[np.float64]:

@@ -1,13 +1,15 @@
 """What an adversary sees of groups who knows everybody's quasi-identifiers."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
+from fractions import Fraction
 from typing import Any
 
 from sfumato.errors import PolicyError
 from sfumato.kernel.arrange import by_group
 from sfumato.kernel.space import summarize
 from sfumato.method.base import Drawn, Scheme
+from sfumato.method.every import arrangements
 from sfumato.release.generalization import space_of
 from sfumato.release.release import Release
 from sfumato.requirement.base import names
@@ -18,6 +20,8 @@ Key = tuple[Any, ...]
 Values = tuple[int, ...]
 World = tuple[int, ...]
 """The sensitive value of each person."""
+Belief = dict[World, Fraction]
+"""The probability of each table."""
 
 Sight = tuple[tuple[Key, Values], ...]
 """Each group as shown, with its sensitive values in order: under bucketization by its members, under
@@ -79,6 +83,7 @@ def attacked(release: Release) -> str:
 def worlds_behind(seen: Sight, people: list[tuple[int, ...]], scheme: Scheme) -> Iterator[World]:
     """Every table of sensitive values whose people fit the groups one to one (Definition 3); each once.
 
+    From one table to the next takes polynomial time, so that whoever counts them can stop in time.
     ``people`` are the quasi-identifiers of each person, as codes.
     """
     if scheme == "bucketization":
@@ -89,11 +94,7 @@ def worlds_behind(seen: Sight, people: list[tuple[int, ...]], scheme: Scheme) ->
         members = [tuple(i for i, f in enumerate(fits) if f[0] == g) for g in range(len(seen))]
         yield from _by_members(tuple(zip(members, (v for _, v in seen), strict=True)), len(people))
         return
-    left: dict[int, int] = defaultdict(int)
-    for _, values in seen:
-        for v in values:
-            left[v] += 1
-    yield from _by_matching(seen, fits, [], left)
+    yield from _by_matching(seen, fits, [])
 
 
 def _by_members(groups: Sight, people: int) -> Iterator[World]:
@@ -112,58 +113,40 @@ def _by_members(groups: Sight, people: int) -> Iterator[World]:
     yield from fill(0)
 
 
-def arrangements(values: Values) -> Iterator[Values]:
-    """Every order of the values, each once, in ascending order; one after the other, however many there are.
-
-    >>> list(arrangements((1, 0, 1)))
-    [(0, 1, 1), (1, 0, 1), (1, 1, 0)]
-    """
-    now = sorted(values)
-    while True:
-        yield tuple(now)
-        at = len(now) - 2
-        while at >= 0 and now[at] >= now[at + 1]:
-            at -= 1
-        if at < 0:
-            return
-        other = max(i for i in range(at + 1, len(now)) if now[i] > now[at])
-        now[at], now[other] = now[other], now[at]
-        now[at + 1 :] = reversed(now[at + 1 :])
-
-
 def _inside(person: tuple[int, ...], box: Key) -> bool:
     return all(code in codes for code, codes in zip(person, box, strict=True))
 
 
-def _by_matching(seen: Sight, fits: list[list[int]], world: list[int], left: dict[int, int]) -> Iterator[World]:
-    """Give each person a value that is left; at the end each value's people must fit its groups one to one."""
-    if len(world) == len(fits):
-        if all(_matched(seen, fits, world, v) for v in left):
-            yield tuple(world)
+def _by_matching(seen: Sight, fits: list[list[int]], world: list[int]) -> Iterator[World]:
+    """Give each person a value in turn, as long as the people still fit the groups one to one."""
+    if not _matched(seen, fits, world):
         return
-    for value in sorted(left):
-        if left[value] and any(value in seen[g][1] for g in fits[len(world)]):
-            left[value] -= 1
-            yield from _by_matching(seen, fits, [*world, value], left)
-            left[value] += 1
+    if len(world) == len(fits):
+        yield tuple(world)
+        return
+    for value in sorted({v for g in fits[len(world)] for v in seen[g][1]}):
+        yield from _by_matching(seen, fits, [*world, value])
 
 
-def _matched(seen: Sight, fits: list[list[int]], world: list[int], value: int) -> bool:
-    """Whether the people with a value fit one to one into the groups that show it (augmenting paths)."""
-    holders: dict[int, list[int]] = defaultdict(list)
+def _matched(seen: Sight, fits: list[list[int]], world: list[int]) -> bool:
+    """Whether people fit the published values one to one, the first with the given ones (augmenting paths)."""
+    room = Counter((g, v) for g, (_, values) in enumerate(seen) for v in values)
+    holders: dict[tuple[int, int], list[int]] = defaultdict(list)
+    given = dict(enumerate(world))
 
-    def place(person: int, tried: set[int]) -> bool:
+    def place(person: int, tried: set[tuple[int, int]]) -> bool:
         for g in fits[person]:
-            if g in tried:
-                continue
-            tried.add(g)
-            if len(holders[g]) < seen[g][1].count(value):
-                holders[g].append(person)
-                return True
-            for at, other in enumerate(holders[g]):
-                if place(other, tried):
-                    holders[g][at] = person
+            for at in [(g, v) for v in ({given[person]} if person in given else set(seen[g][1]))]:
+                if at in tried:
+                    continue
+                tried.add(at)
+                if len(holders[at]) < room[at]:
+                    holders[at].append(person)
                     return True
+                for number, other in enumerate(holders[at]):
+                    if place(other, tried):
+                        holders[at][number] = person
+                        return True
         return False
 
-    return all(place(person, set()) for person, v in enumerate(world) if v == value)
+    return all(place(person, set()) for person in range(len(fits)))

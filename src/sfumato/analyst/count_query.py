@@ -18,10 +18,10 @@ from sfumato.kernel.group import group_rows
 from sfumato.kernel.sums import LANES, SMALL, Blocks, Counted, Weights, count, pair, spread, spread_cells
 from sfumato.release.bucketization import COUNT, GROUP
 from sfumato.release.labels import Shown, exact, read_labels, read_values
-from sfumato.release.release import Release
+from sfumato.release.release import Release, refuse_unpublished
 from sfumato.table.encode import Role
 from sfumato.table.line import Line
-from sfumato.table.microdata import Microdata
+from sfumato.table.microdata import Microdata, refuse_raw
 from sfumato.table.taxonomy import named
 
 Integers = NDArray[np.int64]
@@ -72,6 +72,10 @@ def relative_errors(release: Release, truth: Microdata, workload: Workload, *, b
     """
     if isinstance(bound, bool) or not isinstance(bound, int | float) or not 0 <= bound < np.inf:
         raise PolicyError(f"the sanity bound is {bound!r}; it is a number, 0 or more")
+    refuse_unpublished(release)
+    refuse_raw(truth)
+    if not isinstance(workload, Workload):
+        raise PolicyError(f"a workload is a Workload(dimension=..., selectivity=...), not {workload!r}")
     queries = workload.draw(truth)
     if release.manifest["rows"] != truth.rows:
         raise DataError(

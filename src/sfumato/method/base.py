@@ -123,7 +123,10 @@ class PartitionMethod(Method):
         return Drawn(table, self.groups(table, requirements, rng=rng, progress=progress))
 
     def outcomes(self, table: Microdata, requirements: Sequence[Requirement]) -> Iterator[tuple[Drawn, Fraction]]:
-        """Everything that can be published from a small table, with its probability: what an aware adversary weighs."""
+        """Everything that can be published from a small table, with its probability: what an aware adversary weighs.
+
+        A way of the draws that is refused comes with probability 0, so that whoever counts can stop.
+        """
         yield self.draw(table, requirements), Fraction(1)
 
     def before_draws(self, table: Microdata, requirements: Sequence[Requirement]) -> Groups | None:

@@ -1,5 +1,6 @@
 """What the methods share that serve frequency l-diversity of one sensitive attribute."""
 
+import math
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -29,7 +30,10 @@ class Diversity:
     def whole(self, method: str) -> int:
         """l as the whole number that picking one row from each of l buckets needs."""
         if self.l.denominator != 1:
-            raise PolicyError(f"{method} picks l rows a group, so l is a whole number, not {float(self.l):g}")
+            raise PolicyError(
+                f"{method} picks l rows a group, so l is a whole number, not {float(self.l):g}; "
+                f"take {math.ceil(self.l)}"
+            )
         if self.k > self.l:
             raise PolicyError(
                 f"{method} makes groups of l rows where it can, so k is at most l = {self.l}; raise l or lower k"

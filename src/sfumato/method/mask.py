@@ -7,7 +7,8 @@ MASK++ adds stratified pick-up. The promise of all three against an aware advers
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import permutations, product
+from functools import partial
+from math import factorial, prod
 from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ from sfumato.engine.local import Counted, shuffled
 from sfumato.errors import Infeasible, PolicyError
 from sfumato.method.ahead import hilbert_ranks
 from sfumato.method.base import Drawn, Groups, PartitionMethod, Progress, silent
+from sfumato.method.every import arrangements, one_of_each
 from sfumato.method.mondrian import Mondrian
 from sfumato.method.perturb import CoverUp, Levelling, Perturbation
 from sfumato.method.pickup import every_pick_up, pick_up
@@ -101,11 +103,10 @@ class Mask(PartitionMethod):
         wanted = self.wanted(table, requirements)
         for groups, part in self.every_in_front(table, wanted):
             try:
-                ways = list(self.perturbation(table, wanted, groups).every())
+                for codes, chance in self.perturbation(table, wanted, groups).every():
+                    yield Drawn(with_values(table, wanted, codes), groups), part * chance
             except Infeasible:
-                continue
-            for codes, chance in ways:
-                yield Drawn(with_values(table, wanted, codes), groups), part * chance
+                yield Drawn(table, groups), Fraction(0)
 
     def wanted(self, table: Microdata, requirements: Sequence[Requirement]) -> Wanted:
         """The one m-confidentiality among the requirements, with a k-anonymity beside it if there is one."""
@@ -153,12 +154,13 @@ class Mask(PartitionMethod):
             return
         places = hilbert_ranks(table).codes
         equals = [np.flatnonzero(places == p) for p in np.unique(places)]
-        ways = list(product(*(sorted(set(permutations(first.of_row[rows].tolist()))) for rows in equals)))
-        for way in ways:
+        divided = [first.of_row[rows].tolist() for rows in equals]
+        ways = prod(factorial(len(d)) // prod(factorial(d.count(g)) for g in set(d)) for d in divided)
+        for way in one_of_each([partial(arrangements, d) for d in divided]):
             of_row = np.empty_like(first.of_row)
             for rows, groups in zip(equals, way, strict=True):
                 of_row[rows] = groups
-            yield Groups(of_row, first.number), Fraction(1, len(ways))
+            yield Groups(of_row, first.number), Fraction(1, ways)
 
     def perturbation(self, table: Microdata, wanted: Wanted, groups: Groups) -> Perturbation:
         """What may change in which group."""
@@ -219,6 +221,9 @@ class MaskPlusPlus(MaskPlus):
     def outcomes(self, table: Microdata, requirements: Sequence[Requirement]) -> Iterator[tuple[Drawn, Fraction]]:
         wanted = self.wanted(table, requirements)
         for masked, chance in super().outcomes(table, requirements):
+            if not chance:
+                yield masked, chance
+                continue
             for groups, part in every_pick_up(masked.groups, bounded(masked.table, wanted), wanted.m):
                 yield Drawn(masked.table, groups), chance * part
 

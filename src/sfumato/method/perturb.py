@@ -9,6 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from sfumato.engine.local import Counted, shuffled
 from sfumato.errors import Infeasible
 from sfumato.method.base import Groups
+from sfumato.method.every import arrangements, one_of_each
 from sfumato.method.pickup import drawn_words
 
 Codes = NDArray[np.int64]
@@ -78,7 +80,7 @@ class CoverUp(Perturbation):
 
     def every(self) -> Iterator[Outcome]:
         bad, _ = self._bad_and_good()
-        for parts in itertools.product(*(list(self._every_in(int(g))) for g in bad)):
+        for parts in one_of_each([partial(self._every_in, int(g)) for g in bad]):
             rows = np.array([r for rows, _, _ in parts for r in rows], np.int64)
             codes = np.array([c for _, codes, _ in parts for c in codes], np.int64)
             yield self.changed(rows, codes), math.prod((p for _, _, p in parts), start=Fraction(1))
@@ -123,7 +125,7 @@ class Levelling(Perturbation):
     def every(self) -> Iterator[Outcome]:
         counts, target = self.counts(), self.target()
         changing = [g for g in range(len(counts)) if (counts[g] != target[g]).any()]
-        for parts in itertools.product(*(list(self._every_in(g, counts[g], target[g])) for g in changing)):
+        for parts in one_of_each([partial(self._every_in, g, counts[g], target[g]) for g in changing]):
             rows = np.array([r for rows, _ in parts for r in rows], np.int64)
             given = [c for _, classes in parts for c in classes]
             choices = [np.flatnonzero(self.classes == c).tolist() for c in given]
@@ -137,7 +139,7 @@ class Levelling(Perturbation):
         given = [int(c) for c in np.flatnonzero(target > counts) for _ in range(target[c] - counts[c])]
         for chosen in itertools.product(*(itertools.combinations(rows, n) for rows, n in surplus)):
             rows = [row for part in chosen for row in part]
-            for classes in sorted(set(itertools.permutations(given))):
+            for classes in arrangements(given):
                 yield rows, classes
 
     def _ways(self, counts: Codes, target: Codes) -> int:

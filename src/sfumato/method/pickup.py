@@ -5,6 +5,7 @@ import math
 import os
 from collections.abc import Iterator
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +14,9 @@ from sfumato.engine.local import Counted, count, shuffled
 from sfumato.errors import Infeasible, PolicyError, SfumatoError
 from sfumato.kernel.pick import anatomize, make_buckets
 from sfumato.method.base import Groups
+from sfumato.method.every import one_of_each
 from sfumato.requirement.base import whole_number
-from sfumato.table.microdata import Microdata
+from sfumato.table.microdata import Microdata, refuse_raw
 
 
 def pick_up(groups: Groups, sensitive: Counted, l: int, rng: np.random.Generator | None) -> Groups:
@@ -31,13 +33,16 @@ def stratified_pickup(
     above 1/l. It is as safe as the partition is.
     """
     whole_number("pick-up", "l", l, 1)
-    if len(table.sensitive) != 1 or len(groups) != table.rows:
+    refuse_raw(table)
+    given = np.asarray(groups)
+    if len(table.sensitive) != 1 or given.shape != (table.rows,) or not np.issubdtype(given.dtype, np.integer):
         raise PolicyError(
-            f"pick-up divides the groups of {table.rows} rows by one sensitive attribute; there are {len(groups)} "
-            f"groups of rows and {len(table.sensitive)} sensitive attributes"
+            f"pick-up divides the groups of {table.rows} rows by one sensitive attribute: give the group of each row "
+            f"as a whole number, as sf.partition does; these are {given.dtype.name} of shape {given.shape}, and "
+            f"there are {len(table.sensitive)} sensitive attributes"
         )
     sensitive = Counted(table.sensitive[0].codes, table.sensitive[0].size)
-    numbers, of_row = np.unique(np.asarray(groups), return_inverse=True)
+    numbers, of_row = np.unique(given, return_inverse=True)
     pairs = count([Counted(of_row, len(numbers)), sensitive])
     most, sizes = np.zeros(len(numbers), np.int64), np.bincount(of_row)
     np.maximum.at(most, of_row[pairs.first], pairs.size)
@@ -63,9 +68,9 @@ def every_pick_up(groups: Groups, sensitive: Counted, l: int) -> Iterator[tuple[
     spins = range(math.lcm(*range(1, most + 1)))
     left_over = _left_over(groups, l)
     chance = Fraction(1, orders * len(spins) ** left_over)
-    for order in itertools.product(*(itertools.permutations(b.tolist()) for b in members)):
+    for order in one_of_each([partial(itertools.permutations, b.tolist()) for b in members]):
         flat = np.array([row for bucket in order for row in bucket], np.int64)
-        for spin in itertools.product(spins, repeat=left_over):
+        for spin in one_of_each([partial(iter, spins)] * left_over):
             words = np.array([*spin, *[0] * (groups.number * l)], dtype=np.uint64)
             yield _picked(groups, sensitive, l, flat, words), chance
 

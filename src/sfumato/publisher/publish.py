@@ -23,7 +23,7 @@ from sfumato.report.response import response
 from sfumato.requirement.base import Requirement
 from sfumato.table.database import masked
 from sfumato.table.encode import Role
-from sfumato.table.microdata import Microdata
+from sfumato.table.microdata import Microdata, refuse_raw
 from sfumato.table.source import read_frame
 
 
@@ -53,7 +53,7 @@ def publish(
 
     ``rng`` is for experiments only; without one all randomness is fresh secret entropy.
     """
-    _refuse_raw(table)
+    refuse_raw(table)
     chosen = method if isinstance(method, Method) else method_from_table({"name": method})
     wanted = [require] if isinstance(require, Requirement) else list(require)
     return chosen.publish(table, wanted, title=title, rng=rng, progress=progress)
@@ -67,7 +67,7 @@ def partition(
     rng: np.random.Generator | None = None,
 ) -> NDArray[np.int64]:
     """The group of each row of the table, by a method that partitions. Private: for research and tests."""
-    _refuse_raw(table)
+    refuse_raw(table)
     chosen = method if isinstance(method, Method) else method_from_table({"name": method})
     if not isinstance(chosen, PartitionMethod):
         raise PolicyError(f"{chosen.name} does not partition the rows")
@@ -75,14 +75,6 @@ def partition(
         raise PolicyError(f"{chosen.name} groups by quasi-identifiers, and there is none; give a column that role")
     wanted = [require] if isinstance(require, Requirement) else list(require)
     return chosen.groups(table, bind(wanted, table), rng=rng, progress=silent).of_row
-
-
-def _refuse_raw(table: object) -> None:
-    """A table has roles; a file or a frame has none yet."""
-    if not isinstance(table, Microdata):
-        raise PolicyError(
-            f"a {type(table).__name__} has no roles yet; read it first: sf.read(table, quasi=[...], sensitive=...)"
-        )
 
 
 def microdata_of(policy: Policy, progress: Progress = silent) -> Microdata:

@@ -91,6 +91,9 @@ def bind(requirements: Sequence[Requirement], table: Microdata) -> list[Requirem
     """Fill in what the requirements leave open, and refuse those that even the whole table fails."""
     if not requirements:
         raise PolicyError("nothing is required; name at least one requirement, e.g. k-anonymity with k = 5")
+    for r in requirements:
+        if not isinstance(r, Requirement):
+            raise PolicyError(f"{r!r} is no requirement; give an object such as sf.LDiversity(l=2), or a list of them")
     schema = TableSchema(table)
     bound = [r.bind(schema) for r in requirements]
     for requirement in bound:

@@ -319,3 +319,12 @@ def load(folder: str | Path) -> Release:
         raise PolicyError(f"{path} holds the public and the private part; name its release folder: {path / 'release'}")
     manifest, tables = read_folder(path)
     return Release(manifest, tables)
+
+
+def refuse_unpublished(release: object) -> None:
+    """An attack or an analyst is given a release, not the table behind it."""
+    if not isinstance(release, Release):
+        raise PolicyError(
+            f"a release is expected, and this is a {type(release).__name__}; publish a table (sf.publish), or load the "
+            "folder of a release (sf.load)"
+        )

@@ -126,9 +126,10 @@ class LDiversity(GroupRequirement):
         key = next(k for k in self.columns() if not self._test(k, whole.counts[k].shape[1]).holds(whole)[0])
         counts = whole.counts[key][0]
         present = int((counts > 0).sum())
-        if self.l > present:
+        if self.l > present and self.variant in ("distinct", "recursive"):
+            plural = "" if present == 1 else "s"
             return (
-                f"the {present} distinct values of {key[0]!r} cannot be {float(self.l):g}-diverse; "
+                f"the {present} distinct value{plural} of {key[0]!r} cannot be {float(self.l):g}-diverse; "
                 f"lower l to {present} or less"
             )
         top = schema.domain(key[0]).leaves[int(counts.argmax())]
@@ -136,7 +137,8 @@ class LDiversity(GroupRequirement):
         if self.variant == "recursive":
             advice = f"raise c to {rounded_up(best * 1.001)} or more"
         else:
-            advice = f"the table allows l = {rounded_down(best):.4g} at best: lower l to that or less"
+            as_whole = "" if best == int(best) else f" (as a whole number {int(best)})"
+            advice = f"the table allows l = {rounded_down(best):.4g}{as_whole} at best: lower l to that or less"
         return (
             f"the whole table is not {self.variant} {float(self.l):g}-diverse in {key[0]!r}: {top!r} alone has a share "
             f"of {counts.max() / whole.sizes[0]:.1%}; {advice}"

@@ -186,3 +186,11 @@ def read(
     order = {name: i for i, name in enumerate(frame.columns)}
     attributes.sort(key=lambda a: order.get(a.name, len(order)))
     return Microdata.from_frame(frame, attributes, missing=missing)
+
+
+def refuse_raw(table: object) -> None:
+    """A table has roles; a file or a frame has none yet."""
+    if not isinstance(table, Microdata):
+        raise PolicyError(
+            f"a {type(table).__name__} has no roles yet; read it first: sf.read(table, quasi=[...], sensitive=...)"
+        )
