@@ -9,8 +9,9 @@ import sfumato as sf
 from benchmarks import tables
 from benchmarks.measure import Line, median_time
 from sfumato import datasets
+from sfumato.engine.draws import drawn_words
 from sfumato.kernel.boxes import pick
-from sfumato.method.pg import draws, make_groups, perturb
+from sfumato.method.pg import make_groups, perturb
 from sfumato.requirement.base import as_fraction
 
 ROWS, K, P = 1_000_000, 6, 0.3
@@ -56,7 +57,7 @@ def lines() -> Iterator[Line]:
 def _drawn(data: sf.Microdata) -> np.ndarray:
     """All three phases, from coded columns to the rows drawn with their perturbed values."""
     groups = make_groups(data, K)
-    rows = pick(groups.of_row, groups.size, draws(len(groups.size), None))
+    rows = pick(groups.of_row, groups.size, drawn_words(len(groups.size), None))
     return perturb(data["hours"].codes[rows], 50, as_fraction(P), None)
 
 

@@ -48,6 +48,11 @@ def where(**chosen: object) -> object:
         (lambda: sf.relative_errors(released(), TABLE, None), "Workload"),  # type: ignore[arg-type]
         (lambda: sf.partition(TABLE, require="l-diversity", method="anatomy"), "no requirement"),  # type: ignore[arg-type]
         (lambda: worlds(require=["l-diversity"]), "no requirement"),
+        (lambda: worlds(require=None), "no requirement"),
+        (lambda: sf.publish(TABLE, require=None, method="anatomy"), "no requirement"),  # type: ignore[arg-type]
+        (lambda: sf.publish(TABLE, require=L2, method=["anatomy"]), "no method"),  # type: ignore[arg-type]
+        (lambda: sf.publish(TABLE, require=L2, method="anatomy", rng=3), "default_rng"),  # type: ignore[arg-type]
+        (lambda: sf.partition(TABLE, require=L2, method="anatomy", rng=3), "default_rng"),  # type: ignore[arg-type]
         (lambda: worlds(published=np.zeros(4)), "4 rows"),
         (lambda: worlds(published=released()), "4 rows"),
         (lambda: worlds(published=Drawn(TABLE, Groups(np.zeros(3, int), 1))), "4 rows"),

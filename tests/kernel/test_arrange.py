@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.engine.local import shuffled
+from sfumato.engine.draws import shuffled
 from sfumato.kernel.arrange import shuffle, sort_order
 
 

@@ -11,8 +11,9 @@ import polars as pl
 
 import sfumato as sf
 from sfumato.adversary.posterior import pg_posterior
+from sfumato.engine.draws import drawn_words
 from sfumato.kernel.boxes import pick
-from sfumato.method.pg import draws, perturb
+from sfumato.method.pg import perturb
 
 ROUNDS = 40_000
 
@@ -34,7 +35,7 @@ def test_sampling_is_uniform_in_each_group() -> None:
     sizes = np.bincount(groups)
     counts = np.zeros(len(groups))
     for _ in range(ROUNDS):
-        counts[pick(groups, sizes, draws(2, None))] += 1
+        counts[pick(groups, sizes, drawn_words(2, None))] += 1
     for row, group in enumerate(groups):
         assert close(counts[row], 1 / sizes[group], ROUNDS)
 
@@ -49,7 +50,7 @@ def test_posterior_of_a_simulated_attack() -> None:
     member = strangers[np.arange(ROUNDS), rng.integers(0, 2, ROUNDS)]
     true = np.stack([victim, np.full(ROUNDS, 1), member], axis=1)
     groups = np.repeat(np.arange(ROUNDS), 3)
-    rows = pick(groups, np.full(ROUNDS, 3), draws(ROUNDS, rng))
+    rows = pick(groups, np.full(ROUNDS, 3), drawn_words(ROUNDS, rng))
     seen = perturb(true.reshape(-1)[rows], n, Fraction(2, 5), rng)
     for y in range(n):
         attack = pg_posterior(

@@ -1,13 +1,15 @@
 """Draws follow the matrices: comparisons of shares with Hoeffding's bound, with a false alarm below 1e-6 each."""
 
 import math
+from functools import partial
 
 import numpy as np
 import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.release.randomization import _repeatable, randomized, secret
+from sfumato.engine.draws import drawn_bytes
+from sfumato.release.randomization import randomized
 from sfumato.table.distortion import Distortion
 
 FALSE_ALARM = 1e-7
@@ -23,7 +25,7 @@ def slack(rows: int) -> float:
 @pytest.mark.parametrize("way", [Distortion.keeping(0.6, 3, what=""), Distortion.given(MATRIX, 3, what="")])
 def test_every_entry_of_the_matrix(way: Distortion, seed: int | None) -> None:
     rows = 200_000
-    noise = secret if seed is None else _repeatable(np.random.default_rng(seed))
+    noise = partial(drawn_bytes, rng=None if seed is None else np.random.default_rng(seed))
     for v in range(3):
         shown = way.draw(np.full(rows, v, np.uint8), noise)
         shares = np.bincount(shown, minlength=3) / rows

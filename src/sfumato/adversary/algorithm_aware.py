@@ -26,7 +26,7 @@ from sfumato.adversary.work import Allowance
 from sfumato.errors import Infeasible, PolicyError
 from sfumato.method.base import Drawn, Groups, Method, PartitionMethod, Scheme
 from sfumato.method.catalogue import from_table
-from sfumato.release.judgement import bind
+from sfumato.release.judgement import bind, listed
 from sfumato.requirement.base import Requirement, whole_number
 from sfumato.table.microdata import Microdata, refuse_raw
 from sfumato.table.taxonomy import named
@@ -166,7 +166,7 @@ def make_case(
         raise PolicyError(f"method = {method!r}; it is a method, its name, or a function from a table to groups")
     if scheme not in (None, "generalization", "bucketization"):
         raise PolicyError(f"scheme = {scheme!r}; it is 'generalization' or 'bucketization'")
-    wanted = (require,) if isinstance(require, Requirement) else tuple(require)
+    wanted = tuple(listed(require))
     if len(table.sensitive) != 1 or not table.quasi:
         raise PolicyError(
             "worlds are over one sensitive attribute of people told apart by quasi-identifiers; the table has "

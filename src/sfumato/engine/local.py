@@ -1,6 +1,5 @@
 """Rows in the memory of one machine."""
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +8,6 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.kernel.arrange import shuffle
 from sfumato.kernel.group import Groups, group_rows
 from sfumato.table.encode import Codes
 
@@ -94,10 +92,3 @@ def recode(name: str, labels: Sequence[str], codes: NDArray[Any]) -> pl.Series:
     short = np.array([at[label] for label in labels], dtype=np.uint32)
     words = pl.Series(name, distinct, dtype=pl.Enum(distinct))
     return words.gather(pl.Series(short[codes]))
-
-
-def shuffled(rows: int, rng: np.random.Generator | None) -> NDArray[np.int64]:
-    """A random order of the rows: by the operating system's entropy, or by a given generator (experiments)."""
-    if rng is not None:
-        return rng.permutation(rows)
-    return shuffle(rows, lambda number: np.frombuffer(os.urandom(4 * number), dtype=np.uint32))

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.engine.local import shuffled
+from sfumato.engine.draws import shuffled
 from sfumato.errors import PolicyError, SfumatoError
 from sfumato.kernel.group import group_rows
 from sfumato.release.bucketization import bucketize

@@ -50,7 +50,7 @@ def from_table(entry: Mapping[str, Any]) -> Method:
     """
     settings = dict(entry)
     name = settings.pop("name", None)
-    if name not in METHODS:
+    if not isinstance(name, str) or name not in METHODS:
         raise PolicyError(f"there is no method {name!r}{nearest(str(name), METHODS)}")
     cls = METHODS[name]
     known = [f.name for f in fields(cls)]

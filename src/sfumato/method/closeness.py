@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.engine.local import shuffled
+from sfumato.engine.draws import shuffled
 from sfumato.kernel.arrange import sort_order
 from sfumato.kernel.closest import Tree, make_tree
 from sfumato.kernel.group import group_rows

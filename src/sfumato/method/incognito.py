@@ -15,7 +15,7 @@ from sfumato.method.lattice import Judge, Search, drops_unseen
 from sfumato.method.levels import Ladder
 from sfumato.method.losses import loss_named
 from sfumato.method.vectors import Levels, Vectors
-from sfumato.release.judgement import TableSchema, on_groups, whole_tally
+from sfumato.release.judgement import TableSchema, listed, on_groups, whole_tally
 from sfumato.release.manifest import describe
 from sfumato.release.release import Release
 from sfumato.requirement.base import GroupRequirement, Requirement, as_fraction, share
@@ -75,7 +75,7 @@ def incognito(
     ({'job': 0, 'sex': 0}, 2, 0.5)
     """
     method = Incognito(suppression=suppression, loss=loss)
-    wanted = [require] if isinstance(require, Requirement) else list(require)
+    wanted = listed(require)
     return method.solve(table, wanted, progress).optimum
 
 

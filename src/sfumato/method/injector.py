@@ -15,14 +15,13 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.engine.local import shuffled
+from sfumato.engine.draws import drawn_words, shuffled
 from sfumato.errors import PolicyError, SfumatoError
 from sfumato.kernel.fitting import fit
 from sfumato.kernel.group import group_rows
 from sfumato.kernel.pick import make_buckets
 from sfumato.method.base import Drawn, Groups, PartitionMethod, Progress, Scheme
 from sfumato.method.diversity import diversity
-from sfumato.method.pickup import drawn_words
 from sfumato.requirement.base import Requirement, is_number
 from sfumato.requirement.distribution import Kinds, attribute_sets, kinds_of
 from sfumato.table.encode import Column

@@ -14,7 +14,8 @@ from typing import ClassVar, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.engine.local import Counted, shuffled
+from sfumato.engine.draws import shuffled
+from sfumato.engine.local import Counted
 from sfumato.errors import Infeasible, PolicyError
 from sfumato.method.ahead import hilbert_ranks
 from sfumato.method.base import Drawn, Groups, PartitionMethod, Progress, silent

@@ -8,7 +8,8 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.engine.local import Counted, combine, count, shuffled, totals
+from sfumato.engine.draws import shuffled
+from sfumato.engine.local import Counted, combine, count, totals
 from sfumato.errors import PolicyError
 from sfumato.kernel import judge
 from sfumato.kernel.partition import partition

@@ -14,11 +14,11 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.engine.local import Counted, shuffled
+from sfumato.engine.draws import drawn_words, shuffled
+from sfumato.engine.local import Counted
 from sfumato.errors import Infeasible
 from sfumato.method.base import Groups
 from sfumato.method.every import arrangements, one_of_each
-from sfumato.method.pickup import drawn_words
 
 Codes = NDArray[np.int64]
 Outcome = tuple[Codes, Fraction]

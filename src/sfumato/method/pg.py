@@ -1,7 +1,6 @@
 """Perturbed generalization: privacy when the adversary has corrupted everyone else."""
 
 import math
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -11,7 +10,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.engine.local import Counted, count, recode, shuffled
+from sfumato.engine.draws import drawn_words, shuffled
+from sfumato.engine.local import Counted, count, recode
 from sfumato.errors import DataError, Infeasible, PolicyError
 from sfumato.kernel.boxes import LAST_APART, PLAIN, WHOLE_OR_ONE, divide, pick
 from sfumato.method.base import Method, Progress, silent
@@ -110,7 +110,7 @@ class PG(Method):
         tight = self.boxes == "tight"
         groups = make_groups(table, k, tight=tight, progress=lambda done: progress("cuts", done))
         progress("order", 0.0)
-        rows = pick(groups.of_row, groups.size, draws(len(groups.size), rng))
+        rows = pick(groups.of_row, groups.size, drawn_words(len(groups.size), rng))
         seen = perturb(sensitive.codes[rows], sensitive.size, as_fraction(p), rng)
         progress("labels", 0.0)
         shown = [show_boxes(c, groups.lo[:, j], groups.hi[:, j]) for j, c in enumerate(table.quasi)]
@@ -259,13 +259,6 @@ def _mode(column: Column) -> int:
     return LAST_APART if column.domain.intervals is not None and column.domain.leaves[-1] == MISSING else PLAIN
 
 
-def draws(number: int, rng: np.random.Generator | None) -> NDArray[np.uint64]:
-    """Random 64-bit numbers: from the operating system, or from a given generator (experiments)."""
-    if rng is None:
-        return np.frombuffer(os.urandom(8 * number), dtype=np.uint64)
-    return rng.integers(0, 2**64, size=number, dtype=np.uint64)
-
-
 def perturb(codes: Codes, size: int, p: Fraction, rng: np.random.Generator | None) -> NDArray[np.int64]:
     """Phase 1: each code is kept with probability p, else drawn from all ``size`` codes (Equation 11).
 
@@ -273,6 +266,6 @@ def perturb(codes: Codes, size: int, p: Fraction, rng: np.random.Generator | Non
     [2, 0, 1]
     """
     keep = int(p * _WHOLE)
-    kept = draws(len(codes), rng) <= np.uint64(keep - 1) if keep else np.zeros(len(codes), np.bool_)
-    drawn = (draws(len(codes), rng) % np.uint64(size)).astype(np.int64)
+    kept = drawn_words(len(codes), rng) <= np.uint64(keep - 1) if keep else np.zeros(len(codes), np.bool_)
+    drawn = (drawn_words(len(codes), rng) % np.uint64(size)).astype(np.int64)
     return np.where(kept, codes.astype(np.int64), drawn)

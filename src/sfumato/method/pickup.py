@@ -2,7 +2,6 @@
 
 import itertools
 import math
-import os
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import partial
@@ -10,7 +9,8 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.engine.local import Counted, count, shuffled
+from sfumato.engine.draws import drawn_words, shuffled
+from sfumato.engine.local import Counted, count
 from sfumato.errors import Infeasible, PolicyError, SfumatoError
 from sfumato.kernel.pick import anatomize, make_buckets
 from sfumato.method.base import Groups
@@ -88,10 +88,3 @@ def _picked(groups: Groups, sensitive: Counted, l: int, order: NDArray[np.int64]
     except ValueError as e:
         raise SfumatoError(f"pick-up was given a group that is not {l}-eligible ({e}); please report it") from None
     return Groups(of_row, number)
-
-
-def drawn_words(number: int, rng: np.random.Generator | None) -> NDArray[np.uint64]:
-    """Random 64-bit numbers: from the operating system, or from a given generator (experiments)."""
-    if rng is None:
-        return np.frombuffer(os.urandom(8 * number), dtype=np.uint64)
-    return rng.integers(0, 2**64, size=number, dtype=np.uint64)

@@ -15,7 +15,7 @@ from sfumato.errors import DataError, PolicyError
 from sfumato.method.base import Method, PartitionMethod, Progress, silent
 from sfumato.method.catalogue import from_table as method_from_table
 from sfumato.publisher.policy import Policy, read_policy
-from sfumato.release.judgement import bind
+from sfumato.release.judgement import bind, listed
 from sfumato.release.release import Release
 from sfumato.release.store import fill, refuse_existing, whole_folder
 from sfumato.report import render_report
@@ -55,7 +55,7 @@ def publish(
     """
     refuse_raw(table)
     chosen = method if isinstance(method, Method) else method_from_table({"name": method})
-    wanted = [require] if isinstance(require, Requirement) else list(require)
+    wanted = listed(require)
     return chosen.publish(table, wanted, title=title, rng=rng, progress=progress)
 
 
@@ -73,7 +73,7 @@ def partition(
         raise PolicyError(f"{chosen.name} does not partition the rows")
     if not table.quasi:
         raise PolicyError(f"{chosen.name} groups by quasi-identifiers, and there is none; give a column that role")
-    wanted = [require] if isinstance(require, Requirement) else list(require)
+    wanted = listed(require)
     return chosen.groups(table, bind(wanted, table), rng=rng, progress=silent).of_row
 
 

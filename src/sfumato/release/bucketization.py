@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.engine.local import shuffled
+from sfumato.engine.draws import shuffled
 from sfumato.errors import PolicyError
 from sfumato.release.generalization import as_published
 from sfumato.table.encode import Role

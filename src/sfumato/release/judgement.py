@@ -1,6 +1,6 @@
 """Judge groups of rows by requirements: who counts is the engine, who decides is the requirement."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -87,13 +87,21 @@ def on_groups(requirements: Sequence[Requirement], method: str) -> list[GroupReq
     return [r for r in requirements if isinstance(r, GroupRequirement)]
 
 
+def listed(require: object) -> list[Requirement]:
+    """One requirement or several, as a list; anything else is refused."""
+    several = isinstance(require, Iterable) and not isinstance(require, str)
+    found = []
+    for r in require if several else [require]:  # type: ignore[attr-defined]
+        if not isinstance(r, Requirement):
+            raise PolicyError(f"{r!r} is no requirement; give an object such as sf.LDiversity(l=2), or a list of them")
+        found.append(r)
+    return found
+
+
 def bind(requirements: Sequence[Requirement], table: Microdata) -> list[Requirement]:
     """Fill in what the requirements leave open, and refuse those that even the whole table fails."""
     if not requirements:
         raise PolicyError("nothing is required; name at least one requirement, e.g. k-anonymity with k = 5")
-    for r in requirements:
-        if not isinstance(r, Requirement):
-            raise PolicyError(f"{r!r} is no requirement; give an object such as sf.LDiversity(l=2), or a list of them")
     schema = TableSchema(table)
     bound = [r.bind(schema) for r in requirements]
     for requirement in bound:

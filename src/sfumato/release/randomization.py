@@ -4,12 +4,13 @@ import os
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.engine.local import shuffled
+from sfumato.engine.draws import drawn_bytes, shuffled
 from sfumato.kernel.distort import Noise
 from sfumato.release.generalization import as_published
 from sfumato.table.distortion import Distortion
@@ -28,13 +29,14 @@ def randomized(table: Microdata, ways: Mapping[str, Distortion], rng: np.random.
     matter, one byte where the value is kept for certain, and columns are drawn side by side.
     """
     columns = list(table.columns.values())
+    noise = partial(drawn_bytes, rng=rng)
     if rng is not None:
         order = shuffled(table.rows, rng)
-        shown = [_in_order(_drawn(c, ways.get(c.name), _repeatable(rng)), order) for c in columns]
+        shown = [_in_order(_drawn(c, ways.get(c.name), noise), order) for c in columns]
     else:
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             waiting = pool.submit(shuffled, table.rows, None)
-            drawn = list(pool.map(lambda c: _drawn(c, ways.get(c.name), secret), columns))
+            drawn = list(pool.map(lambda c: _drawn(c, ways.get(c.name), noise), columns))
             order = waiting.result()
             shown = list(pool.map(lambda c: _in_order(c, order), drawn))
     plain = table.plain[order] if table.plain.width else table.plain
@@ -53,13 +55,3 @@ def _drawn(column: Column, way: Distortion | None, noise: Noise) -> Column:
 def _in_order(column: Column, order: NDArray[np.int64]) -> pl.Series:
     """What is published, in this order: codes are cheaper to put in order than what is published."""
     return as_published(replace(column, codes=column.codes[order]))
-
-
-def secret(number: int) -> NDArray[np.uint8]:
-    """Fresh bytes from the operating system."""
-    return np.frombuffer(os.urandom(number), dtype=np.uint8)
-
-
-def _repeatable(rng: np.random.Generator) -> Noise:
-    """Bytes from a given generator, for experiments."""
-    return lambda number: np.frombuffer(rng.bytes(number), dtype=np.uint8)
