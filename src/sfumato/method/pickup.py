@@ -30,7 +30,8 @@ def stratified_pickup(
     """Pick-up after any partition: the group of each row, once more divided (ASAP, Algorithm 4; Theorem 7.2).
 
     ``groups`` is what `sf.partition` gives, or any other grouping of the rows in which no sensitive value has a share
-    above 1/l. It is as safe as the partition is.
+    above 1/l. It is as safe as the partition is: where that leaves all tables behind its groups equally likely, so does
+    pick-up.
     """
     whole_number("pick-up", "l", l, 1)
     refuse_raw(table)
