@@ -53,8 +53,9 @@ def test_each_kind_of_label(label: str, meaning: Any, expected: Told) -> None:
 
 
 def test_a_label_that_lists_nothing_is_damage() -> None:
-    with pytest.raises(sf.ReleaseError, match="does not list what the label 'a' means"):
-        told("a", 5)
+    for nothing in (5, []):
+        with pytest.raises(sf.ReleaseError, match="does not list what the label 'a' means"):
+            told("a", nothing)
     with pytest.raises(sf.ReleaseError, match="lists 'x' among intervals"):
         spans({"domain": [0, 9]}, {"{x, 1}": told("{x, 1}", ["x", "1"])})
 

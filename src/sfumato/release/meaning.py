@@ -44,7 +44,7 @@ def told(label: str, meaning: Any) -> Told:
     """
     if meaning is None:
         return Told(None, (label,), False)
-    if not isinstance(meaning, list | tuple):
+    if not isinstance(meaning, list | tuple) or not meaning:
         raise ReleaseError(f"manifest.json does not list what the label {label!r} means; the release is damaged")
     if len(meaning) == 2:
         low, high = meaning
