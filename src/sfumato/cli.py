@@ -120,12 +120,12 @@ def _publish(
                 "rows": manifest["rows"],
                 "requirements": manifest["requirements"],
                 "loss": {n: a["loss"] for n, a in manifest["attributes"].items() if "loss" in a},
-                "warnings": result.release.warnings,
+                "warnings": list(result.warnings),
                 "seeded": seed is not None,
             }
         )
         return
-    for warning in result.release.warnings:
+    for warning in result.warnings:
         click.echo(f"warning: {warning}", err=True)
     click.echo(f"{manifest['rows']} rows published by {manifest['method']['name']}.")
     for entry in manifest["requirements"]:

@@ -14,6 +14,7 @@ from sfumato.adversary.linkage import linkage_risk, quasi_groups
 from sfumato.errors import DataError, PolicyError
 from sfumato.method.base import Method, PartitionMethod, Progress, silent
 from sfumato.method.catalogue import from_table as method_from_table
+from sfumato.publisher.advice import advice
 from sfumato.publisher.policy import Policy, read_policy
 from sfumato.release.judgement import bind, listed
 from sfumato.release.release import Release
@@ -29,10 +30,12 @@ from sfumato.table.source import read_frame
 
 @dataclass(frozen=True)
 class Published:
-    """What a job left behind: the release, and the folder with its public and private part."""
+    """What a job left behind: the release, the folder with its public and private part, and what to be warned of."""
 
     release: Release
     folder: Path
+    warnings: tuple[str, ...] = ()
+    """Everything the steward should know: the warnings of the release, then those that must stay private."""
 
     @property
     def report(self) -> Path:
@@ -111,22 +114,25 @@ def publish_policy(
     table = microdata_of(job, heard)
     rng = None if seed is None else np.random.default_rng(seed)
     release = publish(table, require=job.requirements, method=job.method, title=job.title, rng=rng, progress=heard)
+    private = advice(table, release)
     with whole_folder(folder, force=force) as draft:
         heard("write", 0.0)
         (draft / "release").mkdir()
         fill(draft / "release", release.manifest, release.tables)
         (draft / "private").mkdir()
-        _write_private(draft / "private", job, table, release, seed, log)
+        _write_private(draft / "private", job, table, release, seed, log, private)
     progress("done", 1.0)
-    return Published(release, folder)
+    return Published(release, folder, tuple(dict.fromkeys([*release.warnings, *private])))
 
 
 def _write_private(
-    folder: Path, job: Policy, table: Microdata, release: Release, seed: int | None, log: "_Log"
+    folder: Path, job: Policy, table: Microdata, release: Release, seed: int | None, log: "_Log", warnings: list[str]
 ) -> None:
     """The report, the audit figures, the policy and the log: never to be handed over."""
     policy_text = job.text.replace(job.source, masked(job.source)) if "://" in job.source else job.text
-    report = render_report(release=release, table=table, policy_text=policy_text, seeded=seed is not None)
+    report = render_report(
+        release=release, table=table, policy_text=policy_text, warnings=warnings, seeded=seed is not None
+    )
     (folder / "report.html").write_text(report, encoding="utf-8")
     audit: dict[str, Any] = {
         "requirements": release.manifest["requirements"],
