@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato.adversary import linkage
-from sfumato.adversary.linkage import homogeneous, linkage_risk, quasi_groups, riskiest
+from sfumato.adversary.linkage import linkage_risk, quasi_groups, riskiest
 from sfumato.errors import DataError, PolicyError
 from sfumato.table.microdata import Microdata, read
 
@@ -130,17 +130,6 @@ def test_twin_of_riskiest(rows: list[tuple[int, ...]]) -> None:
     for example in found.examples:
         assert sum(all(t[n] == v for n, v in example) for t in text) == 1
     assert len(found.examples) <= sum(b > 0 for b in best)
-
-
-@given(rows=st.lists(st.tuples(st.integers(0, 4), st.integers(0, 3)), min_size=1, max_size=50))
-@settings(deadline=None)
-def test_twin_of_homogeneous(rows: list[tuple[int, int]]) -> None:
-    values: dict[int, set[int]] = defaultdict(set)
-    for group, value in rows:
-        values[group].add(value)
-    expected = sum(len(values[g]) == 1 for g, _ in rows)
-    groups, codes = (np.array(column) for column in zip(*rows, strict=True))
-    assert homogeneous(groups, codes) == expected
 
 
 def test_combinations_are_ranked_within_their_number() -> None:

@@ -89,7 +89,7 @@ def test_missing_values_days_and_parts_of_a_whole_are_found(scheme: str) -> None
     )
     table = read(frame, quasi=["born", "hours"], sensitive="education", missing="category")
     method = sf.Mondrian(scheme=scheme)
-    release = sf.publish(table, require=sf.KAnonymity(k=4), method=method)
+    release = sf.publish(table, require=sf.LDiversity(l=4 / 3), method=method)
     rule = sf.NegativeRule(where={"born": ["2005-01-01"]}, value="PhD", share=0.1)
     result = sf.break_rule(release, rule, truth=table, m=2, values=["none"])
     assert (result.groups, result.people, result.violating, result.sensitive) == (1, 4, 1, 3)
@@ -105,7 +105,7 @@ def test_missing_values_days_and_parts_of_a_whole_are_found(scheme: str) -> None
     ],
 )
 def test_rules_about_what_is_not_there(scheme: str, rule: sf.NegativeRule, told: str) -> None:
-    release = sf.publish(students(), require=sf.KAnonymity(k=4), method=sf.Mondrian(scheme=scheme))
+    release = sf.publish(students(), require=sf.LDiversity(l=1), method=sf.Mondrian(scheme=scheme))
     with pytest.raises(PolicyError, match=told):
         sf.break_rule(release, rule, truth=students(), m=2, values=["none"])
 

@@ -54,7 +54,7 @@ def test_both_schemes_of_the_same_groups_give_the_same_away() -> None:
     truth, wanted = people(), sf.RRobustness(r=2, values=["x"], minimum=5)
     risks = [
         sf.distribution_risk(
-            sf.publish(truth, require=sf.KAnonymity(k=5), method=sf.Mondrian(scheme=scheme)), truth, wanted
+            sf.publish(truth, require=sf.LDiversity(l=1.5), method=sf.Mondrian(scheme=scheme)), truth, wanted
         )
         for scheme in ("bucketization", "generalization")
     ]

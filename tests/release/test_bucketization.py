@@ -74,7 +74,7 @@ def test_a_refuted_method_works_and_warns(tmp_path: Path) -> None:
 def test_group_numbers_and_the_order_of_rows_are_random() -> None:
     """By the operating system's entropy: two releases of the same groups agree once in more than 12! times."""
     one, two = (
-        sf.publish(people(), require=sf.KAnonymity(k=5), method=sf.Mondrian(scheme="bucketization")) for _ in range(2)
+        sf.publish(people(), require=sf.LDiversity(l=3), method=sf.Mondrian(scheme="bucketization")) for _ in range(2)
     )
     assert not one.tables["quasi"].equals(two.tables["quasi"])
     assert one.tables["quasi"]["group"].n_unique() >= 12
@@ -97,11 +97,11 @@ def test_more_values_than_people_are_found(tmp_path: Path) -> None:
 def test_what_cannot_be_served_is_refused() -> None:
     table = people()
     for require, method, told in (
-        (sf.KAnonymity(k=3), sf.Anatomy(), "needs exactly one l-diversity"),
+        (sf.TCloseness(t=0.5), sf.Anatomy(), "cannot serve"),
+        ([sf.LDiversity(l=2)] * 2, sf.Anatomy(), "needs exactly one l-diversity"),
         (sf.LDiversity(l=2, variant="entropy"), sf.MondrianPlus(), "cannot serve"),
         (sf.LDiversity(l=2.5), sf.MondrianPlusPlus(), "whole number"),
-        ([sf.LDiversity(l=2), sf.KAnonymity(k=5)], sf.Anatomy(), "at most l"),
-        (sf.Anonymity(x="age", k=2), sf.Mondrian(scheme="bucketization"), "for generalization"),
+        ([sf.LDiversity(l=2), sf.KAnonymity(k=5)], sf.Anatomy(scheme="generalization"), "at most l"),
     ):
         with pytest.raises(sf.PolicyError, match=told):
             sf.publish(table, require=require, method=method)

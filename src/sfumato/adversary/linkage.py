@@ -165,16 +165,6 @@ def quasi_groups(table: Microdata) -> NDArray[np.int64]:
     return group_rows([c.codes for c in quasi], [c.size for c in quasi]).of_row
 
 
-def homogeneous(group_of_row: Integers, values: Integers) -> int:
-    """How many rows are in classes that share one value, and so give it away without re-identification.
-
-    >>> homogeneous(np.array([0, 0, 1, 1]), np.array([7, 7, 7, 8]))
-    2
-    """
-    classes = _dense(group_of_row.astype(np.int64), int(group_of_row.max()) + 1, first=True)
-    return int(classes.size[_of_one(classes, values)].sum())
-
-
 def _dense(key: NDArray[np.int64], span: int, *, first: bool) -> Groups:
     """Keys as class numbers; a number below ``span`` that no row has is a class of size 0."""
     some = np.zeros(span if first else 0, np.int64)

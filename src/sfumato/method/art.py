@@ -9,7 +9,7 @@ import numpy as np
 
 from sfumato.errors import Infeasible, PolicyError
 from sfumato.kernel.group import group_rows
-from sfumato.method.base import Drawn, Groups, PartitionMethod, Progress, Scheme, silent
+from sfumato.method.base import Drawn, Groups, PartitionMethod, Progress, Scheme, finished, silent
 from sfumato.method.closeness import Growth, cells_of, people_in
 from sfumato.release.generalization import Shown, show
 from sfumato.release.judgement import Judgement, bind
@@ -100,7 +100,7 @@ class Art(PartitionMethod):
             shown=parts.shown,
             warnings=[*self.warnings([wanted]), *_bounded(found)],
         )
-        return Release(manifest, parts.tables)
+        return finished(manifest, parts.tables)
 
     def before_draws(self, table: Microdata, requirements: Sequence[Requirement]) -> Groups | None:
         return None

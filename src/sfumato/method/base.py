@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from sfumato.engine.draws import shuffled
 from sfumato.errors import PolicyError, SfumatoError
 from sfumato.kernel.group import group_rows
-from sfumato.release.bucketization import bucketize
+from sfumato.release.best_guess import best_guesses, certain_values
+from sfumato.release.bucketization import bucketize, refuse_exact
 from sfumato.release.generalization import Shown, as_published, show
 from sfumato.release.judgement import Judgement, TableSchema, bind, judge, on_groups
 from sfumato.release.manifest import describe
@@ -155,6 +156,8 @@ class PartitionMethod(Method):
     ) -> Release:
         if not table.quasi:
             raise PolicyError(f"{self.name} groups by quasi-identifiers, and there is none; give a column that role")
+        if self.scheme == "bucketization":
+            refuse_exact(requirements)
         bound = on_groups(bind(requirements, table), self.name)
         table, groups = self.draw(table, bound, rng=rng, progress=progress)
         show_groups = self._generalized if self.scheme == "generalization" else self._bucketized
@@ -168,7 +171,7 @@ class PartitionMethod(Method):
             shown=shown,
             warnings=self.warnings(bound),
         )
-        return Release(manifest, tables)
+        return finished(manifest, tables, perturbed=self.perturbs)
 
     def _generalized(
         self,
@@ -192,13 +195,17 @@ class PartitionMethod(Method):
     ) -> "_Parts":
         if not table.sensitive:
             raise PolicyError("bucketization keeps sensitive values apart, and there is none; give a column that role")
-        for r in bound:
-            if r.groups_by() is not None or r.distinct_columns():
-                raise PolicyError(f"bucketization shows exact quasi-identifiers; {r.model} is for generalization")
         progress("judgement", 0.0)
         judgements = [_judged(r, table, groups) for r in bound]
         progress("order", 0.0)
         return _Parts([], judgements, bucketize(table, groups.of_row, groups.number, rng))
+
+
+def finished(manifest: dict[str, Any], tables: dict[str, pl.DataFrame], *, perturbed: bool = False) -> Release:
+    """The release, warning of sensitive values that its groups give away."""
+    release = Release(manifest, tables)
+    told = [*release.warnings, *certain_values(best_guesses(release), perturbed=perturbed)]
+    return Release(manifest | {"warnings": told}, tables) if told else release
 
 
 class _Parts(NamedTuple):

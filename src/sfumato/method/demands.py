@@ -5,6 +5,7 @@ from fractions import Fraction
 
 from sfumato.errors import Infeasible, PolicyError
 from sfumato.release.judgement import TableSchema, whole_tally
+from sfumato.release.people import refuse_rows_for_people
 from sfumato.requirement.base import GroupRequirement, Requirement, rounded_up
 from sfumato.requirement.k_anonymity import KAnonymity
 from sfumato.requirement.redundancy import Redundant, Template, notation, without_redundant
@@ -36,6 +37,7 @@ def bound_to(requirements: Sequence[Requirement], table: Microdata, method: str)
         refuse_others(requirement, method)
         if isinstance(requirement, GroupRequirement):
             bound.append(requirement.bind(schema))
+    refuse_rows_for_people(bound, table)
     for requirement, template in zip(bound, [_as_template(b, schema) for b in bound], strict=True):
         whole = whole_tally(requirement, table)
         if not requirement.holds(schema, whole)[0]:

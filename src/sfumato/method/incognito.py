@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import Infeasible, PolicyError
-from sfumato.method.base import Method, Progress, labelled, silent
+from sfumato.method.base import Method, Progress, finished, labelled, silent
 from sfumato.method.lattice import Judge, Search, drops_unseen
 from sfumato.method.levels import Ladder
 from sfumato.method.losses import loss_named
 from sfumato.method.vectors import Levels, Vectors
 from sfumato.release.judgement import TableSchema, listed, on_groups, whole_tally
 from sfumato.release.manifest import describe
+from sfumato.release.people import refuse_rows_for_people
 from sfumato.release.release import Release
 from sfumato.requirement.base import GroupRequirement, Requirement, as_fraction, share
 from sfumato.requirement.k_anonymity import KAnonymity
@@ -154,6 +155,7 @@ class Incognito(Method):
             raise PolicyError("nothing is required; name at least one requirement, e.g. k-anonymity with k = 5")
         schema = TableSchema(table)
         bound = on_groups([r.bind(schema) for r in requirements], self.name)
+        refuse_rows_for_people(bound, table)
         for r in bound:
             x = r.groups_by()
             if x is not None and set(x) != set(schema.quasi_names()):
@@ -199,7 +201,7 @@ class Incognito(Method):
             shown=shown,
             warnings=self.warnings(bound),
         )
-        return Release(manifest, tables)
+        return finished(manifest, tables)
 
     def _statement(self, optimum: Optimum, rows: int) -> dict[str, Any]:
         """What the manifest says of the method: settings, levels, the rows left out and the loss with them."""

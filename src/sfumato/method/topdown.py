@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import DataError, PolicyError, nearest
 from sfumato.kernel import refinement as r
-from sfumato.method.base import STEP, Enough, Method, Progress, labelled, silent
+from sfumato.method.base import STEP, Enough, Method, Progress, finished, labelled, silent
 from sfumato.method.demands import bound_to, need_class, refuse_others, templates_of
 from sfumato.method.masking import Cut, box
 from sfumato.method.refinement import SCORES, RawStep, Refinement
@@ -233,7 +233,7 @@ class Masking:
             shown=shown,
             warnings=[*run.method.warnings(run.requirements), *run.warnings()],
         )
-        return Release(manifest, tables)
+        return finished(manifest, tables)
 
 
 @dataclass(frozen=True)

@@ -149,7 +149,7 @@ def propose(frame: pl.DataFrame, source: str, *, query: str | None = None) -> Pr
     k = min(K, max(2, people * K // ROWS_FOR_K))
     needed = [_anonymity(k, people, entity)]
     private = [column.seen for column in columns if column.sign.role == "sensitive"]
-    needed += [_diversity(seen, alone=len(private) == 1) for seen in private]
+    needed += [] if entity else [_diversity(seen, alone=len(private) == 1) for seen in private]
     return Proposal(
         title=_title(source),
         source=source,
@@ -157,7 +157,7 @@ def propose(frame: pl.DataFrame, source: str, *, query: str | None = None) -> Pr
         missing="category" if any(column.seen.nulls for column in columns) else "error",
         attributes=tuple(column.attribute(k) for column in columns),
         requirements=tuple(needed),
-        warnings=tuple(_warnings(columns, frame.height)),
+        warnings=(*_warnings(columns, frame.height), *(_rows_of_people(entity, private) if entity else ())),
     )
 
 
@@ -279,6 +279,16 @@ def _diversity(seen: Profile, *, alone: bool) -> ProposedRequirement:
     told = f"no value holds more than 1/{fits[0]} of a group" if fits else "two values at least in a group"
     reason = f"Of {seen.name!r}, {told}; over the whole table the commonest holds {_likely(seen):.1%}."
     return ProposedRequirement(entry=entry if alone else {**entry, "sensitive": seen.name}, reason=reason)
+
+
+def _rows_of_people(entity: Profile, private: Sequence[Profile]) -> Iterator[str]:
+    """Why no diversity is proposed where people have several rows."""
+    if private:
+        names = ", ".join(repr(seen.name) for seen in private)
+        yield (
+            f"some people ({entity.name!r}) have several rows, and l-diversity counts rows, so none is asked of "
+            f"{names}; to protect it too, give each person one row (e.g. aggregate them) and require l-diversity."
+        )
 
 
 def _warnings(columns: list[_Column], rows: int) -> Iterator[str]:

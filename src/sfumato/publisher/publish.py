@@ -17,10 +17,12 @@ from sfumato.method.catalogue import from_table as method_from_table
 from sfumato.publisher.advice import advice
 from sfumato.publisher.policy import Policy, read_policy
 from sfumato.release.judgement import bind, listed
+from sfumato.release.people import entity_of, repeated_identifiers
 from sfumato.release.release import Release
 from sfumato.release.store import fill, refuse_existing, whole_folder
 from sfumato.report import render_report
 from sfumato.report.response import response
+from sfumato.report.risk import best_guesses_beside
 from sfumato.requirement.base import Requirement
 from sfumato.table.database import masked
 from sfumato.table.encode import Role
@@ -114,7 +116,7 @@ def publish_policy(
     table = microdata_of(job, heard)
     rng = None if seed is None else np.random.default_rng(seed)
     release = publish(table, require=job.requirements, method=job.method, title=job.title, rng=rng, progress=heard)
-    private = advice(table, release)
+    private = [*advice(table, release), *repeated_identifiers(table, entity_of(release.manifest))]
     with whole_folder(folder, force=force) as draft:
         heard("write", 0.0)
         (draft / "release").mkdir()
@@ -134,11 +136,13 @@ def _write_private(
         release=release, table=table, policy_text=policy_text, warnings=warnings, seeded=seed is not None
     )
     (folder / "report.html").write_text(report, encoding="utf-8")
+    guesses = best_guesses_beside(release, table)
     audit: dict[str, Any] = {
         "requirements": release.manifest["requirements"],
         "risk": {
             "before": asdict(linkage_risk(quasi_groups(table))),
-            "after": asdict(linkage_risk(release.groups())),
+            "after": asdict(linkage_risk(release.classes())),
+            "sensitive": {name: {"before": asdict(b), "after": asdict(a)} for name, (b, a) in guesses.items()},
         },
         "rows": {"read": table.rows + table.dropped, "dropped": table.dropped, "published": release.manifest["rows"]},
         "hidden": table.hidden.columns,

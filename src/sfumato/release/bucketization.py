@@ -1,5 +1,7 @@
 """The bucketization scheme: exact quasi-identifiers with a group, and a table of sensitive values a group."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
@@ -7,10 +9,22 @@ from numpy.typing import NDArray
 from sfumato.engine.draws import shuffled
 from sfumato.errors import PolicyError
 from sfumato.release.generalization import as_published
+from sfumato.requirement.base import GroupRequirement, Requirement
 from sfumato.table.encode import Role
 from sfumato.table.microdata import Microdata
 
 GROUP, COUNT = "group", "count"
+
+
+def refuse_exact(requirements: Sequence[Requirement]) -> None:
+    """Refuse models that exact quasi-identifiers defeat: there people are told apart, whatever their groups."""
+    for r in requirements:
+        if isinstance(r, GroupRequirement) and r.by_labels:
+            raise PolicyError(
+                f"{r.model} is about people who show the same quasi-identifiers, and bucketization shows these "
+                'exactly, so it would promise what does not hold; set scheme = "generalization", or drop '
+                f"{r.model} and require what hides the sensitive value only, e.g. l-diversity"
+            )
 
 
 def bucketize(

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from sfumato.engine.local import Counted, combine, tally, totals
 from sfumato.errors import Infeasible, PolicyError
+from sfumato.release.people import refuse_rows_for_people
 from sfumato.requirement.base import GroupRequirement, Key, Requirement, Schema, Tally
 from sfumato.table.encode import Domain
 from sfumato.table.microdata import Microdata
@@ -99,11 +100,12 @@ def listed(require: object) -> list[Requirement]:
 
 
 def bind(requirements: Sequence[Requirement], table: Microdata) -> list[Requirement]:
-    """Fill in what the requirements leave open, and refuse those that even the whole table fails."""
+    """Fill in what requirements leave open; refuse those that take rows for people or that the whole table fails."""
     if not requirements:
         raise PolicyError("nothing is required; name at least one requirement, e.g. k-anonymity with k = 5")
     schema = TableSchema(table)
     bound = [r.bind(schema) for r in requirements]
+    refuse_rows_for_people(bound, table)
     for requirement in bound:
         if not isinstance(requirement, GroupRequirement) or not requirement.of_the_table:
             continue

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sfumato.engine.local import Counted
 from sfumato.errors import PolicyError, ReleaseError, SfumatoError
 from sfumato.kernel.group import group_rows
-from sfumato.release.bucketization import COUNT, GROUP
+from sfumato.release.bucketization import COUNT, GROUP, refuse_exact
 from sfumato.release.judgement import Judgement, judge
 from sfumato.release.sampling import SIZE, examine
 from sfumato.release.store import read_folder, write_folder
@@ -180,6 +180,8 @@ class Release:
             return self._told(requirement, entry, verdict.status, verdict.achieved, verdict.detail)
         if not isinstance(requirement, GroupRequirement):
             raise ReleaseError(f"nothing here can judge the claim {entry['model']!r}")
+        if self.bucketized and requirement.by_labels:
+            return Finding(requirement.words(), "broken", self._exact_quasi())
         view = _PublicSchema(self)
         if hidden := view.hidden(requirement):
             return self._in_part(requirement, hidden)
@@ -225,6 +227,21 @@ class Release:
         of_row = group_rows(columns, [int(c.max()) + 1 for c in columns]).of_row
         return np.repeat(of_row, data[SIZE].to_numpy()) if self.sampled else of_row
 
+    def classes(self) -> NDArray[np.int64]:
+        """The class of each row: rows that show the same quasi-identifiers, which bucketization shows exactly."""
+        if not self.bucketized or not self.quasi():
+            return self.groups()
+        coded = [value_codes(self.tables["quasi"][name]) for name in self.quasi()]
+        return group_rows([codes for codes, _ in coded], [size for _, size in coded]).of_row
+
+    def _exact_quasi(self) -> str:
+        """Why a bucketized release keeps no promise about who is told apart."""
+        sizes = np.bincount(self.classes())
+        return (
+            f"bucketization shows exact quasi-identifiers, by which {int((sizes == 1).sum())} of {sizes.sum()} rows "
+            "are unique; a release by it cannot claim this"
+        )
+
     def judge(self, requirement: GroupRequirement) -> Judgement:
         """Judge any requirement on the groups of the release."""
         if not isinstance(requirement, GroupRequirement):
@@ -235,8 +252,7 @@ class Release:
         view = _PublicSchema(self)
         bound = requirement.bind(view)
         if self.bucketized:
-            if bound.groups_by() is not None or bound.distinct_columns():
-                raise PolicyError(f"{bound.model} cannot be judged on a bucketized release")
+            refuse_exact([bound])
             sensitive = self.tables["sensitive"]
             codes, number = value_codes(sensitive[GROUP])
             groups = np.repeat(codes.astype(np.int64), sensitive[COUNT].to_numpy())

@@ -14,6 +14,8 @@ import polars as pl
 from markupsafe import Markup
 
 from sfumato.errors import OutputError
+from sfumato.release.bucketization import COUNT
+from sfumato.release.people import entity_of, repeated_identifiers
 from sfumato.release.release import Release
 from sfumato.report.distribution import Distribution, compare, plain
 from sfumato.report.plots import drawn, losses, percent, shortened
@@ -51,7 +53,7 @@ def render_report(
     ``table`` is the microdata that the release was made from; ``warnings`` are added to those of the
     release; ``seeded`` says whether its randomness came from a known seed; ``made`` is when.
     """
-    entity = _entity(release)
+    entity = entity_of(release.manifest)
     labels = {
         name: weighted(release, name, reconstructed(release, name, _labels(release, name))) for name in table.columns
     }
@@ -116,12 +118,6 @@ def _resource(name: str) -> str:
     return files("sfumato.report").joinpath(name).read_text(encoding="utf-8")
 
 
-def _entity(release: Release) -> str | None:
-    """The column that tells people apart, where a requirement names one."""
-    named = [r["required"].get("entity") for r in release.manifest["requirements"]]
-    return next((str(name) for name in named if name), None)
-
-
 def _requirements(release: Release) -> list[Facts]:
     return [
         {
@@ -145,6 +141,8 @@ def _labels(release: Release, name: str) -> dict[str, int] | None:
     if frame is None:
         return None
     series = frame[name]
+    if COUNT in frame.columns and release.bucketized:
+        series = series.gather(np.repeat(np.arange(frame.height), frame[COUNT].to_numpy()))
     if isinstance(series.dtype, pl.Enum) and not series.null_count():
         words = series.dtype.categories.to_list()
         counts = np.bincount(series.to_physical().to_numpy(), minlength=len(words)).tolist()
@@ -221,12 +219,5 @@ def _warnings(release: Release, table: Microdata, entity: str | None, given: Seq
             "The randomness came from a given seed. Whoever learns or guesses it can undo the shuffling of the rows "
             "and repeat every random choice: for experiments only, not for a release that is handed over."
         )
-    for name in table.hidden.columns if entity is None else ():
-        people = table.hidden[name].n_unique()
-        if 1 < people < table.rows:
-            found.append(
-                f"The identifier {name} has {people:,} values in {table.rows:,} rows. If these are people, some have "
-                "several rows, and a group of k rows may hold fewer than k people; require k-anonymity with "
-                f'entity = "{name}".'
-            )
+    found += repeated_identifiers(table, entity)
     return list(dict.fromkeys(found))

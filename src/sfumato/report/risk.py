@@ -1,12 +1,13 @@
 """The risk of re-identification before and after, and the combinations that identify best."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.adversary.linkage import LinkageRisk, homogeneous, linkage_risk, quasi_groups, riskiest
+from sfumato.adversary.linkage import LinkageRisk, linkage_risk, quasi_groups, riskiest
+from sfumato.release.best_guess import BestGuess, best_guess, best_guesses
 from sfumato.release.release import Release
 from sfumato.report.plots import class_sizes, percent
 from sfumato.report.words import figure
@@ -18,14 +19,19 @@ _TOP_COMBINATIONS = 6
 
 
 def risks(release: Release, table: Microdata, entity: str | None) -> Facts:
-    """The risks before and after, side by side, both counted in rows."""
-    groups = {"before": quasi_groups(table), "after": release.groups()}
-    before, after = (linkage_risk(g) for g in groups.values())
+    """The risks before and after, side by side, both counted in rows and both on what is shown."""
+    classes = quasi_groups(table)
+    before, after = linkage_risk(classes), linkage_risk(release.classes())
+    sizes = np.bincount(release.groups())
+    guesses = best_guesses_beside(release, table)
     return {
         "before": before,
         "after": after,
-        "lines": _risk_lines(before, after) + _people_lines(release, table, groups["before"], entity),
-        "shared": _shared(release, table, groups["before"], groups["after"]),
+        "lines": _risk_lines(before, after) + _people_lines(release, table, classes, entity),
+        "guessed": _guess_lines(guesses),
+        "guesses": guesses,
+        "groups": len(sizes),
+        "smallest": int(sizes.min()),
         "plot": class_sizes(before.histogram, after.histogram),
         "sizes": list(zip(before.histogram, after.histogram, strict=True)),
         "entity": entity,
@@ -64,25 +70,31 @@ def _people_lines(
     return [("People", f"fewest in a class, counted by {entity}", f"{before:,}", figure(min(claims)))]
 
 
-def _shared(
-    release: Release, table: Microdata, before: NDArray[np.int64], after: NDArray[np.int64]
-) -> list[tuple[str, str, str, str]]:
-    """For each sensitive attribute, the rows whose class has one value of it and so gives it away."""
+def best_guesses_beside(release: Release, table: Microdata) -> dict[str, tuple[BestGuess, BestGuess]]:
+    """How well each sensitive value is guessed: by exact quasi-identifiers in the table, by groups in the release."""
+    after = best_guesses(release)
+    classes = quasi_groups(table) if after else np.zeros(0, np.int64)
+    return {
+        name: (best_guess(classes, table[name].codes), found) for name, found in after.items() if name in table.columns
+    }
+
+
+def _guess_figures(guess: BestGuess) -> tuple[str, str, str]:
+    certain = f"{guess.certain:,} ({percent(guess.certain / guess.rows)})"
+    return certain, percent(guess.worst), percent(guess.mean)
+
+
+def _guess_lines(guesses: Mapping[str, tuple[BestGuess, BestGuess]]) -> list[tuple[str, str, str, str]]:
+    """For each sensitive attribute, what is known for certain and how often the best guess is right."""
     lines = []
-    for column in table.sensitive:
-        data = release.tables.get("data")
-        if data is not None and column.name in data.columns and not release.sampled:
-            values = _codes(data[column.name])
-            counts = homogeneous(before, column.codes), homogeneous(after, values)
-            told = [f"{n:,} ({percent(n / rows)})" for n, rows in zip(counts, (len(before), len(after)), strict=True)]
-            lines.append((f"{column.name} given away", "rows whose class shares one value", told[0], told[1]))
+    for name, both in guesses.items():
+        (c1, c2), (w1, w2), (m1, m2) = zip(*(_guess_figures(guess) for guess in both), strict=True)
+        lines += [
+            (f"{name} given away", "rows whose class or group shows one value only", c1, c2),
+            (f"{name} guessed, greatest", "share of the most frequent value of a class or group", w1, w2),
+            (f"{name} guessed, average", "rows for which the most frequent value is right", m1, m2),
+        ]
     return lines
-
-
-def _codes(series: pl.Series) -> NDArray[Any]:
-    if isinstance(series.dtype, pl.Enum) and not series.null_count():
-        return series.to_physical().to_numpy()
-    return series.rank("dense").fill_null(0).to_numpy()
 
 
 def combinations(table: Microdata, entity: str | None) -> Facts:

@@ -81,6 +81,11 @@ _SHARED = (
     "It does not look at sensitive values: where all rows of a group share one, everyone in the group is known to "
     "have it (homogeneity)."
 )
+_ONE_ROW = "It counts rows, and takes every person to have one; who has several is protected less."
+_MANY_ROWS = (
+    "Whoever knows that one of these people has more rows than the others ascribes a row to that person with a higher "
+    "probability."
+)
 
 
 def _k_anonymity(required: Entry, achieved: Entry) -> Guarantee:
@@ -89,7 +94,7 @@ def _k_anonymity(required: Entry, achieved: Entry) -> Guarantee:
         "k-anonymity",
         f"Whoever knows a person's quasi-identifiers finds at least {figure(k)} {who} that fit equally well, and picks "
         f"the right one with a probability of at most {percent(1 / k)}.",
-        (_SHARED, _RULED_OUT),
+        (_SHARED, _RULED_OUT, _MANY_ROWS if required.get("entity") else _ONE_ROW),
     )
 
 
@@ -118,7 +123,7 @@ def _l_diversity(required: Entry, achieved: Entry) -> Guarantee:
             "in the whole table.",
         ),
     }[variant]
-    return Guarantee(f"{variant.capitalize()} l-diversity", promise, (limit, _SIMILAR))
+    return Guarantee(f"{variant.capitalize()} l-diversity", promise, (limit, _SIMILAR, _ONE_ROW))
 
 
 def _t_closeness(required: Entry, achieved: Entry) -> Guarantee:
@@ -130,6 +135,7 @@ def _t_closeness(required: Entry, achieved: Entry) -> Guarantee:
             "What the whole table tells about everybody in it is not hidden.",
             "It bounds a distance between distributions, not the confidence in a value: with the equal distance a "
             "value's share in a group may exceed its share in the table by t, with the other distances by more.",
+            _ONE_ROW,
         ),
     )
 
@@ -140,7 +146,7 @@ def _alpha_k(required: Entry, achieved: Entry) -> Guarantee:
         "(α, k)-anonymity",
         f"Whoever knows a person's quasi-identifiers finds at least {k} rows that fit equally well, and can ascribe no "
         f"sensitive value to the person with a confidence above {alpha}.",
-        (_SIMILAR,),
+        (_SIMILAR, _ONE_ROW),
     )
 
 
@@ -151,7 +157,7 @@ def _anonymity(required: Entry, achieved: Entry) -> Guarantee:
         f"Whoever knows a person's {x} is left with at least {figure(required.get('k'))} different {y}.",
         (
             f"It speaks of {x} only; who knows further attributes may be left with fewer.",
-            *(() if required.get("y") else (_SHARED,)),
+            *(() if required.get("y") else (_SHARED, _ONE_ROW)),
         ),
     )
 
@@ -166,6 +172,7 @@ def _confidentiality(required: Entry, achieved: Entry) -> Guarantee:
         (
             f"It speaks of {x} only; from further attributes more may follow.",
             "It does not keep people from being found: a group may be small, even one row.",
+            _ONE_ROW,
         ),
     )
 
@@ -175,7 +182,6 @@ _INDEPENDENT = (
     "reason (a family, an outbreak), what is known of others tells of the victim, and the row of another may tell as "
     "much as his own."
 )
-_ONE_ROW = "It takes every person to have one row; who has several is protected less."
 
 
 def _rho_breach(required: Entry, achieved: Entry) -> Guarantee:
@@ -216,6 +222,7 @@ def _disclosure(required: Entry, achieved: Entry) -> Guarantee:
             "frequent value among people of the same quasi-identifiers is right as often as it is frequent, whatever "
             "was randomized; this report states that rate beside the risk.",
             "It rests on the values of this table: the optimal probabilities depend on it, and are public.",
+            _ONE_ROW,
         ),
     )
 
@@ -228,6 +235,7 @@ def _m_confidentiality(required: Entry, achieved: Entry) -> Guarantee:
         (
             "Values were changed to reach this, and only where it was needed. Who knows the method can tell more: see "
             "the warning.",
+            _ONE_ROW,
         ),
     )
 
@@ -249,6 +257,7 @@ def _r_robustness(required: Entry, achieved: Entry) -> Guarantee:
         (
             worlds,
             "Whoever knows better distributions, or the values of some people, can be surer.",
+            _ONE_ROW,
         ),
     )
 

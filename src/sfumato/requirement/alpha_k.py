@@ -35,6 +35,7 @@ class AlphaK(GroupRequirement):
 
     model: ClassVar[str] = "alpha-k"
     summary: ClassVar[str] = "k-anonymity, and nobody's sensitive value is known with a confidence above α"
+    by_labels: ClassVar[bool] = True
     alpha: float
     k: int
     sensitive: str | Sequence[str] | None = None

@@ -2,7 +2,7 @@
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, localcontext
 from fractions import Fraction
@@ -129,6 +129,12 @@ class Requirement(ABC):
     summary: ClassVar[str]
     spelled: ClassVar[Mapping[str, str]] = {}
     """Fields that policy and manifest spell differently than Python: field -> word."""
+    person_parameter: ClassVar[str | None] = None
+    """The parameter that names the column telling people apart, if it can count people instead of rows."""
+
+    def people(self, identifiers: Collection[str]) -> Key:
+        """The columns by which it counts people, given the identifiers of the table; none where it counts rows."""
+        return ()
 
     def bind(self, schema: Schema) -> Self:
         """The same requirement with the attributes that it leaves open filled in from the table."""
@@ -156,6 +162,8 @@ class GroupRequirement(Requirement):
     """Whether merging groups that satisfy it gives a group that does."""
     of_the_table: ClassVar[bool] = True
     """Whether it is about the values of the table; else about published ones, which a method may have changed."""
+    by_labels: ClassVar[bool] = False
+    """Whether it is about people whom the published quasi-identifiers do not tell apart; exact ones tell them apart."""
 
     def groups_by(self) -> Key | None:
         """The quasi-identifiers that form its groups; None: all of them."""

@@ -1,6 +1,6 @@
 """k-anonymity: every combination of quasi-identifiers is shared by at least k people."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -23,6 +23,8 @@ class KAnonymity(GroupRequirement):
 
     model: ClassVar[str] = "k-anonymity"
     summary: ClassVar[str] = "nobody can be told apart from fewer than k people by the quasi-identifiers"
+    by_labels: ClassVar[bool] = True
+    person_parameter: ClassVar[str | None] = "entity"
     k: int
     entity: str | None = None
 
@@ -32,6 +34,9 @@ class KAnonymity(GroupRequirement):
             names(self.entity)
             if not isinstance(self.entity, str):
                 raise PolicyError(f"{self.model}: the entity is one column, not {self.entity!r}")
+
+    def people(self, identifiers: Collection[str]) -> Key:
+        return names(self.entity)
 
     def columns(self) -> Sequence[Key]:
         return ()

@@ -1,6 +1,6 @@
 """The privacy templates ⟨X, Y, k⟩ of Fung's thesis: anonymity (Def. 4.1.1) and confidentiality (Def. 5.1.1)."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, Self
@@ -54,6 +54,8 @@ class Anonymity(GroupRequirement):
 
     model: ClassVar[str] = "anonymity"
     summary: ClassVar[str] = "the template ⟨X, Y, k⟩: each value on X is linked to at least k values on Y"
+    by_labels: ClassVar[bool] = True
+    person_parameter: ClassVar[str | None] = "y"
     x: str | Sequence[str] | None = None
     y: str | Sequence[str] | None = None
     k: int
@@ -72,6 +74,9 @@ class Anonymity(GroupRequirement):
         bound = self.with_parameters(x=_quasi(self.model, names(self.x), schema))
         _disjoint(self.model, names(bound.x), names(bound.y))
         return bound
+
+    def people(self, identifiers: Collection[str]) -> Key:
+        return names(self.y) if set(names(self.y)) <= set(identifiers) else ()
 
     def groups_by(self) -> Key | None:
         return names(self.x)
@@ -114,6 +119,7 @@ class Confidentiality(GroupRequirement):
 
     model: ClassVar[str] = "confidentiality"
     summary: ClassVar[str] = "the template ⟨X, Y, k⟩: no value on Y is inferred from X with a confidence above k"
+    by_labels: ClassVar[bool] = True
     x: str | Sequence[str] | None = None
     y: str | Sequence[str] | Mapping[str, Sequence[str]]
     k: float | Mapping[str, float]

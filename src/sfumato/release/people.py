@@ -1,0 +1,66 @@
+"""People with several rows: which requirements count people, and which would take rows for people."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from sfumato.errors import PolicyError
+from sfumato.requirement.base import GroupRequirement, Key, Requirement
+from sfumato.table.microdata import Microdata
+from sfumato.table.taxonomy import named
+
+
+def refuse_rows_for_people(requirements: Sequence[Requirement], table: Microdata) -> None:
+    """Where a requirement names a column of people and some have several rows, refuse those that count rows.
+
+    Counting people instead is not done: someone with different values in different rows has no one value to
+    count, and shares of people are not monotone under merging groups.
+    """
+    identifiers = table.hidden.columns
+    entities = dict.fromkeys(key for r in requirements if (key := r.people(identifiers)))
+    rows_only = [r for r in requirements if not r.people(identifiers)]
+    for entity in entities if rows_only else ():
+        people, several = _people(table, entity)
+        if several:
+            raise PolicyError(_told(rows_only[0], entity, people, several))
+
+
+def _people(table: Microdata, entity: Key) -> tuple[int, int]:
+    """How many people there are, and how many of them have several rows."""
+    codes = [table.counted(name)[0] for name in entity]
+    rows = np.unique(np.stack(codes), axis=1, return_counts=True)[1]
+    return len(rows), int((rows > 1).sum())
+
+
+def _told(requirement: Requirement, entity: Key, people: int, several: int) -> str:
+    model, by = requirement.model, named(entity)
+    only_rows = isinstance(requirement, GroupRequirement) and not requirement.distinct_columns()
+    parameter = requirement.person_parameter if only_rows else None
+    instead = f"count people with {parameter} = {by}, " if parameter else ""
+    return (
+        f"{several:,} of {people:,} people ({by}) have several rows, and {model} counts rows: the rows of one person "
+        f"would pass for several people. For {model}, {instead}give each person one row (e.g. aggregate them first), "
+        f"or drop {model}"
+    )
+
+
+def entity_of(manifest: Mapping[str, Any]) -> str | None:
+    """The column by which a requirement of a manifest counts people, if one does."""
+    named = [r["required"].get("entity") for r in manifest["requirements"]]
+    return next((str(name) for name in named if name), None)
+
+
+def repeated_identifiers(table: Microdata, entity: str | None) -> list[str]:
+    """A warning for each identifier that several rows share, where no requirement says by what to count people."""
+    told = []
+    for name in table.hidden.columns if entity is None else ():
+        people = table.hidden[name].n_unique()
+        if 1 < people < table.rows:
+            told.append(
+                f"The identifier {name} has {people:,} values in {table.rows:,} rows. If these are people, some have "
+                "several rows: a group of k rows may hold fewer than k people, and requirements on sensitive values "
+                "count one person several times. Give each person one row, or require k-anonymity with "
+                f'entity = "{name}" and nothing that counts rows.'
+            )
+    return told
