@@ -1,0 +1,182 @@
+"""A slow judge of what a manifest claims, by nothing but what the tables show: plain Python, no code of sfumato.
+
+Whoever looks at a release sees rows with quasi-identifiers. Rows that show the same ones are a class. In a generalized
+release a class is the group that claims are about; in a bucketized one quasi-identifiers are exact, so a class is
+what people can be told apart by, and a bucket what sensitive values can be told apart by.
+"""
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+Row = dict[str, Any]
+Figures = dict[str, float]
+Bag = Counter[str]
+"""How often each value occurs."""
+
+PERSON = "person"
+"""The identifier that tests give people; never published, so that it is looked up by the row number."""
+
+
+class Seen:
+    """What a release shows: rows of labels, and for each row the values that it may have."""
+
+    def __init__(self, manifest: Mapping[str, Any], tables: Mapping[str, Any], people: Mapping[int, str]) -> None:
+        self.roles = {name: a["role"] for name, a in manifest["attributes"].items()}
+        self.domains = {name: a.get("domain", []) for name, a in manifest["attributes"].items()}
+        self.quasi = [n for n, role in self.roles.items() if role == "quasi"]
+        self.people = people
+        self.bucketized = "quasi" in tables
+        self.rows: list[Row] = tables["quasi" if self.bucketized else "data"].to_dicts()
+        self.sizes = (
+            [row.get("G", 1) for row in self.rows] if manifest["scheme"] == "sampling" else [1] * len(self.rows)
+        )
+        self.values = tables["sensitive"].to_dicts() if self.bucketized else self.rows
+
+    def classes(self, x: Sequence[str] = ()) -> list[list[int]]:
+        """The places of the rows that show the same quasi-identifiers."""
+        found: dict[tuple[str, ...], list[int]] = defaultdict(list)
+        for place, row in enumerate(self.rows):
+            found[tuple(str(row[n]) for n in x or self.quasi)].append(place)
+        return list(found.values())
+
+    def bags(self, name: str, x: Sequence[str] = ()) -> list[Bag]:
+        """The sensitive values of each group as people see it: a class, or a bucket."""
+        if self.bucketized:
+            assert not x, "what is inferred from some quasi-identifiers is no matter of buckets"
+            found: dict[int, Bag] = defaultdict(Counter)
+            for entry in self.values:
+                found[entry["group"]][str(entry[name])] += entry["count"]
+            return list(found.values())
+        return [Counter(str(self.rows[i][name]) for i in members) for members in self.classes(x)]
+
+    def fewest(self, x: Sequence[str] = (), y: Sequence[str] = ()) -> int:
+        """The fewest rows, or distinct values on y, of a class."""
+        if not y:
+            return min(sum(self.sizes[i] for i in members) for members in self.classes(x))
+        return min(len({tuple(self._value(i, n) for n in y) for i in members}) for members in self.classes(x))
+
+    def _value(self, place: int, name: str) -> str:
+        row = self.rows[place]
+        return self.people[row["row"]] if name == PERSON else str(row[name])
+
+
+def listed(value: Any) -> list[str]:
+    """A parameter that is one name or several."""
+    return [value] if isinstance(value, str) else list(value or [])
+
+
+def _k_anonymity(seen: Seen, required: Mapping[str, Any]) -> Figures:
+    return {"k": seen.fewest(y=listed(required.get("entity")))}
+
+
+def _anonymity(seen: Seen, required: Mapping[str, Any]) -> Figures:
+    return {"k": seen.fewest(listed(required.get("x")), listed(required.get("y")))}
+
+
+def _alpha_k(seen: Seen, required: Mapping[str, Any]) -> Figures:
+    return {"k": seen.fewest(), "alpha": max(_top(bag) for bag in _all_bags(seen, required))}
+
+
+def _all_bags(seen: Seen, required: Mapping[str, Any], x: Sequence[str] = ()) -> Iterable[Bag]:
+    return [bag for name in listed(required["sensitive"]) for bag in seen.bags(name, x)]
+
+
+def _top(bag: Bag) -> float:
+    return max(bag.values()) / bag.total()
+
+
+def _entropy(bag: Bag) -> float:
+    return math.exp(-sum(n / bag.total() * math.log(n / bag.total()) for n in bag.values()))
+
+
+def _recursive(bag: Bag, l: int) -> float:
+    ranked = sorted(bag.values(), reverse=True)
+    tail = sum(ranked[l - 1 :])
+    return ranked[0] / tail if tail else math.inf
+
+
+def _l_diversity(seen: Seen, required: Mapping[str, Any]) -> Figures:
+    bags = list(_all_bags(seen, required))
+    if required["variant"] == "recursive":
+        return {"c": max(_recursive(bag, required["l"]) for bag in bags)}
+    measure: Callable[[Bag], float] = {"distinct": len, "entropy": _entropy, "frequency": lambda b: 1 / _top(b)}[
+        required["variant"]
+    ]
+    return {"l": min(measure(bag) for bag in bags)}
+
+
+def _t_closeness(seen: Seen, required: Mapping[str, Any]) -> Figures:
+    worst = Fraction(0)
+    for name in listed(required["sensitive"]):
+        bags = seen.bags(name)
+        whole: Bag = sum(bags, Counter())
+        domain = [str(v) for v in seen.domains[name]]
+        for bag in bags:
+            apart = [Fraction(bag[v], bag.total()) - Fraction(whole[v], whole.total()) for v in domain]
+            if required.get("distance", "equal") == "equal":
+                worst = max(worst, sum((abs(a) for a in apart), Fraction()) / 2)
+            else:
+                moved = [abs(sum(apart[: i + 1], Fraction())) for i in range(len(domain) - 1)]
+                worst = max(worst, sum(moved, Fraction()) / max(1, len(moved)))
+    return {"t": float(worst)}
+
+
+def _confidentiality(seen: Seen, required: Mapping[str, Any]) -> Figures:
+    protected = required["y"]
+    shares = [
+        bag[v] / bag.total() for name, values in protected.items() for bag in seen.bags(name, listed(required["x"]))
+        for v in listed(values)
+    ]  # fmt: skip
+    return {"k": max(shares)}
+
+
+def _m_confidentiality(seen: Seen, required: Mapping[str, Any]) -> Figures:
+    chosen = listed(required.get("values"))
+    bags = list(_all_bags(seen, required))
+    most = [sum(bag[v] for v in chosen) if chosen else max(bag.values()) for bag in bags]
+    return {"m": min(bag.total() / n if n else max(b.total() for b in bags) for bag, n in zip(bags, most, strict=True))}
+
+
+def _r_robustness(seen: Seen, required: Mapping[str, Any]) -> Figures:
+    """No more than what follows from the shares alone: an adversary who knows distributions links at least as well."""
+    chosen = listed(required.get("values"))
+    shares = [max([bag[v] for v in chosen or bag], default=0) / bag.total() for bag in _all_bags(seen, required)]
+    return {"r": 1 / max(shares)} if max(shares) else {}
+
+
+JUDGES: dict[str, Callable[[Seen, Mapping[str, Any]], Figures]] = {
+    "k-anonymity": _k_anonymity,
+    "anonymity": _anonymity,
+    "alpha-k": _alpha_k,
+    "l-diversity": _l_diversity,
+    "t-closeness": _t_closeness,
+    "confidentiality": _confidentiality,
+    "m-confidentiality": _m_confidentiality,
+    "r-robustness": _r_robustness,
+}
+AT_MOST = {"alpha", "c", "t", ("confidentiality", "k")}
+BEYOND_COUNTS = {"rho-breach", "growth", "disclosure"}
+"""Promises about how a release was drawn; what a release shows neither proves nor refutes them."""
+
+
+def broken_claims(manifest: Mapping[str, Any], tables: Mapping[str, Any], people: Mapping[int, str]) -> list[str]:
+    """The claims of a manifest that what is shown contradicts, in words; ``people`` are those of the row numbers."""
+    seen, told = Seen(manifest, tables, people), []
+    for entry in manifest["requirements"]:
+        model, required, achieved = entry["model"], entry["required"], entry["achieved"]
+        if model in BEYOND_COUNTS:
+            continue
+        for name, figure in JUDGES[model](seen, required).items():
+            limit, claimed = float(required[name]), achieved[name]
+            at_most = name in AT_MOST or (model, name) in AT_MOST
+            slack = 1e-9 * max(1.0, abs(limit))
+            if figure > limit + slack if at_most else figure < limit - slack:
+                told.append(f"{model}: {name} = {limit:g} is required, and {figure:g} is shown")
+            if model == "r-robustness" and figure >= claimed - slack:
+                continue  # what distributions add is not seen here
+            if abs(figure - claimed) > slack:
+                told.append(f"{model}: {name} = {claimed:g} is claimed, and {figure:g} is shown")
+    return told
