@@ -95,7 +95,7 @@ def measure(table: sf.Microdata, name: str, r: int) -> Measured:
     seconds = time.perf_counter() - begin
     scheme: Any = "generalization" if name in ("mask", "t-closeness") else "bucketization"
     made = Made(of_row=found.groups.of_row, scheme=scheme)
-    release = sf.publish(found.table, require=sf.KAnonymity(k=1), method=made, rng=np.random.default_rng(SEED))
+    release = sf.publish(found.table, require=sf.LDiversity(l=1), method=made, rng=np.random.default_rng(SEED))
     required = wanted(r).bind(TableSchema(table))
     known = required.known(table)
     published = replace(known, value=known.values.of_code[found.table["education"].codes])

@@ -3,6 +3,7 @@
 import datetime as dt
 import json
 import tomllib
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -11,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sfumato.publisher.propose import Proposal, comment, escape, propose, toml
+from sfumato.publisher.publish import publish_policy
 from sfumato.publisher.signs import order, profile, recognize, tokens
 
 ROWS = 120
@@ -193,6 +195,17 @@ def test_a_person_with_several_rows_counts_once() -> None:
     assert roles(proposal)["patient_id"] == "identifier"
     assert policy(proposal)["require"][0] == {"model": "k-anonymity", "k": 4, "entity": "patient_id"}
     assert "k counts people" in proposal.requirements[0].reason
+    assert len(proposal.requirements) == 1  # l-diversity would count rows
+    (told,) = [w for w in proposal.warnings if "several rows" in w]
+    assert "'patient_id'" in told
+    assert "aggregate" in told
+
+
+def test_a_proposal_for_people_with_several_rows_can_be_published(tmp_path: Path) -> None:
+    hospital().with_columns(patient_id=pl.Series([f"P{i // 3:05}" for i in range(ROWS)])).write_csv(tmp_path / "v.csv")
+    (tmp_path / "p.toml").write_text(propose(pl.read_csv(tmp_path / "v.csv"), "v.csv").to_toml(), encoding="utf-8")
+    release = publish_policy(tmp_path / "p.toml", tmp_path / "out").release
+    assert release.manifest["requirements"][0]["words"] == "every group has at least 4 people (patient_id)"
 
 
 @pytest.mark.parametrize(("rows", "k"), [(8, 2), (30, 3), (49, 4), (50, 5), (200, 5)])
