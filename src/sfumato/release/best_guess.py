@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from sfumato.kernel.group import group_rows
 from sfumato.release.bucketization import COUNT, GROUP
 from sfumato.release.release import Release
 from sfumato.table.encode import Role, value_codes
@@ -40,14 +41,15 @@ def best_guess(group: NDArray[Any], value: NDArray[Any], count: NDArray[Any] | N
     >>> found.certain, found.worst, found.mean, found.linked, found.unlinked
     (2, 1.0, 0.75, 0.75, 0.625)
     """
-    weight = np.ones(len(group), np.int64) if count is None else count
-    pairs = pl.DataFrame({"g": group, "v": value, "n": weight}).group_by("g", "v").agg(pl.col("n").sum())
-    groups = pairs.group_by("g").agg(
-        rows=pl.col("n").sum(), most=pl.col("n").max(), squares=(pl.col("n").cast(pl.Float64) ** 2).sum()
-    )
-    rows, most, squares = (groups[name].to_numpy() for name in ("rows", "most", "squares"))
+    pairs = group_rows([group, value], [int(group.max()) + 1, int(value.max()) + 1])
+    held = pairs.size if count is None else np.bincount(pairs.of_row, weights=count).astype(np.int64)
+    of_pair = group[pairs.first]
+    size, squares = np.bincount(of_pair, weights=held), np.bincount(of_pair, weights=held**2.0)
+    top = np.zeros(len(size), np.int64)
+    np.maximum.at(top, of_pair, held)
+    rows, most, squares = (figure[size > 0] for figure in (size, top, squares))
     total = int(rows.sum())
-    values = pairs.group_by("v").agg(pl.col("n").sum())["n"].to_numpy() / total
+    values = np.bincount(value[pairs.first], weights=held) / total
     return BestGuess(
         rows=total,
         certain=int(rows[most == rows].sum()),
@@ -65,10 +67,15 @@ def best_guesses(release: Release) -> dict[str, BestGuess]:
     names = [n for n, a in release.manifest["attributes"].items() if a.get("role") == Role.SENSITIVE]
     if release.bucketized:
         found = release.tables["sensitive"]
-        group, count = value_codes(found[GROUP])[0], found[COUNT].to_numpy()
-        return {n: best_guess(group, value_codes(found[n])[0], count) for n in names}
+        group, count = np.unique(found[GROUP].to_numpy(), return_inverse=True)[1], found[COUNT].to_numpy()
+        return {n: best_guess(group, _codes(found[n]), count) for n in names}
     group, data = release.groups(), release.tables["data"]
-    return {n: best_guess(group, value_codes(data[n])[0]) for n in names}
+    return {n: best_guess(group, _codes(data[n])) for n in names}
+
+
+def _codes(column: pl.Series) -> NDArray[Any]:
+    whole = isinstance(column.dtype, pl.Enum) and not column.null_count()
+    return column.to_physical().to_numpy() if whole else value_codes(column)[0]
 
 
 def certain_values(guesses: Mapping[str, BestGuess], *, perturbed: bool = False) -> list[str]:

@@ -3,8 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
+from sfumato.engine.local import Counted, count
 from sfumato.errors import PolicyError
 from sfumato.requirement.base import GroupRequirement, Key, Requirement
 from sfumato.table.microdata import Microdata
@@ -28,8 +27,7 @@ def refuse_rows_for_people(requirements: Sequence[Requirement], table: Microdata
 
 def _people(table: Microdata, entity: Key) -> tuple[int, int]:
     """How many people there are, and how many of them have several rows."""
-    codes = [table.counted(name)[0] for name in entity]
-    rows = np.unique(np.stack(codes), axis=1, return_counts=True)[1]
+    rows = count([Counted(*table.counted(name)) for name in entity]).size
     return len(rows), int((rows > 1).sum())
 
 

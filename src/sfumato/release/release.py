@@ -214,7 +214,7 @@ class Release:
         )
 
     def groups(self, x: tuple[str, ...] = ()) -> NDArray[np.int64]:
-        """The group of each row: rows that agree on the labels of ``x``, or of all quasi-identifiers.
+        """The group of each row: rows that agree on the labels of ``x``, or of all quasi-identifiers; else its bucket.
 
         A sampled row stands for its whole group, so it is counted as often as the group has people.
         """
