@@ -5,6 +5,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.publisher.publish import publish_policy
+from sfumato.release.people import repeated_identifiers
 
 HIV = pl.DataFrame({"who": list("aaabbbccc"), "age": [40] * 9, "ill": ["HIV", "flu", "none"] * 3})
 """Three people with the same three values each: by rows 3-diverse, and everybody has HIV."""
@@ -73,6 +74,14 @@ def test_one_row_each_is_no_reason_to_refuse() -> None:
     frame = HIV.with_columns(who=pl.Series(list("abcdefghi")))
     release = sf.publish(read(frame), require=[sf.KAnonymity(k=3, entity="who"), sf.LDiversity(l=3)])
     assert [r["achieved"] for r in release.manifest["requirements"]] == [{"k": 9}, {"l": 3.0}]
+
+
+def test_whoever_counts_people_is_not_told_to() -> None:
+    for requirement in ENTITIES:
+        release = sf.publish(read(), require=requirement)
+        assert repeated_identifiers(read(), release.manifest) == []
+    release = sf.publish(read(), require=sf.Confidentiality(y={"ill": ["HIV"]}, k=0.5))
+    assert len(repeated_identifiers(read(), release.manifest)) == 1
 
 
 def test_two_kinds_of_people_are_each_counted() -> None:

@@ -17,7 +17,7 @@ from sfumato.method.catalogue import from_table as method_from_table
 from sfumato.publisher.advice import advice
 from sfumato.publisher.policy import Policy, read_policy
 from sfumato.release.judgement import bind, listed
-from sfumato.release.people import entity_of, repeated_identifiers
+from sfumato.release.people import repeated_identifiers
 from sfumato.release.release import Release
 from sfumato.release.store import fill, refuse_existing, whole_folder
 from sfumato.report import render_report
@@ -116,7 +116,7 @@ def publish_policy(
     table = microdata_of(job, heard)
     rng = None if seed is None else np.random.default_rng(seed)
     release = publish(table, require=job.requirements, method=job.method, title=job.title, rng=rng, progress=heard)
-    private = [*advice(table, release), *repeated_identifiers(table, entity_of(release.manifest))]
+    private = [*advice(table, release), *repeated_identifiers(table, release.manifest)]
     with whole_folder(folder, force=force) as draft:
         heard("write", 0.0)
         (draft / "release").mkdir()

@@ -5,7 +5,7 @@ from typing import Any
 
 from sfumato.engine.local import Counted, count
 from sfumato.errors import PolicyError
-from sfumato.requirement.base import GroupRequirement, Key, Requirement
+from sfumato.requirement.base import GroupRequirement, Key, Requirement, names
 from sfumato.table.microdata import Microdata
 from sfumato.table.taxonomy import named
 
@@ -49,12 +49,20 @@ def entity_of(manifest: Mapping[str, Any]) -> str | None:
     return next((str(name) for name in named if name), None)
 
 
-def repeated_identifiers(table: Microdata, entity: str | None) -> list[str]:
+def _linked(y: Any) -> Key:
+    """The attributes that a template counts."""
+    return names(list(y) if isinstance(y, Mapping) else y)
+
+
+def repeated_identifiers(table: Microdata, manifest: Mapping[str, Any]) -> list[str]:
     """A warning for each identifier that several rows share, where no requirement says by what to count people."""
+    if entity_of(manifest) is not None:
+        return []
+    counted = {name for r in manifest["requirements"] for name in _linked(r["required"].get("y"))}
     told = []
-    for name in table.hidden.columns if entity is None else ():
+    for name in table.hidden.columns:
         people = table.hidden[name].n_unique()
-        if 1 < people < table.rows:
+        if name not in counted and 1 < people < table.rows:
             told.append(
                 f"The identifier {name} has {people:,} values in {table.rows:,} rows. If these are people, some have "
                 "several rows: a group of k rows may hold fewer than k people, and requirements on sensitive values "

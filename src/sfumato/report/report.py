@@ -72,7 +72,7 @@ def render_report(
         "making": _making(release, table, policy_text, seeded, made),
         "guarantees": [guarantee(entry) for entry in release.manifest["requirements"]],
         "limits": _limits(release, table),
-        "warnings": _warnings(release, table, entity, warnings, seeded),
+        "warnings": _warnings(release, table, warnings, seeded),
     }
     return _template().render(facts, style=_style())
 
@@ -211,7 +211,7 @@ def _limits(release: Release, table: Microdata) -> list[str]:
     return method_limits(name) + general_limits(table.plain.columns, classes)
 
 
-def _warnings(release: Release, table: Microdata, entity: str | None, given: Sequence[str], seeded: bool) -> list[str]:
+def _warnings(release: Release, table: Microdata, given: Sequence[str], seeded: bool) -> list[str]:
     """All that the steward should look at, each thing once."""
     found = [*release.warnings, *given]
     if seeded:
@@ -219,5 +219,5 @@ def _warnings(release: Release, table: Microdata, entity: str | None, given: Seq
             "The randomness came from a given seed. Whoever learns or guesses it can undo the shuffling of the rows "
             "and repeat every random choice: for experiments only, not for a release that is handed over."
         )
-    found += repeated_identifiers(table, entity)
+    found += repeated_identifiers(table, release.manifest)
     return list(dict.fromkeys(found))
