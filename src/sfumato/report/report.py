@@ -20,6 +20,7 @@ from sfumato.report.plots import drawn, losses, percent, shortened
 from sfumato.report.response import reconstructed, response
 from sfumato.report.risk import combinations, risks
 from sfumato.report.sample import sample_limits, weighted
+from sfumato.report.summary import Summary, summarize
 from sfumato.report.words import figure, general_limits, guarantee, in_words, is_met, method_limits
 from sfumato.table.encode import Role
 from sfumato.table.line import MISSING
@@ -42,13 +43,15 @@ def render_report(
     release: Release,
     table: Microdata,
     policy_text: str = "",
+    summary: Summary | None = None,
     warnings: Sequence[str] = (),
     seeded: bool = False,
     made: dt.datetime | None = None,
 ) -> str:
     """The report as one HTML page that needs nothing but itself.
 
-    ``table`` is the microdata that the release was made from; ``warnings`` are added to those of the
+    ``table`` is the microdata that the release was made from, ``summary`` what `summarize` says of both, if it is known
+    already; ``warnings`` are added to those of the
     release; ``seeded`` says whether its randomness came from a known seed; ``made`` is when.
     """
     entity = _entity(release)
@@ -57,6 +60,7 @@ def render_report(
     }
     facts = {
         "title": release.manifest["title"] or "Untitled release",
+        "summary": (summary or summarize(release, table)).facts(),
         "rows": table.rows,
         "published": release.manifest["rows"],
         "scheme": release.scheme,
@@ -70,7 +74,7 @@ def render_report(
         "making": _making(release, table, policy_text, seeded, made),
         "guarantees": [guarantee(entry) for entry in release.manifest["requirements"]],
         "limits": _limits(release, table),
-        "warnings": _warnings(release, table, entity, warnings, seeded),
+        "warnings": _warnings(release, warnings, seeded),
     }
     return _template().render(facts, style=_style())
 
@@ -213,7 +217,7 @@ def _limits(release: Release, table: Microdata) -> list[str]:
     return method_limits(name) + general_limits(table.plain.columns, classes)
 
 
-def _warnings(release: Release, table: Microdata, entity: str | None, given: Sequence[str], seeded: bool) -> list[str]:
+def _warnings(release: Release, given: Sequence[str], seeded: bool) -> list[str]:
     """All that the steward should look at, each thing once."""
     found = [*release.warnings, *given]
     if seeded:
@@ -221,12 +225,4 @@ def _warnings(release: Release, table: Microdata, entity: str | None, given: Seq
             "The randomness came from a given seed. Whoever learns or guesses it can undo the shuffling of the rows "
             "and repeat every random choice: for experiments only, not for a release that is handed over."
         )
-    for name in table.hidden.columns if entity is None else ():
-        people = table.hidden[name].n_unique()
-        if 1 < people < table.rows:
-            found.append(
-                f"The identifier {name} has {people:,} values in {table.rows:,} rows. If these are people, some have "
-                "several rows, and a group of k rows may hold fewer than k people; require k-anonymity with "
-                f'entity = "{name}".'
-            )
     return list(dict.fromkeys(found))
