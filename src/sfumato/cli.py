@@ -136,7 +136,7 @@ def _publish(
     click.echo(f"To keep:       {result.folder / 'private'}")
     click.echo(f"Your report:   {result.report}")
     for warning in result.warnings:
-        click.echo(f"warning: {warning}", err=True)
+        click.echo(click.style("warning: ", fg="yellow", bold=True) + warning, err=True)
 
 
 def _figure(value: float) -> str:

@@ -7,6 +7,7 @@ from sfumato.publisher.insensitive import exposed
 from sfumato.publisher.policy import Policy
 from sfumato.publisher.propose import toml
 from sfumato.publisher.remedy import Job, remedies
+from sfumato.publisher.signs import Profile, profile, recognize
 from sfumato.release.judgement import TableSchema
 from sfumato.report.plots import percent
 from sfumato.report.summary import Summary
@@ -19,6 +20,8 @@ SURE = 0.5
 """A guess that is right more often than this is worth a warning where no requirement bounds it."""
 GAIN = 0.2
 """By how much groups may raise the confidence in a value under t-closeness before it is worth a warning."""
+
+_MOST_ROWS_EACH = 20
 
 
 def advice(policy: Policy, table: Microdata, summary: Summary) -> list[str]:
@@ -49,20 +52,18 @@ def _sensitive(bound: Sequence[Requirement], table: Microdata, summary: Summary)
 
 
 def _uncovered(column: Column, summary: Summary, guess: Guess | None) -> str:
-    told = f"No requirement covers the sensitive attribute {column.name!r}: "
+    told = f"No requirement covers the sensitive attribute {column.name!r}"
     if column.role is Role.CLASS:
-        told = f"No attribute is declared sensitive, and no requirement covers the class {column.name!r}: "
+        told = f"No attribute is declared sensitive, and no requirement covers the class {column.name!r}"
     if guess is None:
-        return told + "nothing bounds what can be concluded about it. Require something of it, or leave it out"
-    homes = "groups whose rows all have the same value, which is thereby known"
-    if summary.exact:
-        beside = "its values are published by group with no bound"
-    else:
-        beside = "its values are published beside the quasi-identifiers with no bound"
+        return f"{told}: nothing bounds what can be concluded about it. Require something of it, or leave it out."
+    beside = "by group" if summary.exact else "beside the quasi-identifiers"
+    certain = f" {guess.certain:,} of {summary.published:,} rows are in groups of one value, which is thus known."
     return (
-        f"{told}{beside}. {guess.certain:,} of {summary.published:,} rows are in {homes}; guessing the commonest value "
-        f"of a group is right for {percent(guess.mean)} of the rows ({percent(guess.base)} without groups). Require "
-        "l-diversity or t-closeness of it, or leave it out (role identifier)"
+        f"{told}: its values are published {beside} with no bound.{certain if guess.certain else ''} The commonest "
+        f"value of a group is the right guess for {percent(guess.mean)} of the rows, and for {percent(guess.worst)} in "
+        f"the worst group ({percent(guess.base)} without groups). Require l-diversity or t-closeness of it, or leave "
+        "it out (role identifier)."
     )
 
 
@@ -80,12 +81,12 @@ def _unbounded(column: Column, about: Sequence[Requirement], guess: Guess) -> st
         f"{guess.value!r} is right for {percent(guess.base)})."
     )
     if guess.base <= SURE:
-        return f'{told} Require l-diversity with variant = "frequency", which bounds it by 1/l'
+        return f'{told} Require l-diversity with variant = "frequency", which bounds it by 1/l.'
     others = [v for v in column.domain.leaves if v != guess.value]
     example = toml({column.name: others}) if len(others) <= 3 else f"{{ {column.name} = [...] }}"
     return (
         f'{told} {guess.value!r} is too common for l-diversity with variant = "frequency" and l = 2; bound the values '
-        f"that would hurt (confidentiality with y = {example}), or require t-closeness with a small t"
+        f"that would hurt (confidentiality with y = {example}), or require t-closeness with a small t."
     )
 
 
@@ -95,14 +96,20 @@ def _kind(requirement: Requirement) -> str:
 
 
 def _several_rows(bound: Sequence[Requirement], table: Microdata) -> Iterator[str]:
-    """Identifiers that repeat, where no requirement counts people."""
+    """Identifiers that repeat as if people had several rows, where no requirement counts people."""
     if any(getattr(r, "entity", None) for r in bound):
         return
-    for name in table.hidden.columns:
-        people = table.hidden[name].n_unique()
-        if 1 < people < table.rows:
+    for column in table.hidden.get_columns():
+        seen = profile(column)
+        if 1 < seen.distinct < table.rows and _may_be_people(seen):
             yield (
-                f"The identifier {name} has {people:,} values in {table.rows:,} rows. If these are people, some have "
-                "several rows, and a group of k rows may hold fewer than k people; require k-anonymity with "
-                f'entity = "{name}".'
+                f"The identifier {seen.name} has {seen.distinct:,} values in {table.rows:,} rows. If these are people, "
+                "some have several rows, and a group of k rows may hold fewer than k people; require k-anonymity with "
+                f'entity = "{seen.name}".'
             )
+
+
+def _may_be_people(seen: Profile) -> bool:
+    """Whether values may stand for people: columns of other things get the same role, just to leave them out."""
+    sign = recognize(seen)
+    return sign.role == Role.IDENTIFIER or ("unsure" in sign.why and seen.distinct * _MOST_ROWS_EACH >= seen.rows)

@@ -51,9 +51,9 @@ def exposed(policy: Policy, table: Microdata) -> list[str]:
     found += [told for c in _classes(table) if (told := _told(c, "", "class"))]
     if unseen:
         found.append(
-            f'others = "insensitive" publishes columns as they are that nobody named in the policy: {named(unseen)}. If '
+            f'others = "insensitive" publishes columns that nobody named, as they are: {named(unseen)}. If '
             "outsiders can know them they identify people, and private ones are published without a bound: give each "
-            "its role"
+            "its role."
         )
     return found
 
@@ -81,5 +81,5 @@ def _told(seen: Profile, identifier: str, role: str = "insensitive") -> str:
         return ""
     return (
         f"The {role} column {seen.name!r} is published as it is and {what}. Whoever knows it finds the row in spite of "
-        "all groups. Leave it out (role identifier), make it quasi, or publish it rounded"
+        "all groups. Leave it out (role identifier), make it quasi, or publish it rounded."
     )

@@ -8,9 +8,11 @@ import numpy as np
 
 from sfumato.errors import SfumatoError
 from sfumato.method.ahead import HilbSafe, MondrianPlus
+from sfumato.method.anatomy import Anatomy
 from sfumato.method.base import Method, silent
 from sfumato.method.diversity import diversity
 from sfumato.method.incognito import Incognito
+from sfumato.method.levels import Ladder
 from sfumato.method.mondrian import Mondrian
 from sfumato.report.plots import percent
 from sfumato.report.summary import Summary
@@ -18,12 +20,30 @@ from sfumato.requirement.base import Requirement, names, rounded_down
 from sfumato.requirement.l_diversity import LDiversity
 from sfumato.table.encode import Column
 from sfumato.table.microdata import Microdata
-from sfumato.table.taxonomy import Taxonomy, named
+from sfumato.table.taxonomy import SUPPRESSED, Taxonomy, named
 
 LITTLE = 0.2
 """Information kept below this share is next to nothing."""
 MANY = 0.1
 """The share of rows left out above which the release is about other people than the table."""
+BARE = 0.05
+"""An attribute that keeps less than this is as good as hidden."""
+TIGHT = 0.7
+"""How near the commonest value may come to its bound in the whole table before there is no room for groups."""
+SOME = 0.05
+"""A limit for suppression that costs little."""
+_WEAKER = {
+    "k-anonymity": "a lower k",
+    "l-diversity": "a lower l",
+    "t-closeness": "a larger t",
+    "alpha-k": "a larger alpha or a lower k",
+    "anonymity": "a lower k",
+    "confidentiality": "a larger k",
+    "m-confidentiality": "a lower m",
+    "r-robustness": "a lower r",
+    "rho-breach": "a larger rho2",
+    "growth": "a larger delta",
+}
 _MOST_ROWS = 200_000
 _MANY_QUASI = 8
 
@@ -44,43 +64,65 @@ def remedies(job: Job, summary: Summary) -> list[str]:
 
 
 def _price(job: Job, summary: Summary) -> Iterator[str]:
-    """What the groups cost, from worst to bad."""
+    """What the groups cost, from worst to bad; why, and what would help."""
+    if what := _lost(summary):
+        causes = list(_no_cut(job)) or [
+            *_mirrored(job),
+            *_binding(job, summary),
+            *_shown_or_hidden(job, summary),
+            *_dimensions(job, summary),
+        ]
+        yield ". ".join([what, *causes, f"What helps: {'; '.join(_ways(job, summary))}."])
+
+
+def _lost(summary: Summary) -> str:
+    """What was lost, if that is absurd."""
     groups, kept = summary.groups, summary.information
     if groups is not None and groups.number == 1 and groups.largest > 1:
-        what = f"Nothing but totals is published: all {groups.largest:,} rows form one group" + (
-            ", so that nothing links quasi-identifiers and sensitive values" if summary.exact else " that looks alike"
-        )
-    elif kept is not None and kept < LITTLE:
-        what = f"Almost nothing is left: the labels keep {percent(kept)} of the information in the quasi-identifiers"
-    elif summary.hidden:
-        those = "attribute shows" if len(summary.hidden) == 1 else "attributes show"
-        what = f"{len(summary.hidden)} {those} one label for everyone: {named(summary.hidden)}"
-    else:
+        if summary.exact:
+            return f"Nothing links quasi-identifiers to sensitive values: all {groups.largest:,} rows form one group"
+        return f"The quasi-identifiers tell nothing: all {groups.largest:,} rows form one group with the same labels"
+    if kept is not None and kept < LITTLE:
+        return f"Almost nothing is left: the labels keep {percent(kept)} of the information in the quasi-identifiers"
+    if summary.scheme == "randomization":
+        return ""
+    hidden = [
+        f"{n} ({percent(share)} kept)" for n, share in summary.kept.items() if n in summary.hidden or share < BARE
+    ]
+    return f"Next to nothing is shown of {named(hidden)}" if hidden else ""
+
+
+def _no_cut(job: Job) -> Iterator[str]:
+    """Methods that look ahead do not cut a table at all in which a value has more than 1/(2l) of the rows."""
+    if not isinstance(job.method, MondrianPlus | HilbSafe):
         return
-    causes = [*_skew(job), *_binding(job, summary), *_untreed(job, summary), *_dimensions(job, summary)]
-    yield ". ".join([what, *causes, *_ways(job, summary)])
+    for r, name, value, share in _commonest_values(job):
+        if share * 2 * r.l > 1:
+            most = rounded_down(1 / (2 * share))
+            lower = f"l must be {most:.4g} or less" if most > 1 else "no l above 1 is low enough"
+            yield (
+                f"Why: {job.method.name} cuts a group only while its commonest value has at most 1/(2l) = "
+                f"{percent(1 / (2 * r.l))} of it, and in the whole table {value!r} has {percent(share)} of {name!r}, "
+                f"so that no cut was allowed; for a first cut {lower}"
+            )
 
 
-def _skew(job: Job) -> Iterator[str]:
-    """The commonest sensitive value against what each l-diversity leaves room for."""
+def _mirrored(job: Job) -> Iterator[str]:
+    """Where the commonest value nearly reaches its bound in the whole table, groups must be like the table."""
+    for r, name, value, share in _commonest_values(job):
+        if share * r.l > TIGHT:
+            yield (
+                f"Why: in the whole table {value!r} has {percent(share)} of {name!r}, and in a group it may have at "
+                f"most 1/l = {percent(1 / r.l)}, so that groups have little room to differ from the table"
+            )
+
+
+def _commonest_values(job: Job) -> Iterator[tuple[LDiversity, str, str, float]]:
+    """For each attribute under frequency l-diversity its commonest value, with its share."""
     for r in job.requirements:
-        if not isinstance(r, LDiversity) or r.variant != "frequency":
-            continue
-        for name in names(r.sensitive):
-            value, share = _commonest(job.table[name])
-            if isinstance(job.method, MondrianPlus | HilbSafe) and share * 2 * r.l > 1:
-                most = rounded_down(1 / (2 * share))
-                lower = f"lower l to {most:.4g}" if most > 1 else "no l above 1 allows one"
-                yield (
-                    f"Why: {job.method.name} cuts a group only while its commonest value has at most 1/(2l) = "
-                    f"{percent(1 / (2 * r.l))} of it, and {value!r} has {percent(share)} of {name!r} in the whole "
-                    f"table, so that no cut was allowed; for a first cut {lower}"
-                )
-            elif share * r.l > 0.7:
-                yield (
-                    f"Why: {value!r} has {percent(share)} of {name!r} and may have at most 1/l = {percent(1 / r.l)} of "
-                    "a group, so that groups must mirror the whole table"
-                )
+        if isinstance(r, LDiversity) and r.variant == "frequency":
+            for name in names(r.sensitive):
+                yield r, name, *_commonest(job.table[name])
 
 
 def _commonest(column: Column) -> tuple[str, float]:
@@ -103,16 +145,23 @@ def _binding(job: Job, summary: Summary) -> Iterator[str]:
             yield f"Without the requirement that {r.words()} there would be {without:,} groups instead of {now:,}"
 
 
-def _untreed(job: Job, summary: Summary) -> Iterator[str]:
+def _shown_or_hidden(job: Job, summary: Summary) -> Iterator[str]:
     """The attributes that can only be shown or suppressed, and were suppressed."""
-    lost = [
-        c.name
-        for c in job.table.quasi
-        if isinstance(c.domain, Taxonomy) and c.domain.shown_or_suppressed and summary.kept.get(c.name, 1.0) < LITTLE
-    ]
+    lost = [c.name for c in job.table.quasi if summary.kept.get(c.name, 1.0) < LITTLE and _has_no_levels(job, c)]
     if lost:
-        have, values = ("has", "its values") if len(lost) == 1 else ("have", "their values")
-        yield f"{named(lost)} {have} no taxonomy, so that {values} can only be shown or suppressed: give one"
+        yield (
+            f"There is nothing between the values of {named(lost)} and {SUPPRESSED}: give a taxonomy (a file or a "
+            "tree; for numbers { width = 10 })"
+        )
+
+
+def _has_no_levels(job: Job, column: Column) -> bool:
+    """Whether a value can only be shown or suppressed; incognito generalizes numbers along given levels only."""
+    if column.domain.size <= 2:
+        return False
+    if isinstance(job.method, Incognito):
+        return Ladder.of(column.name, column.domain).top <= 1
+    return isinstance(column.domain, Taxonomy) and column.domain.shown_or_suppressed
 
 
 def _dimensions(job: Job, summary: Summary) -> Iterator[str]:
@@ -126,16 +175,15 @@ def _dimensions(job: Job, summary: Summary) -> Iterator[str]:
 
 def _ways(job: Job, summary: Summary) -> Iterator[str]:
     """Other settings and methods that lose less, each with its catch."""
-    ways = []
     if isinstance(job.method, Incognito):
-        ways.append("a larger suppression (rows that no group fits are left out)")
-        ways.append("mondrian, which shows each group at its own level")
+        if job.method.suppression < SOME:
+            yield f"suppression = {SOME} (a few rows that fit no group are left out)"
+        yield "mondrian, which gives each group labels of its own"
     if isinstance(job.method, MondrianPlus | HilbSafe):
-        ways.append("mondrian (whoever knows the algorithm can learn more than l allows)")
-    if not summary.exact and _diverse(job):
-        ways.append("anatomy (keeps quasi-identifiers exact, so that people can be found but not their values)")
-    ways.append("weaker requirements (a lower k or l)")
-    yield "What helps: " + "; ".join(ways)
+        yield "mondrian (but whoever knows the algorithm can learn more than l allows)"
+    if not isinstance(job.method, Anatomy) and _diverse(job):
+        yield "anatomy (shows quasi-identifiers as they are: people can be found, their values with 1/l at most)"
+    yield " and ".join(dict.fromkeys(_WEAKER.get(r.model, "a weaker requirement") for r in job.requirements))
 
 
 def _diverse(job: Job) -> bool:
@@ -154,12 +202,12 @@ def _rows(job: Job, summary: Summary) -> Iterator[str]:
         yield (
             f"{summary.left_out:,} of {summary.read:,} rows ({percent(summary.left_out / summary.read)}) are left out "
             f"by {summary.method}{limit}: those of groups that fail the requirements, so that what is published is not "
-            "about everybody. Lower suppression, or take mondrian, which leaves nobody out"
+            "about everybody. Lower suppression, or take mondrian, which leaves nobody out."
         )
     if summary.dropped > MANY * summary.read:
         yield (
-            f"{summary.dropped:,} of {summary.read:,} rows ({percent(summary.dropped / summary.read)}) were dropped for "
-            'missing values; people with missing values may differ from the others. missing = "category" keeps them'
+            f"{summary.dropped:,} of {summary.read:,} rows ({percent(summary.dropped / summary.read)}) were dropped "
+            'for missing values; people with missing values may differ from others. missing = "category" keeps them.'
         )
 
 
@@ -171,5 +219,5 @@ def _noise(summary: Summary) -> Iterator[str]:
     if noisy:
         yield (
             f"Few values are expected to stay as they are: {named(noisy)}. Raise tau, or take coarser or fewer "
-            "quasi-identifiers"
+            "quasi-identifiers."
         )

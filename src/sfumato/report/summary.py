@@ -137,7 +137,8 @@ class Summary:
         worst = sorted(self.kept.items(), key=lambda pair: pair[1])[:_NAMED]
         least = ", ".join(f"{name} {percent(share)}" for name, share in worst)
         of = "quasi-identifier" if len(self.kept) == 1 else "quasi-identifiers"
-        return f"{percent(self.information or 0.0)} on average over {len(self.kept)} {of}; least: {least}"
+        rows = " of the published rows" if self.left_out else ""
+        return f"{percent(self.information or 0.0)} on average over {len(self.kept)} {of}{rows}; least: {least}"
 
     def _randomized(self) -> str:
         if not self.kept:
