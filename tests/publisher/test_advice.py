@@ -305,3 +305,24 @@ def test_the_bundled_example_has_no_warning(tmp_path: Path) -> None:
 
     published = sf.publish_policy(example_folder() / "policy.toml", tmp_path / "out")
     assert published.warnings == ()
+
+
+def test_where_looking_ahead_stopped_is_told(publish: Publish) -> None:
+    """Four in ten of the young have a, four in ten of the old b: after one cut a value has more than 1/(2l)."""
+    dice = random.Random(2)
+    frame = pl.DataFrame(
+        {
+            "age": list(range(ROWS)),
+            **{name: [f"{name} {dice.randrange(30)}" for _ in range(ROWS)] for name in ("job", "town", "car")},
+            "ill": [("a" if i < ROWS // 2 else "b") if i % 5 < 2 else "cdefgh"[i % 6] for i in range(ROWS)],
+        }
+    )
+    roles = 'age = "quasi"\njob = "quasi"\ntown = "quasi"\ncar = "quasi"\nill = "sensitive"'
+    published = publish(frame, roles, DIVERSE, PLUS)
+    assert published.summary.groups is not None
+    assert published.summary.groups.number == 2
+    told = the_one(published, "What helps")
+    assert told.startswith("Almost nothing is left: the labels keep 12.5% of the information")
+    assert "1/(2l) = 25% of it, and in the groups where it stopped that value has 40% on average" in told
+    assert "mondrian++ or hilb-safe" in told
+    assert "nothing between the values" not in told, "more levels would not help"

@@ -66,7 +66,7 @@ def remedies(job: Job, summary: Summary) -> list[str]:
 def _price(job: Job, summary: Summary) -> Iterator[str]:
     """What the groups cost, from worst to bad; why, and what would help."""
     if what := _lost(summary):
-        causes = list(_no_cut(job)) or [
+        causes = list(_no_cut(job, summary)) or [
             *_mirrored(job),
             *_binding(job, summary),
             *_shown_or_hidden(job, summary),
@@ -92,19 +92,25 @@ def _lost(summary: Summary) -> str:
     return f"Next to nothing is shown of {named(hidden)}" if hidden else ""
 
 
-def _no_cut(job: Job) -> Iterator[str]:
-    """Methods that look ahead do not cut a table at all in which a value has more than 1/(2l) of the rows."""
+def _no_cut(job: Job, summary: Summary) -> Iterator[str]:
+    """Methods that look ahead do not cut a group in which a value has more than 1/(2l) of the rows."""
     if not isinstance(job.method, MondrianPlus | HilbSafe):
         return
     for r, name, value, share in _commonest_values(job):
-        if share * 2 * r.l > 1:
+        limit = 1 / (2 * r.l)
+        rule = (
+            f"Why: {job.method.name} cuts a group only while its commonest value has at most 1/(2l) = {percent(limit)}"
+        )
+        guess = summary.guesses.get(name)
+        if share > limit:
             most = rounded_down(1 / (2 * share))
             lower = f"l must be {most:.4g} or less" if most > 1 else "no l above 1 is low enough"
             yield (
-                f"Why: {job.method.name} cuts a group only while its commonest value has at most 1/(2l) = "
-                f"{percent(1 / (2 * r.l))} of it, and in the whole table {value!r} has {percent(share)} of {name!r}, "
-                f"so that no cut was allowed; for a first cut {lower}"
+                f"{rule} of it, and in the whole table {value!r} has {percent(share)} of {name!r}, so that no cut was "
+                f"allowed; for a first cut {lower}"
             )
+        elif not job.method.picks and guess is not None and guess.mean > limit:
+            yield f"{rule} of it, and in the groups where it stopped that value has {percent(guess.mean)} on average"
 
 
 def _mirrored(job: Job) -> Iterator[str]:
@@ -180,6 +186,8 @@ def _ways(job: Job, summary: Summary) -> Iterator[str]:
             yield f"suppression = {SOME} (a few rows that fit no group are left out)"
         yield "mondrian, which gives each group labels of its own"
     if isinstance(job.method, MondrianPlus | HilbSafe):
+        if not job.method.picks:
+            yield "mondrian++ or hilb-safe (as safe, with smaller groups; a whole l, and k at most l)"
         yield "mondrian (but whoever knows the algorithm can learn more than l allows)"
     if not isinstance(job.method, Anatomy) and _diverse(job):
         yield "anatomy (shows quasi-identifiers as they are: people can be found, their values with 1/l at most)"
