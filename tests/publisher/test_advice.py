@@ -101,6 +101,7 @@ def test_a_class_is_warned_of_only_where_nothing_is_sensitive(publish: Publish) 
     assert none_about(publish(both, roles + '"sensitive"', K5 + DIVERSE), "'again'")
     told = the_one(publish(both, roles + '"identifier"', K5), "the class 'again'")
     assert "No attribute is declared sensitive" in told
+    assert told.endswith("If it is private, make it sensitive and require l-diversity or t-closeness of it.")
 
 
 def test_a_sensitive_attribute_in_buckets_and_in_a_sample(publish: Publish) -> None:
@@ -185,7 +186,7 @@ def test_columns_that_nobody_named_are_told_if_they_are_known(publish: Publish) 
     roles, others = QUASI + 'ill = "sensitive"', 'others = "insensitive"'
     more = people(zip=[f"{10000 + i % 40}" for i in range(ROWS)], ward=[i % 5 for i in range(ROWS)])
     told = the_one(publish(more, roles, DIVERSE, data=others), "nobody named")
-    assert "zip (a postal code)" in told
+    assert "as they are: 'zip' (a postal code). If" in told
     assert "ward" not in told
     named = roles + '\nzip = "insensitive"\nward = "insensitive"'
     assert none_about(publish(more, named, DIVERSE, data=others), "zip", "ward")
@@ -224,7 +225,7 @@ def test_the_requirement_that_binds_is_named(publish: Publish) -> None:
 def test_attributes_without_levels_are_named(publish: Publish) -> None:
     roles = QUASI + 'ill = "identifier"'
     told = the_one(publish(people(), roles, model("k-anonymity", k=40)), "What helps")
-    assert told.startswith("Next to nothing is shown of 'job (")
+    assert told.startswith("Next to nothing is shown of 'job' (")
     assert "nothing between the values of 'job' and *" in told
     assert told.endswith("What helps: a lower k.")
     tree = {"Any": {f"field {f}": [f"job {j}" for j in range(f, 30, 3)] for f in range(3)}}
@@ -287,7 +288,7 @@ def test_mostly_noise_is_told(publish: Publish) -> None:
     roles = 'job = "quasi"\nill = "sensitive"'
     by_hand = 'name = "rr"\nkeep = { job = 0.15 }'
     told = the_one(publish(frame, roles, model("disclosure", tau=1.0), by_hand), "Few values")
-    assert "'job (15%)'" in told
+    assert "'job' (15%)" in told
     kept = by_hand.replace("0.15", "0.6")
     assert none_about(publish(frame, roles, model("disclosure", tau=1.0), kept), "Few values")
 

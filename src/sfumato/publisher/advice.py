@@ -53,8 +53,10 @@ def _sensitive(bound: Sequence[Requirement], table: Microdata, summary: Summary)
 
 def _uncovered(column: Column, summary: Summary, guess: Guess | None) -> str:
     told = f"No requirement covers the sensitive attribute {column.name!r}"
+    remedy = "Require l-diversity or t-closeness of it, or leave it out (role identifier)."
     if column.role is Role.CLASS:
         told = f"No attribute is declared sensitive, and no requirement covers the class {column.name!r}"
+        remedy = "If it is private, make it sensitive and require l-diversity or t-closeness of it."
     if guess is None:
         return f"{told}: nothing bounds what can be concluded about it. Require something of it, or leave it out."
     beside = "by group" if summary.exact else "beside the quasi-identifiers"
@@ -62,8 +64,7 @@ def _uncovered(column: Column, summary: Summary, guess: Guess | None) -> str:
     return (
         f"{told}: its values are published {beside} with no bound.{certain if guess.certain else ''} The commonest "
         f"value of a group is the right guess for {percent(guess.mean)} of the rows, and for {percent(guess.worst)} in "
-        f"the worst group ({percent(guess.base)} without groups). Require l-diversity or t-closeness of it, or leave "
-        "it out (role identifier)."
+        f"the worst group ({percent(guess.base)} without groups). {remedy}"
     )
 
 

@@ -10,7 +10,6 @@ from sfumato.publisher.propose import key
 from sfumato.publisher.signs import Profile, profile, recognize
 from sfumato.table.encode import Role
 from sfumato.table.microdata import Microdata
-from sfumato.table.taxonomy import named
 
 ALONE = 0.2
 """The share of rows with a value of their own from which on a column is said to single people out."""
@@ -47,11 +46,11 @@ def exposed(policy: Policy, table: Microdata) -> list[str]:
         if told := _told(seen, sign.why if sign.role == Role.IDENTIFIER else ""):
             found.append(told)
         elif column.name not in names and (sign.role in (Role.SENSITIVE, Role.CLASS) or _known(sign.why, sign.role)):
-            unseen.append(f"{column.name} ({sign.why})")
+            unseen.append(f"{column.name!r} ({sign.why})")
     found += [told for c in _classes(table) if (told := _told(c, "", "class"))]
     if unseen:
         found.append(
-            f'others = "insensitive" publishes columns that nobody named, as they are: {named(unseen)}. If '
+            f'others = "insensitive" publishes columns that nobody named, as they are: {", ".join(unseen)}. If '
             "outsiders can know them they identify people, and private ones are published without a bound: give each "
             "its role."
         )

@@ -1,7 +1,7 @@
 """When the price of a release is absurd: why, as far as it can be computed, and what would help."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -86,10 +86,12 @@ def _lost(summary: Summary) -> str:
         return f"Almost nothing is left: the labels keep {percent(kept)} of the information in the quasi-identifiers"
     if summary.scheme == "randomization":
         return ""
-    hidden = [
-        f"{n} ({percent(share)} kept)" for n, share in summary.kept.items() if n in summary.hidden or share < BARE
-    ]
-    return f"Next to nothing is shown of {named(hidden)}" if hidden else ""
+    lost = {n: share for n, share in summary.kept.items() if n in summary.hidden or share < BARE}
+    return f"Next to nothing is shown of {_shares(lost, ' kept')}" if lost else ""
+
+
+def _shares(attributes: Mapping[str, float], what: str = "") -> str:
+    return ", ".join(f"{name!r} ({percent(share)}{what})" for name, share in attributes.items())
 
 
 def _no_cut(job: Job, summary: Summary) -> Iterator[str]:
@@ -223,9 +225,9 @@ def _noise(summary: Summary) -> Iterator[str]:
     """Randomized attributes that are mostly noise."""
     if summary.scheme != "randomization":
         return
-    noisy = [f"{name} ({percent(share)})" for name, share in summary.kept.items() if share < LITTLE]
+    noisy = {name: share for name, share in summary.kept.items() if share < LITTLE}
     if noisy:
         yield (
-            f"Few values are expected to stay as they are: {named(noisy)}. Raise tau, or take coarser or fewer "
+            f"Few values are expected to stay as they are: {_shares(noisy)}. Raise tau, or take coarser or fewer "
             "quasi-identifiers."
         )
