@@ -59,7 +59,12 @@ def test_publish_then_check(job: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert run("publish", "policy.toml", "-o", "out") == 0
     told = capsys.readouterr()
     assert "60 rows published" in told.out
-    assert told.err == ""
+    assert "Rows              60 read, 60 published" in told.out
+    assert "Groups " in told.out
+    assert "Information kept  " in told.out
+    assert "Suppressed        nothing" in told.out
+    assert "No requirement covers the sensitive attribute 'ill'" in told.err
+    assert told.err.count("warning: ") == 1
     assert {p.name for p in (job / "out" / "release").iterdir()} == {"manifest.json", "data.csv", "data.parquet"}
     private = {p.name for p in (job / "out" / "private").iterdir()}
     assert private == {"report.html", "audit.json", "policy.toml", "log.txt"}
@@ -74,11 +79,46 @@ def test_json_everywhere(job: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("publish", "policy.toml", "--json") == 0
     told = json.loads(capsys.readouterr().out)
     assert told["rows"] == 60
+    assert told["summary"]["rows"] == {"read": 60, "dropped": 0, "left_out": 0, "published": 60}
+    assert told["summary"]["groups"]["smallest"] >= 3
+    assert 0 < told["summary"]["information_kept"] < 1
+    assert "'ill'" in told["warnings"][0]
     assert told["requirements"][0]["achieved"]["k"] >= 3
     assert not told["seeded"]
     for command in (["check", "out/release"], ["methods"], ["models"], ["init", "ward.csv"]):
         assert run(*command, "--json") == 0
         assert json.loads(capsys.readouterr().out)
+
+
+def test_the_summary_is_in_the_log_and_the_audit(job: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("publish", "policy.toml", "--json") == 0
+    told = json.loads(capsys.readouterr().out)
+    assert json.loads((job / "out" / "private" / "audit.json").read_text())["summary"] == told["summary"]
+    log = (job / "out" / "private" / "log.txt").read_text().splitlines()
+    assert "Rows              60 read, 60 published" in log
+    assert f"warning: {told['warnings'][0]}" in log
+    released = b"".join(p.read_bytes() for p in (job / "out" / "release").iterdir())
+    assert b"No requirement covers" not in released
+
+
+def test_a_table_masked_to_nothing_ends_well_and_says_so_loudly(job: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    alike = GOOD.replace("k = 3", "k = 40") + "\n"
+    Path("policy.toml").write_text(alike)
+    assert run("publish", "policy.toml") == 0
+    told = capsys.readouterr()
+    assert "Groups            1, all alike: 60 rows" in told.out
+    assert "Information kept  0% on average" in told.out
+    first = told.err.splitlines()[0]
+    assert first.startswith("warning: The quasi-identifiers tell nothing: all 60 rows form one group")
+    assert first.endswith("What helps: a lower k.")
+
+
+def test_the_demo_has_a_summary_and_no_warning(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("demo", "-o", str(tmp_path / "demo")) == 0
+    told = capsys.readouterr()
+    assert "4,000 rows published by mondrian+." in told.out
+    assert "Rows                    4,000 read, 4,000 published" in told.out
+    assert told.err == ""
 
 
 def test_nothing_secret_leaves_the_house(job: Path) -> None:

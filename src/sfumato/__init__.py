@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from sfumato.method.topdown import TopDown, TopDownDisclosure
     from sfumato.publisher.publish import partition, publish, publish_policy
     from sfumato.release.release import Release, load
+    from sfumato.report.summary import Summary, summarize
     from sfumato.requirement.alpha_k import AlphaK
     from sfumato.requirement.corruption import Growth, RhoBreach
     from sfumato.requirement.disclosure import Disclosure
@@ -129,6 +130,8 @@ _HOME = {
     "TopDown": "method.topdown",
     "TopDownDisclosure": "method.topdown",
     "inferences": "adversary.inference",
+    "Summary": "report.summary",
+    "summarize": "report.summary",
     "partition": "publisher.publish",
     "publish": "publisher.publish",
     "publish_policy": "publisher.publish",
@@ -193,6 +196,7 @@ __all__ = [
     "ReleaseError",
     "RhoBreach",
     "SfumatoError",
+    "Summary",
     "Suspects",
     "TCloseness",
     "Taxonomy",
@@ -224,6 +228,7 @@ __all__ = [
     "sampled_worlds",
     "sensitive_counts",
     "stratified_pickup",
+    "summarize",
     "to_arx_csv",
     "worlds",
     "worst_attack",

@@ -118,6 +118,7 @@ def _publish(
                 "release": str(result.folder / "release"),
                 "report": str(result.report),
                 "rows": manifest["rows"],
+                "summary": result.summary.as_dict(),
                 "requirements": manifest["requirements"],
                 "loss": {n: a["loss"] for n, a in manifest["attributes"].items() if "loss" in a},
                 "warnings": list(result.warnings),
@@ -125,15 +126,17 @@ def _publish(
             }
         )
         return
-    for warning in result.warnings:
-        click.echo(f"warning: {warning}", err=True)
-    click.echo(f"{manifest['rows']} rows published by {manifest['method']['name']}.")
+    click.echo(f"{manifest['rows']:,} rows published by {manifest['method']['name']}.")
+    for line in result.summary.lines():
+        click.echo(f"  {line}")
     for entry in manifest["requirements"]:
         achieved = ", ".join(f"{n} = {_figure(v)}" for n, v in entry["achieved"].items())
         click.echo(f"  {entry['model']}: {entry['words']}; achieved {achieved}")
     click.echo(f"To hand over:  {result.folder / 'release'}")
     click.echo(f"To keep:       {result.folder / 'private'}")
     click.echo(f"Your report:   {result.report}")
+    for warning in result.warnings:
+        click.echo(click.style("warning: ", fg="yellow", bold=True) + warning, err=True)
 
 
 def _figure(value: float) -> str:

@@ -2,7 +2,6 @@
 
 import datetime as dt
 import re
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +10,12 @@ import pytest
 
 from report_page import Page
 from sfumato.errors import OutputError
+from sfumato.method.incognito import Incognito
 from sfumato.method.mondrian import Mondrian
 from sfumato.release.release import Release, load
 from sfumato.report import render_report, write_report
 from sfumato.report.plots import percent, shortened
+from sfumato.report.summary import summarize
 from sfumato.report.words import guarantee, in_words, is_met
 from sfumato.requirement.catalogue import MODELS
 from sfumato.requirement.k_anonymity import KAnonymity
@@ -78,15 +79,21 @@ def test_guarantees_and_limits_are_told(example: Any) -> None:
         assert told in words
 
 
-def test_a_person_with_several_rows_is_noticed(example: Any) -> None:
-    assert "The identifier patient" not in page_of(example).words
-    first_names = example.table.hidden.with_columns(pl.col("patient").str.extract(r"^(\w+)"))
-    people = first_names["patient"].n_unique()
-    table = replace(example.table, hidden=first_names)
-    page = Page(render_report(release=example.release, table=table))
-    assert people < 100
-    assert f"The identifier patient has {people:,} values in 4,000 rows." in page.words
-    assert "The identifier record" not in page.words
+def test_it_opens_with_the_summary(example: Any) -> None:
+    page = page_of(example, warnings=["Mind the gap."])
+    facts = [*summarize(example.release, example.table).facts(), ("Warnings", "2, to be read first")]
+    told = " ".join(f"{title} {text}" for title, text in facts)
+    assert f"In short {told} Look at this first {example.release.warnings[0]} Mind the gap." in page.words
+    calm = Mondrian().publish(example.table, [KAnonymity(k=5)])
+    assert "Warnings none" in Page(render_report(release=calm, table=example.table)).words
+
+
+def test_rows_left_out_are_told() -> None:
+    table = read(pl.DataFrame({"job": ["x"] * 6 + ["y"] * 2}), quasi=["job"])
+    release = Incognito(suppression=0.3).publish(table, [KAnonymity(k=5)])
+    words = Page(render_report(release=release, table=table)).words
+    assert "Rows 8 read, 2 left out by incognito (25%), 6 published" in words
+    assert "8 read, 2 left out by incognito, 6 published" in words
 
 
 def test_with_an_entity_people_are_counted(example: Any) -> None:

@@ -1,9 +1,119 @@
 """What a steward should know about a release that must not stand in its public part."""
 
-from sfumato.release.release import Release
+from collections.abc import Iterator, Sequence
+
+from sfumato.adversary.guess import Guess
+from sfumato.publisher.insensitive import exposed
+from sfumato.publisher.policy import Policy
+from sfumato.publisher.propose import toml
+from sfumato.publisher.remedy import Job, remedies
+from sfumato.publisher.signs import Profile, profile, recognize
+from sfumato.release.judgement import TableSchema
+from sfumato.report.plots import percent
+from sfumato.report.summary import Summary
+from sfumato.requirement.base import Requirement
+from sfumato.requirement.t_closeness import TCloseness
+from sfumato.table.encode import Column, Role
 from sfumato.table.microdata import Microdata
 
+SURE = 0.5
+"""A guess that is right more often than this is worth a warning where no requirement bounds it."""
+GAIN = 0.2
+"""By how much groups may raise the confidence in a value under t-closeness before it is worth a warning."""
 
-def advice(table: Microdata, release: Release) -> list[str]:
+_MOST_ROWS_EACH = 20
+
+
+def advice(policy: Policy, table: Microdata, summary: Summary) -> list[str]:
     """Warnings for the steward alone: they may tell about the private table."""
-    return []
+    schema = TableSchema(table)
+    bound = [r.bind(schema) for r in policy.requirements]
+    return [
+        *remedies(Job(table, bound, policy.method), summary),
+        *_sensitive(bound, table, summary),
+        *exposed(policy, table),
+        *_several_rows(bound, table),
+    ]
+
+
+def _sensitive(bound: Sequence[Requirement], table: Microdata, summary: Summary) -> Iterator[str]:
+    """Sensitive attributes that no requirement covers, or that are covered without a bound on any probability.
+
+    A class is meant to be predicted, so it is warned of only where nothing else is declared sensitive.
+    """
+    schema = TableSchema(table)
+    for column in table.sensitive or table.with_role(Role.CLASS):
+        about = [r for r in bound if column.name in r.reads(schema)]
+        guess = summary.guesses.get(column.name)
+        if not about:
+            yield _uncovered(column, summary, guess)
+        elif guess is not None and not any(r.bounds_confidence() for r in about) and _skewed(about, guess):
+            yield _unbounded(column, about, guess)
+
+
+def _uncovered(column: Column, summary: Summary, guess: Guess | None) -> str:
+    told = f"No requirement covers the sensitive attribute {column.name!r}"
+    remedy = "Require l-diversity or t-closeness of it, or leave it out (role identifier)."
+    if column.role is Role.CLASS:
+        told = f"No attribute is declared sensitive, and no requirement covers the class {column.name!r}"
+        remedy = "If it is private, make it sensitive and require l-diversity or t-closeness of it."
+    if guess is None:
+        return f"{told}: nothing bounds what can be concluded about it. Require something of it, or leave it out."
+    beside = "by group" if summary.exact else "beside the quasi-identifiers"
+    certain = f" {guess.certain:,} of {summary.published:,} rows are in groups of one value, which is thus known."
+    return (
+        f"{told}: its values are published {beside} with no bound.{certain if guess.certain else ''} The commonest "
+        f"value of a group is the right guess for {percent(guess.mean)} of the rows, and for {percent(guess.worst)} in "
+        f"the worst group ({percent(guess.base)} without groups). {remedy}"
+    )
+
+
+def _skewed(about: Sequence[Requirement], guess: Guess) -> bool:
+    if any(isinstance(r, TCloseness) for r in about):
+        return guess.worst > SURE and guess.worst - guess.base > GAIN
+    return guess.worst > SURE
+
+
+def _unbounded(column: Column, about: Sequence[Requirement], guess: Guess) -> str:
+    required = " and ".join(dict.fromkeys(_kind(r) for r in about))
+    told = (
+        f"{required} bounds no probability: of {column.name!r} the commonest value of a group is the right guess for "
+        f"{percent(guess.mean)} of the rows, and for {percent(guess.worst)} in the worst group (without groups, "
+        f"{guess.value!r} is right for {percent(guess.base)})."
+    )
+    if guess.base <= SURE:
+        return f'{told} Require l-diversity with variant = "frequency", which bounds it by 1/l.'
+    others = [v for v in column.domain.leaves if v != guess.value]
+    example = toml({column.name: others}) if len(others) <= 3 else f"{{ {column.name} = [...] }}"
+    return (
+        f'{told} {guess.value!r} is too common for l-diversity with variant = "frequency" and l = 2; bound the values '
+        f"that would hurt (confidentiality with y = {example}), or require t-closeness with a small t."
+    )
+
+
+def _kind(requirement: Requirement) -> str:
+    variant = getattr(requirement, "variant", None)
+    return f"{variant} {requirement.model}".capitalize() if variant else requirement.model.capitalize()
+
+
+def _several_rows(bound: Sequence[Requirement], table: Microdata) -> Iterator[str]:
+    """Identifiers that repeat as if people had several rows, where no requirement counts people by them."""
+    identifiers = table.hidden.columns
+    counted = {name for r in bound for name in r.people(identifiers)}
+    if any(getattr(r, "entity", None) for r in bound):
+        return
+    for column in table.hidden.get_columns():
+        seen = profile(column)
+        if seen.name not in counted and 1 < seen.distinct < table.rows and _may_be_people(seen):
+            yield (
+                f"The identifier {seen.name} has {seen.distinct:,} values in {table.rows:,} rows. If these are people, "
+                "some have several rows: a group of k rows may hold fewer than k people, and requirements on sensitive "
+                "values count one person several times. Give each person one row, or require k-anonymity with "
+                f'entity = "{seen.name}" and nothing that counts rows.'
+            )
+
+
+def _may_be_people(seen: Profile) -> bool:
+    """Whether values may stand for people: columns of other things get the same role, just to leave them out."""
+    sign = recognize(seen)
+    return sign.role == Role.IDENTIFIER or ("unsure" in sign.why and seen.distinct * _MOST_ROWS_EACH >= seen.rows)

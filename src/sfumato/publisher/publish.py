@@ -15,14 +15,15 @@ from sfumato.errors import DataError, PolicyError
 from sfumato.method.base import Method, PartitionMethod, Progress, silent
 from sfumato.method.catalogue import from_table as method_from_table
 from sfumato.publisher.advice import advice
+from sfumato.publisher.insensitive import refuse_unnamed_identifiers
 from sfumato.publisher.policy import Policy, read_policy
 from sfumato.release.judgement import bind, listed
-from sfumato.release.people import repeated_identifiers
 from sfumato.release.release import Release
 from sfumato.release.store import fill, refuse_existing, whole_folder
 from sfumato.report import render_report
 from sfumato.report.response import response
 from sfumato.report.risk import best_guesses_beside
+from sfumato.report.summary import Summary, summarize
 from sfumato.requirement.base import Requirement
 from sfumato.table.database import masked
 from sfumato.table.encode import Role
@@ -36,6 +37,8 @@ class Published:
 
     release: Release
     folder: Path
+    summary: Summary
+    """The release in short: rows in and out, groups, information kept, what was suppressed."""
     warnings: tuple[str, ...] = ()
     """Everything the steward should know: the warnings of the release, then those that must stay private."""
 
@@ -87,6 +90,7 @@ def microdata_of(policy: Policy, progress: Progress = silent) -> Microdata:
     progress("read", 0.0)
     frame = read_frame(policy.source, query=policy.query, nulls=policy.nulls, folder=policy.folder)
     progress("code", 0.0)
+    refuse_unnamed_identifiers(policy, frame)
     table = Microdata.from_frame(frame, policy.covering(frame.columns), missing=policy.missing, folder=policy.folder)
     for column in table.quasi:
         if table.rows > 1 and (column.codes == column.codes[0]).all():
@@ -116,24 +120,39 @@ def publish_policy(
     table = microdata_of(job, heard)
     rng = None if seed is None else np.random.default_rng(seed)
     release = publish(table, require=job.requirements, method=job.method, title=job.title, rng=rng, progress=heard)
-    private = [*advice(table, release), *repeated_identifiers(table, release.manifest)]
+    summary = summarize(release, table)
+    private = advice(job, table, summary)
+    warnings = tuple(dict.fromkeys([*release.warnings, *private]))
+    log.lines += [*summary.lines(), *(f"warning: {w}" for w in warnings)]
     with whole_folder(folder, force=force) as draft:
         heard("write", 0.0)
         (draft / "release").mkdir()
         fill(draft / "release", release.manifest, release.tables)
         (draft / "private").mkdir()
-        _write_private(draft / "private", job, table, release, seed, log, private)
+        _write_private(draft / "private", job, table, release, seed, log, summary, private)
     progress("done", 1.0)
-    return Published(release, folder, tuple(dict.fromkeys([*release.warnings, *private])))
+    return Published(release, folder, summary, warnings)
 
 
 def _write_private(
-    folder: Path, job: Policy, table: Microdata, release: Release, seed: int | None, log: "_Log", warnings: list[str]
+    folder: Path,
+    job: Policy,
+    table: Microdata,
+    release: Release,
+    seed: int | None,
+    log: "_Log",
+    summary: Summary,
+    warnings: list[str],
 ) -> None:
     """The report, the audit figures, the policy and the log: never to be handed over."""
     policy_text = job.text.replace(job.source, masked(job.source)) if "://" in job.source else job.text
     report = render_report(
-        release=release, table=table, policy_text=policy_text, warnings=warnings, seeded=seed is not None
+        release=release,
+        table=table,
+        policy_text=policy_text,
+        summary=summary,
+        warnings=warnings,
+        seeded=seed is not None,
     )
     (folder / "report.html").write_text(report, encoding="utf-8")
     guesses = best_guesses_beside(release, table)
@@ -145,6 +164,7 @@ def _write_private(
             "sensitive": {name: {"before": asdict(b), "after": asdict(a)} for name, (b, a) in guesses.items()},
         },
         "rows": {"read": table.rows + table.dropped, "dropped": table.dropped, "published": release.manifest["rows"]},
+        "summary": summary.as_dict(),
         "hidden": table.hidden.columns,
         "sensitive": [c.name for c in table.with_role(Role.SENSITIVE)],
         "seed": seed,

@@ -5,7 +5,7 @@ from typing import Any
 
 from sfumato.engine.local import Counted, count
 from sfumato.errors import PolicyError
-from sfumato.requirement.base import GroupRequirement, Key, Requirement, names
+from sfumato.requirement.base import GroupRequirement, Key, Requirement
 from sfumato.table.microdata import Microdata
 from sfumato.table.taxonomy import named
 
@@ -47,26 +47,3 @@ def entity_of(manifest: Mapping[str, Any]) -> str | None:
     """The column by which a requirement of a manifest counts people, if one does."""
     named = [r["required"].get("entity") for r in manifest["requirements"]]
     return next((str(name) for name in named if name), None)
-
-
-def _linked(y: Any) -> Key:
-    """The attributes that a template counts."""
-    return names(list(y) if isinstance(y, Mapping) else y)
-
-
-def repeated_identifiers(table: Microdata, manifest: Mapping[str, Any]) -> list[str]:
-    """A warning for each identifier that several rows share, where no requirement says by what to count people."""
-    if entity_of(manifest) is not None:
-        return []
-    counted = {name for r in manifest["requirements"] for name in _linked(r["required"].get("y"))}
-    told = []
-    for name in table.hidden.columns:
-        people = table.hidden[name].n_unique()
-        if name not in counted and 1 < people < table.rows:
-            told.append(
-                f"The identifier {name} has {people:,} values in {table.rows:,} rows. If these are people, some have "
-                "several rows: a group of k rows may hold fewer than k people, and requirements on sensitive values "
-                "count one person several times. Give each person one row, or require k-anonymity with "
-                f'entity = "{name}" and nothing that counts rows.'
-            )
-    return told

@@ -15,13 +15,14 @@ from markupsafe import Markup
 
 from sfumato.errors import OutputError
 from sfumato.release.bucketization import COUNT
-from sfumato.release.people import entity_of, repeated_identifiers
+from sfumato.release.people import entity_of
 from sfumato.release.release import Release
 from sfumato.report.distribution import Distribution, compare, plain
 from sfumato.report.plots import drawn, losses, percent, shortened
 from sfumato.report.response import reconstructed, response
 from sfumato.report.risk import combinations, risks
 from sfumato.report.sample import sample_limits, weighted
+from sfumato.report.summary import Summary, summarize
 from sfumato.report.words import figure, general_limits, guarantee, in_words, is_met, method_limits
 from sfumato.table.encode import Role
 from sfumato.table.line import MISSING
@@ -44,13 +45,15 @@ def render_report(
     release: Release,
     table: Microdata,
     policy_text: str = "",
+    summary: Summary | None = None,
     warnings: Sequence[str] = (),
     seeded: bool = False,
     made: dt.datetime | None = None,
 ) -> str:
     """The report as one HTML page that needs nothing but itself.
 
-    ``table`` is the microdata that the release was made from; ``warnings`` are added to those of the
+    ``table`` is the microdata that the release was made from, ``summary`` what `summarize` says of both, if it is known
+    already; ``warnings`` are added to those of the
     release; ``seeded`` says whether its randomness came from a known seed; ``made`` is when.
     """
     entity = entity_of(release.manifest)
@@ -59,6 +62,7 @@ def render_report(
     }
     facts = {
         "title": release.manifest["title"] or "Untitled release",
+        "summary": (summary or summarize(release, table)).facts(),
         "rows": table.rows,
         "published": release.manifest["rows"],
         "scheme": release.scheme,
@@ -72,7 +76,7 @@ def render_report(
         "making": _making(release, table, policy_text, seeded, made),
         "guarantees": [guarantee(entry) for entry in release.manifest["requirements"]],
         "limits": _limits(release, table),
-        "warnings": _warnings(release, table, warnings, seeded),
+        "warnings": _warnings(release, warnings, seeded),
     }
     return _template().render(facts, style=_style())
 
@@ -196,6 +200,7 @@ def _making(release: Release, table: Microdata, policy_text: str, seeded: bool, 
         "method": method.pop("name", "unknown"),
         "settings": _pairs(method),
         "dropped": table.dropped,
+        "left_out": 0 if release.sampled else max(table.rows - release.manifest["rows"], 0),
         "version": release.manifest["sfumato"],
         "seeded": seeded,
         "made": made.strftime("%Y-%m-%d %H:%M") if made else None,
@@ -211,7 +216,7 @@ def _limits(release: Release, table: Microdata) -> list[str]:
     return method_limits(name) + general_limits(table.plain.columns, classes)
 
 
-def _warnings(release: Release, table: Microdata, given: Sequence[str], seeded: bool) -> list[str]:
+def _warnings(release: Release, given: Sequence[str], seeded: bool) -> list[str]:
     """All that the steward should look at, each thing once."""
     found = [*release.warnings, *given]
     if seeded:
@@ -219,5 +224,4 @@ def _warnings(release: Release, table: Microdata, given: Sequence[str], seeded: 
             "The randomness came from a given seed. Whoever learns or guesses it can undo the shuffling of the rows "
             "and repeat every random choice: for experiments only, not for a release that is handed over."
         )
-    found += repeated_identifiers(table, release.manifest)
     return list(dict.fromkeys(found))

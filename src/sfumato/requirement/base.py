@@ -144,6 +144,14 @@ class Requirement(ABC):
     def words(self) -> str:
         """What is required, as a sentence a person can read."""
 
+    def reads(self, schema: Schema) -> frozenset[str]:
+        """The attributes whose values it is about, once it is bound; a promise is about the sensitive ones."""
+        return frozenset(names(getattr(self, "sensitive", None)) or schema.sensitive_names())
+
+    def bounds_confidence(self) -> bool:
+        """Whether it limits how likely a sensitive value of a person may become, rather than a spread or a size."""
+        return True
+
     def parameters(self) -> dict[str, Any]:
         """The parameters as the policy file and the manifest write them."""
         values = {self.spelled.get(f.name, f.name): getattr(self, f.name) for f in fields(self)}
@@ -180,6 +188,9 @@ class GroupRequirement(Requirement):
     def distinct_columns(self) -> Sequence[Key]:
         """The columns of which it only needs the number of distinct values in each group."""
         return ()
+
+    def reads(self, schema: Schema) -> frozenset[str]:
+        return frozenset(name for key in (*self.columns(), *self.distinct_columns()) for name in key)
 
     @abstractmethod
     def achieved(self, schema: Schema, tally: Tally) -> dict[str, float]:

@@ -53,6 +53,9 @@ class KAnonymity(GroupRequirement):
         sizes = tally.sizes if self.entity is None else tally.distinct[(self.entity,)]
         return {"k": int(np.min(sizes))}
 
+    def bounds_confidence(self) -> bool:
+        return False
+
     def words(self) -> str:
         of = "rows" if self.entity is None else f"people ({self.entity})"
         return f"every group has at least {self.k} {of}"

@@ -111,6 +111,9 @@ class LDiversity(GroupRequirement):
         tail = ranked[:, int(self.l) - 1 :].sum(axis=1)
         return float(np.divide(ranked[:, 0], tail, out=np.full(len(tail), np.inf), where=tail > 0).max())
 
+    def bounds_confidence(self) -> bool:
+        return self.variant == "frequency"
+
     def words(self) -> str:
         l = float(self.l)
         what = {

@@ -88,6 +88,9 @@ class TCloseness(GroupRequirement):
     def worse(self, a: dict[str, float], b: dict[str, float]) -> dict[str, float]:
         return {"t": max(a["t"], b["t"])}
 
+    def bounds_confidence(self) -> bool:
+        return False
+
     def words(self) -> str:
         return (
             f"every group's distribution of the sensitive values is within {self.t} of the table's "

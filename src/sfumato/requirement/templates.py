@@ -96,6 +96,9 @@ class Anonymity(GroupRequirement):
         linked = tally.distinct[names(self.y)] if self.y else tally.sizes
         return {"k": int(np.min(linked))}
 
+    def bounds_confidence(self) -> bool:
+        return False
+
     def words(self) -> str:
         linked = f"linked to at least {self.k} distinct values of {', '.join(names(self.y))}" if self.y else ""
         return f"every combination of {', '.join(names(self.x))} is " + (linked or f"shared by at least {self.k} rows")

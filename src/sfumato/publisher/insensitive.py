@@ -1,0 +1,84 @@
+"""Columns that are published as they are: which of them single people out, or were never looked at."""
+
+from collections.abc import Iterator
+
+import polars as pl
+
+from sfumato.errors import PolicyError
+from sfumato.publisher.policy import Policy
+from sfumato.publisher.propose import key
+from sfumato.publisher.signs import Profile, profile, recognize
+from sfumato.table.encode import Role
+from sfumato.table.microdata import Microdata
+
+ALONE = 0.2
+"""The share of rows with a value of their own from which on a column is said to single people out."""
+
+
+def refuse_unnamed_identifiers(policy: Policy, frame: pl.DataFrame) -> None:
+    """Refuse to publish an identifier only because nobody named it.
+
+    A column is refused if ``others = "insensitive"`` alone makes it public, every row has its own value, and its name
+    or its values are those of an identifier. All three together are certain enough; naming the column settles it.
+    """
+    if policy.others != "insensitive":
+        return
+    names = {a.name for a in policy.attributes}
+    for column in (frame[c] for c in frame.columns if c not in names):
+        seen = profile(column)
+        sign = recognize(seen)
+        if sign.role == Role.IDENTIFIER and seen.distinct == seen.rows > 1:
+            entry = key(column.name)
+            raise PolicyError(
+                f'others = "insensitive" would publish the column {column.name!r} as it is, and it looks like an '
+                f"identifier ({sign.why}): all {seen.rows:,} rows have different values. Name it under [attributes]: "
+                f'{entry} = "identifier" leaves it out, {entry} = "insensitive" publishes it'
+            )
+
+
+def exposed(policy: Policy, table: Microdata) -> list[str]:
+    """Warnings about columns that are published as they are."""
+    names = {a.name for a in policy.attributes}
+    found, unseen = [], []
+    for column in table.plain.get_columns():
+        seen = profile(column)
+        sign = recognize(seen)
+        if told := _told(seen, sign.why if sign.role == Role.IDENTIFIER else ""):
+            found.append(told)
+        elif column.name not in names and (sign.role in (Role.SENSITIVE, Role.CLASS) or _known(sign.why, sign.role)):
+            unseen.append(f"{column.name!r} ({sign.why})")
+    found += [told for c in _classes(table) if (told := _told(c, "", "class"))]
+    if unseen:
+        found.append(
+            f'others = "insensitive" publishes columns that nobody named, as they are: {", ".join(unseen)}. If '
+            "outsiders can know them they identify people, and private ones are published without a bound: give each "
+            "its role."
+        )
+    return found
+
+
+def _classes(table: Microdata) -> Iterator[Profile]:
+    for column in table.with_role(Role.CLASS):
+        yield profile(pl.Series(column.name, column.codes))
+
+
+def _known(why: str, role: str) -> bool:
+    """Whether a column was recognized as something that outsiders know, not just taken for it to be safe."""
+    return role == Role.QUASI and "unsure" not in why
+
+
+def _told(seen: Profile, identifier: str, role: str = "insensitive") -> str:
+    """What is wrong with publishing a column as it is; nothing where many rows share its values."""
+    alone = int((seen.counts == 1).sum())
+    single = f"{alone:,} of {seen.rows:,} rows have a value that no other row has"
+    fine = seen.rows < 2 or alone < ALONE * seen.rows
+    if identifier and seen.distinct > 1:
+        what = f"looks like an identifier ({identifier})" + ("" if fine else f": {single}")
+    elif not fine:
+        what = f"singles people out: {single}"
+    else:
+        return ""
+    return (
+        f"The {role} column {seen.name!r} is published as it is and {what}. Whoever knows it finds the row in spite of "
+        "all groups. Leave it out (role identifier), make it quasi, or publish it rounded."
+    )

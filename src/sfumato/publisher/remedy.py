@@ -1,0 +1,233 @@
+"""When the price of a release is absurd: why, as far as it can be computed, and what would help."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sfumato.errors import SfumatoError
+from sfumato.method.ahead import HilbSafe, MondrianPlus
+from sfumato.method.anatomy import Anatomy
+from sfumato.method.base import Method, silent
+from sfumato.method.diversity import diversity
+from sfumato.method.incognito import Incognito
+from sfumato.method.levels import Ladder
+from sfumato.method.mondrian import Mondrian
+from sfumato.report.plots import percent
+from sfumato.report.summary import Summary
+from sfumato.requirement.base import Requirement, names, rounded_down
+from sfumato.requirement.l_diversity import LDiversity
+from sfumato.table.encode import Column
+from sfumato.table.microdata import Microdata
+from sfumato.table.taxonomy import SUPPRESSED, Taxonomy, named
+
+LITTLE = 0.2
+"""Information kept below this share is next to nothing."""
+MANY = 0.1
+"""The share of rows left out above which the release is about other people than the table."""
+BARE = 0.05
+"""An attribute that keeps less than this is as good as hidden."""
+TIGHT = 0.7
+"""How near the commonest value may come to its bound in the whole table before there is no room for groups."""
+SOME = 0.05
+"""A limit for suppression that costs little."""
+_WEAKER = {
+    "k-anonymity": "a lower k",
+    "l-diversity": "a lower l",
+    "t-closeness": "a larger t",
+    "alpha-k": "a larger alpha or a lower k",
+    "anonymity": "a lower k",
+    "confidentiality": "a larger k",
+    "m-confidentiality": "a lower m",
+    "r-robustness": "a lower r",
+    "rho-breach": "a larger rho2",
+    "growth": "a larger delta",
+}
+_MOST_ROWS = 200_000
+_MANY_QUASI = 8
+
+
+@dataclass(frozen=True)
+class Job:
+    """What was to be published, and how."""
+
+    table: Microdata
+    requirements: Sequence[Requirement]
+    """Bound to the table."""
+    method: Method
+
+
+def remedies(job: Job, summary: Summary) -> list[str]:
+    """One warning for each way in which a release costs too much; none where the price is fair."""
+    return [*_price(job, summary), *_rows(job, summary), *_noise(summary)]
+
+
+def _price(job: Job, summary: Summary) -> Iterator[str]:
+    """What the groups cost, from worst to bad; why, and what would help."""
+    if what := _lost(summary):
+        causes = list(_no_cut(job, summary)) or [
+            *_mirrored(job),
+            *_binding(job, summary),
+            *_shown_or_hidden(job, summary),
+            *_dimensions(job, summary),
+        ]
+        yield ". ".join([what, *causes, f"What helps: {'; '.join(_ways(job, summary))}."])
+
+
+def _lost(summary: Summary) -> str:
+    """What was lost, if that is absurd."""
+    groups, kept = summary.groups, summary.information
+    if groups is not None and groups.number == 1 and groups.largest > 1:
+        if summary.exact:
+            return f"Nothing links quasi-identifiers to sensitive values: all {groups.largest:,} rows form one group"
+        return f"The quasi-identifiers tell nothing: all {groups.largest:,} rows form one group with the same labels"
+    if kept is not None and kept < LITTLE:
+        return f"Almost nothing is left: the labels keep {percent(kept)} of the information in the quasi-identifiers"
+    if summary.scheme == "randomization":
+        return ""
+    lost = {n: share for n, share in summary.kept.items() if n in summary.hidden or share < BARE}
+    return f"Next to nothing is shown of {_shares(lost, ' kept')}" if lost else ""
+
+
+def _shares(attributes: Mapping[str, float], what: str = "") -> str:
+    return ", ".join(f"{name!r} ({percent(share)}{what})" for name, share in attributes.items())
+
+
+def _no_cut(job: Job, summary: Summary) -> Iterator[str]:
+    """Methods that look ahead do not cut a group in which a value has more than 1/(2l) of the rows."""
+    if not isinstance(job.method, MondrianPlus | HilbSafe):
+        return
+    for r, name, value, share in _commonest_values(job):
+        limit = 1 / (2 * r.l)
+        rule = (
+            f"Why: {job.method.name} cuts a group only while its commonest value has at most 1/(2l) = {percent(limit)}"
+        )
+        guess = summary.guesses.get(name)
+        if share > limit:
+            most = rounded_down(1 / (2 * share))
+            lower = f"l must be {most:.4g} or less" if most > 1 else "no l above 1 is low enough"
+            yield (
+                f"{rule} of it, and in the whole table {value!r} has {percent(share)} of {name!r}, so that no cut was "
+                f"allowed; for a first cut {lower}"
+            )
+        elif not job.method.picks and guess is not None and guess.mean > limit:
+            yield f"{rule} of it, and in the groups where it stopped that value has {percent(guess.mean)} on average"
+
+
+def _mirrored(job: Job) -> Iterator[str]:
+    """Where the commonest value nearly reaches its bound in the whole table, groups must be like the table."""
+    for r, name, value, share in _commonest_values(job):
+        if share * r.l > TIGHT:
+            yield (
+                f"Why: in the whole table {value!r} has {percent(share)} of {name!r}, and in a group it may have at "
+                f"most 1/l = {percent(1 / r.l)}, so that groups have little room to differ from the table"
+            )
+
+
+def _commonest_values(job: Job) -> Iterator[tuple[LDiversity, str, str, float]]:
+    """For each attribute under frequency l-diversity its commonest value, with its share."""
+    for r in job.requirements:
+        if isinstance(r, LDiversity) and r.variant == "frequency":
+            for name in names(r.sensitive):
+                yield r, name, *_commonest(job.table[name])
+
+
+def _commonest(column: Column) -> tuple[str, float]:
+    counts = np.bincount(column.codes, minlength=column.size)
+    return column.domain.leaves[int(counts.argmax())], float(counts.max() / counts.sum())
+
+
+def _binding(job: Job, summary: Summary) -> Iterator[str]:
+    """Which of several requirements costs the most: how many groups there would be without it."""
+    if not isinstance(job.method, Mondrian) or len(job.requirements) < 2 or job.table.rows > _MOST_ROWS:
+        return
+    now = summary.groups.number if summary.groups else 0
+    for r in job.requirements:
+        others = [other for other in job.requirements if other is not r]
+        try:
+            without = job.method.groups(job.table, others, rng=None, progress=silent).number
+        except SfumatoError:
+            continue
+        if without >= 2 * now:
+            yield f"Without the requirement that {r.words()} there would be {without:,} groups instead of {now:,}"
+
+
+def _shown_or_hidden(job: Job, summary: Summary) -> Iterator[str]:
+    """The attributes that can only be shown or suppressed, and were suppressed."""
+    lost = [c.name for c in job.table.quasi if summary.kept.get(c.name, 1.0) < LITTLE and _has_no_levels(job, c)]
+    if lost:
+        yield (
+            f"There is nothing between the values of {named(lost)} and {SUPPRESSED}: give a taxonomy (a file or a "
+            "tree; for numbers { width = 10 })"
+        )
+
+
+def _has_no_levels(job: Job, column: Column) -> bool:
+    """Whether a value can only be shown or suppressed; incognito generalizes numbers along given levels only."""
+    if column.domain.size <= 2:
+        return False
+    if isinstance(job.method, Incognito):
+        return Ladder.of(column.name, column.domain).top <= 1
+    return isinstance(column.domain, Taxonomy) and column.domain.shown_or_suppressed
+
+
+def _dimensions(job: Job, summary: Summary) -> Iterator[str]:
+    """Many quasi-identifiers cannot all be kept."""
+    if len(job.table.quasi) >= _MANY_QUASI and not summary.exact:
+        yield (
+            f"{len(job.table.quasi)} quasi-identifiers share the detail that {summary.published:,} rows allow: declare "
+            "as quasi only what outsiders can know, and leave out what analysts do not need"
+        )
+
+
+def _ways(job: Job, summary: Summary) -> Iterator[str]:
+    """Other settings and methods that lose less, each with its catch."""
+    if isinstance(job.method, Incognito):
+        if job.method.suppression < SOME:
+            yield f"suppression = {SOME} (a few rows that fit no group are left out)"
+        yield "mondrian, which gives each group labels of its own"
+    if isinstance(job.method, MondrianPlus | HilbSafe):
+        if not job.method.picks:
+            yield "mondrian++ or hilb-safe (as safe, with smaller groups; a whole l, and k at most l)"
+        yield "mondrian (but whoever knows the algorithm can learn more than l allows)"
+    if not isinstance(job.method, Anatomy) and _diverse(job):
+        yield "anatomy (shows quasi-identifiers as they are: people can be found, their values with 1/l at most)"
+    yield " and ".join(dict.fromkeys(_WEAKER.get(r.model, "a weaker requirement") for r in job.requirements))
+
+
+def _diverse(job: Job) -> bool:
+    """Whether anatomy could serve what is required."""
+    try:
+        wanted = diversity("anatomy", job.requirements)
+    except SfumatoError:
+        return False
+    return math.ceil(wanted.l) == wanted.l and wanted.k == 1 and len(job.table.sensitive) == 1
+
+
+def _rows(job: Job, summary: Summary) -> Iterator[str]:
+    """Rows that are missing from the release."""
+    if summary.left_out > MANY * summary.read:
+        limit = f" (suppression = {job.method.suppression:g})" if isinstance(job.method, Incognito) else ""
+        yield (
+            f"{summary.left_out:,} of {summary.read:,} rows ({percent(summary.left_out / summary.read)}) are left out "
+            f"by {summary.method}{limit}: those of groups that fail the requirements, so that what is published is not "
+            "about everybody. Lower suppression, or take mondrian, which leaves nobody out."
+        )
+    if summary.dropped > MANY * summary.read:
+        yield (
+            f"{summary.dropped:,} of {summary.read:,} rows ({percent(summary.dropped / summary.read)}) were dropped "
+            'for missing values; people with missing values may differ from others. missing = "category" keeps them.'
+        )
+
+
+def _noise(summary: Summary) -> Iterator[str]:
+    """Randomized attributes that are mostly noise."""
+    if summary.scheme != "randomization":
+        return
+    noisy = {name: share for name, share in summary.kept.items() if share < LITTLE}
+    if noisy:
+        yield (
+            f"Few values are expected to stay as they are: {_shares(noisy)}. Raise tau, or take coarser or fewer "
+            "quasi-identifiers."
+        )

@@ -1,0 +1,267 @@
+"""A release in short: rows in and out, groups, information kept, what was suppressed, what groups give away."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from sfumato.adversary.guess import Guess, best_guess, held
+from sfumato.method.base import PartitionMethod
+from sfumato.method.catalogue import METHODS
+from sfumato.release.generalization import as_published
+from sfumato.release.release import Release
+from sfumato.release.sampling import SIZE
+from sfumato.report.plots import percent
+from sfumato.table.distortion import stated
+from sfumato.table.encode import Role
+from sfumato.table.microdata import Microdata
+from sfumato.table.taxonomy import SUPPRESSED
+
+_NAMED = 3
+"""How many attributes a line names."""
+
+
+@dataclass(frozen=True)
+class GroupSizes:
+    """How many groups a release shows, and how many rows they stand for."""
+
+    number: int
+    smallest: int
+    median: float
+    largest: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Summary:
+    """What a steward should know of a release before handing it over. Private: it counts what was left out.
+
+    ``kept`` is, for each quasi-identifier, 1 less the share of its domain that the labels hide on average (the
+    normalized certainty penalty); of a randomized attribute, the share of the values that are expected to stay as
+    they are. ``hidden``: the attributes that show one label for everyone. ``retention``: the probability with which a
+    sampled sensitive value was kept. ``changed``: the least number of values that a method must have changed.
+    """
+
+    method: str
+    scheme: str
+    read: int
+    dropped: int
+    left_out: int
+    published: int
+    groups: GroupSizes | None
+    kept: Mapping[str, float]
+    unchanged: tuple[str, ...] = ()
+    cells: int = 0
+    hidden: tuple[str, ...] = ()
+    retention: float | None = None
+    changed: Mapping[str, int] = field(default_factory=dict)
+    guesses: Mapping[str, Guess] = field(default_factory=dict)
+
+    @property
+    def exact(self) -> bool:
+        """Whether quasi-identifiers are shown as they are."""
+        return self.scheme == "bucketization"
+
+    @property
+    def information(self) -> float | None:
+        """The information kept about the quasi-identifiers, on average; None where nothing is generalized."""
+        if self.exact:
+            return 1.0
+        if self.scheme == "randomization" or not self.kept:
+            return None
+        return sum(self.kept.values()) / len(self.kept)
+
+    def as_dict(self) -> dict[str, Any]:
+        """For machines."""
+        return {
+            "rows": {
+                "read": self.read,
+                "dropped": self.dropped,
+                "left_out": self.left_out,
+                "published": self.published,
+            },
+            "groups": None if self.groups is None else asdict(self.groups),
+            "information_kept": self.information,
+            "kept": dict(self.kept),
+            "unchanged": list(self.unchanged),
+            "suppressed": {"rows": self.left_out, "cells": self.cells, "attributes": list(self.hidden)},
+            "retention": self.retention,
+            "changed_at_least": dict(self.changed),
+            "best_guess": {name: asdict(guess) for name, guess in self.guesses.items()},
+        }
+
+    def facts(self) -> list[tuple[str, str]]:
+        """Each fact as a title and a sentence."""
+        told = [("Rows", self._rows())]
+        if self.groups is not None:
+            told.append(("Groups", self._groups(self.groups)))
+        told += [("Information kept", self._information()), ("Suppressed", self._suppressed())]
+        if self.retention is not None:
+            told.append(
+                ("Sensitive values", f"kept with probability {self.retention:.4g}, else drawn from the whole domain")
+            )
+        for name, least in self.changed.items():
+            told.append(("Sensitive values", f"at least {least:,} values of {name} differ from the table"))
+        return told + [(f"Best guess, {name}", _guessed(guess)) for name, guess in self.guesses.items()]
+
+    def lines(self) -> list[str]:
+        """The facts for a terminal, one per line."""
+        facts = self.facts()
+        width = max(len(title) for title, _ in facts)
+        return [f"{title:{width}}  {text}" for title, text in facts]
+
+    def _rows(self) -> str:
+        parts = [f"{self.read:,} read"]
+        if self.dropped:
+            parts.append(f"{self.dropped:,} dropped for missing values ({percent(self.dropped / self.read)})")
+        if self.left_out:
+            parts.append(f"{self.left_out:,} left out by {self.method} ({percent(self.left_out / self.read)})")
+        one = f", one per group ({percent(self.published / self.read)})" if self.scheme == "sampling" else ""
+        return ", ".join([*parts, f"{self.published:,} published{one}"])
+
+    def _groups(self, groups: GroupSizes) -> str:
+        if groups.number == 1:
+            alike = "one pool of sensitive values for" if self.exact else "all alike:"
+            return f"1, {alike} {groups.largest:,} rows"
+        sizes = f"smallest {groups.smallest:,}, median {groups.median:,g}, largest {groups.largest:,} rows"
+        return f"{groups.number:,}; {sizes}"
+
+    def _information(self) -> str:
+        if self.exact:
+            return "quasi-identifiers shown as they are; hidden is which sensitive value of a group is whose"
+        if self.scheme == "randomization":
+            return self._randomized()
+        if not self.kept:
+            return "no quasi-identifier is published"
+        worst = sorted(self.kept.items(), key=lambda pair: pair[1])[:_NAMED]
+        least = ", ".join(f"{name} {percent(share)}" for name, share in worst)
+        of = "quasi-identifier" if len(self.kept) == 1 else "quasi-identifiers"
+        rows = " of the published rows" if self.left_out else ""
+        return f"{percent(self.information or 0.0)} on average over {len(self.kept)} {of}{rows}; least: {least}"
+
+    def _randomized(self) -> str:
+        if not self.kept:
+            return "everything: no value was randomized"
+        shares = ", ".join(f"{name} {percent(share)}" for name, share in self.kept.items())
+        told = f"values expected to stay as they are: {shares}"
+        return told + (f"; not randomized: {', '.join(self.unchanged)}" if self.unchanged else "")
+
+    def _suppressed(self) -> str:
+        parts = [f"{self.left_out:,} row" + "s" * (self.left_out > 1)] if self.left_out else []
+        if self.cells:
+            of = self.published * len(self.kept)
+            parts.append(
+                f"{self.cells:,} of {of:,} quasi-identifier cells show {SUPPRESSED} ({percent(self.cells / of)})"
+            )
+        if self.hidden:
+            parts.append(f"{', '.join(self.hidden)} entirely (one label for everyone)")
+        return "; ".join(parts) or "nothing"
+
+
+def summarize(release: Release, table: Microdata) -> Summary:
+    """What a release made from this table kept, and what it left out.
+
+    >>> import sfumato as sf
+    >>> frame = pl.DataFrame({"age": [21, 22, 35, 36], "ill": ["flu", "HIV", "flu", "cancer"]})
+    >>> table = sf.read(frame, quasi=["age"], sensitive="ill")
+    >>> print("\\n".join(summarize(sf.publish(table, require=sf.KAnonymity(k=2)), table).lines()))
+    Rows              4 read, 4 published
+    Groups            2; smallest 2, median 2, largest 2 rows
+    Information kept  93.3% on average over 1 quasi-identifier; least: age 93.3%
+    Suppressed        nothing
+    Best guess, ill   by group right for 50% of the rows, 50% in the worst group; without groups 50%
+    """
+    manifest = release.manifest
+    published = int(manifest["rows"])
+    cells, hidden = _suppressed(release)
+    changed, unchanged = _randomized(release, table)
+    kept = {n: 1.0 - a["loss"] for n, a in manifest["attributes"].items() if "loss" in a}
+    return Summary(
+        method=str(manifest["method"].get("name", "the method")),
+        scheme=release.scheme,
+        read=table.rows + table.dropped,
+        dropped=table.dropped,
+        left_out=0 if release.sampled else max(table.rows - published, 0),
+        published=published,
+        groups=_groups(release),
+        kept=changed or kept,
+        unchanged=unchanged,
+        cells=cells,
+        hidden=hidden,
+        retention=manifest["method"].get("p") if release.sampled else None,
+        changed=_changed(release, table),
+        guesses=_guesses(release, table),
+    )
+
+
+def _groups(release: Release) -> GroupSizes | None:
+    """The groups as the release shows them; None where it shows none."""
+    if release.scheme == "randomization" or not release.quasi():
+        return None
+    sizes = release.tables["data"][SIZE].to_numpy() if release.sampled else np.bincount(release.groups())
+    sizes = sizes[sizes > 0]
+    return GroupSizes(len(sizes), int(sizes.min()), float(np.median(sizes)), int(sizes.max()))
+
+
+def _suppressed(release: Release) -> tuple[int, tuple[str, ...]]:
+    """How many cells hide their value entirely, and which attributes show one label that covers several values."""
+    cells, hidden = 0, []
+    for name in release.quasi():
+        entry = release.manifest["attributes"][name]
+        if "loss" not in entry or "data" not in release.tables:
+            continue
+        labels = release.tables["data"][name].cast(pl.String)
+        if entry["nodes"].get(SUPPRESSED, [SUPPRESSED]) != [SUPPRESSED]:
+            cells += int((labels == SUPPRESSED).sum())
+        if entry["loss"] > 0 and labels.n_unique() == 1:
+            hidden.append(name)
+    return cells, tuple(hidden)
+
+
+def _randomized(release: Release, table: Microdata) -> tuple[dict[str, float], tuple[str, ...]]:
+    """The share of the values of each randomized attribute that are expected to stay, and the attributes left alone."""
+    if release.scheme != "randomization":
+        return {}, ()
+    kept = {}
+    for name, way in stated(release.manifest).items():
+        if name in release.manifest["matrices"]:
+            column = table[name]
+            shares = np.bincount(column.codes, minlength=column.size) / table.rows
+            kept[name] = float(shares @ np.diag(way.matrix))
+    return kept, tuple(c.name for c in (*table.quasi, *table.sensitive) if c.name not in kept)
+
+
+def _perturbs(release: Release) -> bool:
+    """Whether the method publishes groups with sensitive values that it may have changed."""
+    method = METHODS.get(str(release.manifest["method"].get("name")))
+    return method is not None and issubclass(method, PartitionMethod) and method.perturbs
+
+
+def _changed(release: Release, table: Microdata) -> dict[str, int]:
+    """How many values must have been changed for the totals to come out as they do: at least so many were."""
+    if not _perturbs(release):
+        return {}
+    found = {}
+    for column in table.sensitive:
+        shown = held(release, column.name)
+        if shown is not None:
+            ones = pl.Series("rows", -np.ones(table.rows, np.int64))
+            before = pl.DataFrame([as_published(column).alias("value"), ones])
+            both = pl.concat([f.select(pl.col("value").cast(pl.String), "rows") for f in (before, shown)])
+            found[column.name] = int(both.group_by("value").agg(pl.col("rows").sum())["rows"].abs().sum()) // 2
+    return found
+
+
+def _guesses(release: Release, table: Microdata) -> dict[str, Guess]:
+    """What groups give away of each sensitive attribute and class, where the values are published as they are."""
+    private = [] if _perturbs(release) else table.sensitive
+    found = {c.name: best_guess(release, c.name) for c in (*private, *table.with_role(Role.CLASS))}
+    return {name: guess for name, guess in found.items() if guess is not None}
+
+
+def _guessed(guess: Guess) -> str:
+    return (
+        f"by group right for {percent(guess.mean)} of the rows, {percent(guess.worst)} in the worst group; "
+        f"without groups {percent(guess.base)}"
+    )
