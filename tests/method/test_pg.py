@@ -45,7 +45,9 @@ def test_a_release_states_how_it_was_drawn_and_keeps_its_promises() -> None:
     assert data["G"].min() >= 5
     assert data["G"].sum() == release.manifest["sampled_from"] == 60
     assert data.height == release.manifest["rows"] <= 60 * 0.2
-    assert [f.status for f in release.check()] == ["holds"] * 9
+    findings = release.check()
+    assert [f.status for f in findings[-2:]] == ["stated"] * 2  # that values were perturbed cannot be seen
+    assert {f.status for f in findings if f.claim != "values were randomized as stated"} - {"stated"} == {"holds"}
     assert release.manifest["requirements"][0]["required"] == {"lambda": 0.5, "rho1": 0.3, "rho2": 0.6}
 
 
