@@ -49,6 +49,8 @@ def _fitting(name: str, label: str, known: Told, entry: Mapping[str, Any], label
     domain: Sequence[Any] = entry["domain"]
     if not known.listed:
         good = SUPPRESSED in label
+    elif known.names == (MISSING,) == (label,):
+        good = True
     elif known.interval is not None:
         good = _shows(label, known.interval) and _within(known.interval, domain) and entry["kind"] != Kind.ORDINAL
         good = good and (entry["kind"] == Kind.DATE) == isinstance(entry["nodes"][label][0], str)

@@ -9,7 +9,7 @@ import numpy as np
 from sfumato.release.generalization import Shown
 from sfumato.release.judgement import Judgement
 from sfumato.table.encode import Column, Role
-from sfumato.table.line import Line
+from sfumato.table.line import Line, day_number
 from sfumato.table.microdata import Microdata
 
 
@@ -68,7 +68,9 @@ def _shown_domain(column: Column, shown: Shown) -> list[Any]:
         return list(column.domain.leaves)
     if isinstance(column.domain, Line):
         bounds = [m for m in shown.nodes.values() if m is not None and len(m) == 2]
-        return [min(b[0] for b in bounds), max(b[1] for b in bounds)] if bounds else []
+        # as text, the year 10000 lies before 2000
+        place: Any = day_number if column.domain.form == "date" else float
+        return [min((b[0] for b in bounds), key=place), max((b[1] for b in bounds), key=place)] if bounds else []
     if column.domain.intervals is not None:
         return list(column.domain.intervals[column.domain.outermost()])
     if column.domain.derived:

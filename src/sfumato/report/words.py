@@ -49,7 +49,7 @@ def figure(value: object) -> str:
 def in_words(entry: Entry) -> str:
     """A requirement of a manifest as a sentence: derived from what is required, whatever the manifest says."""
     if entry["model"] not in MODELS:
-        return str(entry["model"])
+        return str(entry.get("words") or entry["model"])
     return from_table({"model": entry["model"], **entry["required"]}).words()
 
 
