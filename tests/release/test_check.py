@@ -293,7 +293,6 @@ LIES: dict[str, tuple[str, Callable[[dict[str, Any]], Any], str]] = {
     "achieved emptied": ("generalized", lambda m: m["requirements"][0].update(achieved={}), "nothing"),
     "achieved more names": ("generalized", lambda m: m["requirements"][0]["achieved"].update(l=9), "l = 9"),
     "achieved worse": ("generalized", lambda m: m["requirements"][0]["achieved"].update(k=1), "k = 1"),
-    "tau emptied": ("randomized", lambda m: m["requirements"][0].update(achieved={}), "nothing"),
     "tau above the limit": ("randomized", lambda m: m["requirements"][0].update(achieved={"tau": 0.99}), "0.99"),
     "no claims": ("generalized", lambda m: m.update(requirements=[]), "claims nothing"),
     "loss of an ordinal": ("generalized", lambda m: m["attributes"]["rank"].update(loss=0.0), "rank"),

@@ -124,12 +124,13 @@ class Incognito(Method):
 
     def contradiction(self, manifest: Mapping[str, Any]) -> str | None:
         told = manifest["method"]
-        if missing := sorted(self.beside - told.keys()):
+        if missing := sorted(self.beside - told.keys() - {"lost"}):
             return f"it does not state {named(missing)}"
         quasi = {n for n, a in manifest["attributes"].items() if a["role"] == Role.QUASI}
         if told["levels"].keys() != quasi or not all(_is_count(level) for level in told["levels"].values()):
             return "it does not state one level for each quasi-identifier"
-        if not _is_count(told["suppressed"]) or not is_number(told["lost"]) or not told["lost"] >= 0:
+        lost = told.get("lost", 0)
+        if not _is_count(told["suppressed"]) or not is_number(lost) or not lost >= 0:
             return "it states no number of suppressed rows, or no loss"
         part = told["suppressed"] / (manifest["rows"] + told["suppressed"])
         if not is_number(told["suppressed_share"]) or abs(part - told["suppressed_share"]) > 1e-9:

@@ -74,9 +74,9 @@ class RandomizedResponse(Method):
 
     @classmethod
     def as_stated(cls, settings: Mapping[str, Any], scheme: str) -> "Method":
-        """Matrices by hand are stated apart, with those that were found; here their names will do."""
-        by_hand = settings.get("mode") == "by hand"
-        return super().as_stated({**settings, "mode": "both", "keep": {"": 1.0}} if by_hand else settings, scheme)
+        """Matrices by hand are stated apart, where the others are."""
+        own = {name: value for name, value in settings.items() if value != "by hand"}
+        return super().as_stated(own | ({"keep": {"": 1.0}} if len(own) < len(settings) else {}), scheme)
 
     def contradiction(self, manifest: Mapping[str, Any]) -> str | None:
         role = {"qi": "quasi", "sensitive": "sensitive"}.get(self.mode)

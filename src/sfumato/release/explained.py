@@ -1,6 +1,7 @@
 """Whether the labels of a release mean what they show: nodes, domain and loss of a generalized quasi-identifier."""
 
 import json
+import math
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -53,7 +54,7 @@ def _fitting(name: str, label: str, known: Told, entry: Mapping[str, Any], label
         good = True
     elif known.interval is not None:
         good = _shows(label, known.interval) and _within(known.interval, domain) and entry["kind"] != Kind.ORDINAL
-        good = good and (entry["kind"] == Kind.DATE) == isinstance(entry["nodes"][label][0], str)
+        good = good and (entry["kind"] == Kind.DATE) == any(isinstance(end, str) for end in entry["nodes"][label])
     elif len(set(known.names)) < len(known.names):
         good = False
     elif entry["kind"] == Kind.ORDINAL:
@@ -98,8 +99,11 @@ def _number(text: str) -> float | None:
 
 
 def _within(interval: Interval, domain: Sequence[Any]) -> bool:
+    """Whether the ends of an interval, as far as they are told, lie in a domain, as far as that is told."""
+    if not domain:
+        return True
     whole = as_interval(domain) if len(domain) == 2 else None
-    return whole is not None and whole[0] <= interval[0] and interval[1] <= whole[1]
+    return whole is not None and all(whole[0] <= end <= whole[1] for end in interval if math.isfinite(end))
 
 
 def _is_run(label: str, names: Sequence[str], domain: Sequence[str]) -> bool:

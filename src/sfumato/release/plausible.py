@@ -19,6 +19,7 @@ occur. A table without such structure may pass, which is why "plausible" is not 
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
 from typing import NamedTuple
 
@@ -31,8 +32,8 @@ FALSE_ALARM = 1e-6
 MOST_VALUES = 1000
 """Columns of more values are not tested."""
 
-_MOST_CELLS = 40_000
-_MOST_PAIRS = 100
+_MOST_CELLS = 10_000
+_MOST_PAIRS = 60
 _WORST_CONDITION = 1e9
 _HAIR = 1e-9
 
@@ -49,13 +50,26 @@ class Seen:
     size: int
     matrix: Floats | None
 
+    @cached_property
+    def forth(self) -> Floats:
+        """The matrix; the identity where nothing is changed."""
+        return self.matrix if self.matrix is not None else np.eye(self.size)
+
+    @cached_property
+    def back(self) -> Floats | None:
+        """Its inverse; None where it is pure chance, of which nothing can be estimated."""
+        if self.matrix is None:
+            return np.eye(self.size)
+        bad = np.linalg.cond(self.matrix) > _WORST_CONDITION
+        return None if bad else np.asarray(np.linalg.inv(self.matrix), np.float64)
+
 
 class _Cells(NamedTuple):
-    """A column, or a pair of columns, as a table of counts with a matrix along each side."""
+    """A column, or a pair of columns, as a table of counts with one of them along each side."""
 
     what: str
     counts: Integers
-    matrices: tuple[Floats, Floats]
+    sides: tuple[Seen, Seen]
 
 
 def implausible(columns: Sequence[Seen], *, alarm: float = FALSE_ALARM) -> str | None:
@@ -86,25 +100,23 @@ def _sides(columns: Sequence[Seen]) -> Iterator[tuple[Seen, Seen | None]]:
 
 def _chosen(columns: Sequence[Seen]) -> Iterator[_Cells]:
     for a, b in _sides(columns):
-        rows = a.matrix if a.matrix is not None else np.eye(a.size)
         if b is None:
             counts = np.bincount(a.codes, minlength=a.size)[:, None]
-            yield _Cells(repr(a.name), counts, (rows, np.ones((1, 1))))
+            yield _Cells(repr(a.name), counts, (a, Seen("", np.zeros_like(a.codes), 1, None)))
             continue
         counts = np.bincount(a.codes * b.size + b.codes, minlength=a.size * b.size).reshape(a.size, b.size)
-        across = b.matrix if b.matrix is not None else np.eye(b.size)
-        yield _Cells(f"{a.name!r} and {b.name!r}", counts, (rows, across))
+        yield _Cells(f"{a.name!r} and {b.name!r}", counts, (a, b))
 
 
 def _too_frequent(cells: _Cells, alarm: float) -> str | None:
     """The m most frequent cells hold more rows than the noise allows, for some m."""
-    flat, n = cells.counts.ravel(), cells.counts.size
+    flat, n, (a, b) = cells.counts.ravel(), cells.counts.size, cells.sides
     order, rows = np.argsort(-flat, kind="stable"), int(flat.sum())
     held = np.cumsum(flat[order])
     for m in _sizes(n, int((flat > 0).sum())):
         chosen = np.zeros(n)
         chosen[order[:m]] = 1.0
-        chance = float((cells.matrices[0].T @ chosen.reshape(cells.counts.shape) @ cells.matrices[1]).max())
+        chance = float((a.forth.T @ chosen.reshape(cells.counts.shape) @ b.forth).max())
         sets = math.lgamma(n + 1) - math.lgamma(m + 1) - math.lgamma(n - m + 1)
         share = int(held[m - 1]) / rows
         if sets - rows * _divergence(share, chance + _HAIR) < math.log(alarm / n):
@@ -130,9 +142,9 @@ def _divergence(share: float, chance: float) -> float:
 def _too_rare(cells: _Cells, alarm: float) -> str | None:
     """The estimate of the true shares lies below 0 by more than chance allows, for some cell."""
     rows, n = int(cells.counts.sum()), cells.counts.size
-    if max(np.linalg.cond(m) for m in cells.matrices) > _WORST_CONDITION:
-        return None  # pure chance: nothing can be estimated
-    back, across = (np.linalg.inv(m) for m in cells.matrices)
+    back, across = (side.back for side in cells.sides)
+    if back is None or across is None:
+        return None
     estimate = back @ (cells.counts / rows) @ across.T
     allowed = _ranges(back, across) * math.sqrt(math.log(n / alarm) / (2 * rows)) + _HAIR
     if not (estimate < -allowed).any():

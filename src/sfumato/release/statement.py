@@ -20,7 +20,8 @@ _REQUIRED: dict[str, type] = {
     "attributes": dict,
     "rows": int,
 }
-_OPTIONAL: dict[str, type] = {"tables": list, "warnings": list}
+_OPTIONAL: dict[str, type] = {"tables": list, "warnings": list, "output": dict}
+_OPTIONAL_OF_SCHEME: dict[str, dict[str, type]] = {"randomization": {"epsilon": dict}}
 _OF_SCHEME: dict[str, dict[str, type]] = {"randomization": {"matrices": dict}, "sampling": {"sampled_from": int}}
 _CLAIM: dict[str, type] = {"model": str, "required": dict, "achieved": dict, "words": str}
 
@@ -39,7 +40,7 @@ def checked(manifest: object) -> dict[str, Any]:
     if scheme not in SCHEMES:
         raise ReleaseError(f"manifest.json states the scheme {scheme!r}; it must be one of {named(SCHEMES)}")
     of_scheme = _OF_SCHEME.get(scheme, {})
-    _check_keys("manifest.json", manifest, _REQUIRED | of_scheme, _OPTIONAL)
+    _check_keys("manifest.json", manifest, _REQUIRED | of_scheme, _OPTIONAL | _OPTIONAL_OF_SCHEME.get(scheme, {}))
     if not _VERSION.fullmatch(manifest["sfumato"]):
         raise ReleaseError(f"manifest.json states {manifest['sfumato']!r} as the version of sfumato")
     for name in ("rows", *(n for n, kind in of_scheme.items() if kind is int)):
@@ -51,6 +52,8 @@ def checked(manifest: object) -> dict[str, Any]:
         _check_requirement(entry)
     for name, entry in manifest["attributes"].items():
         _check_attribute(name, entry, scheme)
+    if manifest.get("output") not in (None, {"spreadsheet": "plain"}, {"spreadsheet": "safe"}):
+        raise ReleaseError("manifest.json states an output that is neither plain nor safe for spreadsheets")
     if not all(isinstance(w, str) and w for w in manifest.get("warnings", ())):
         raise ReleaseError("manifest.json has a warning that is not text")
     return manifest

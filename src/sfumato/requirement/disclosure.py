@@ -130,7 +130,7 @@ class Disclosure(Promise):
     def met_by(self, achieved: Mapping[str, float]) -> bool:
         limits = self.tau.values() if isinstance(self.tau, Mapping) else [1.0 if self.tau is None else self.tau]
         own = 1.0 if self.person is not None else max(limits)
-        return achieved.keys() == {"tau"} and 0 <= achieved["tau"] <= own * (1 + 1e-9)
+        return not achieved or (achieved.keys() == {"tau"} and 0 <= achieved["tau"] <= own * (1 + 1e-9))
 
     def verify(self, manifest: Mapping[str, Any], tables: Mapping[str, pl.DataFrame]) -> Verdict:
         """Broken where the matrices are none; the true risk cannot be seen, and is estimated from the release."""
