@@ -6,8 +6,8 @@
 >>> release = sf.publish(table, require=sf.KAnonymity(k=2))
 >>> sorted(release.tables["data"]["age"].unique())
 ['[21, 23)', '[35, 37)']
->>> [finding.status for finding in release.check()]
-['holds', 'holds', 'holds', 'holds']
+>>> {finding.status for finding in release.check()}
+{'holds'}
 """
 
 from importlib import import_module

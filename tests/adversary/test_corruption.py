@@ -13,6 +13,7 @@ import sfumato as sf
 from sfumato.adversary.placement import place
 from sfumato.adversary.posterior import multiset_posterior, pg_posterior, randomized_posterior
 from sfumato.release.release import Release
+from sfumato.requirement.retention import epsilon
 from strategies import examples
 
 DISEASES = ["bronchitis", "pneumonia", "breast cancer", "ovarian cancer", "hypertension", "Alzheimer", "dementia"]
@@ -42,7 +43,7 @@ def table_2c() -> Release:
 
     def attribute(labels: dict[str, list[int]]) -> dict[str, Any]:
         nodes = {label: [float(end) for end in label.strip("[)").split(", ")] for label in labels}
-        return {"role": "quasi", "kind": "continuous", "domain": [0, 99], "nodes": nodes, "ranges": labels}
+        return {"role": "quasi", "kind": "continuous", "domain": [0, 99], "nodes": nodes, "loss": 0.2, "ranges": labels}
 
     data = pl.DataFrame(
         {
@@ -53,10 +54,17 @@ def table_2c() -> Release:
         }
     )
     manifest = {
-        "sfumato": "0", "title": "", "scheme": "sampling", "method": {"name": "pg", "p": 0.25, "k": 2},
-        "requirements": [], "rows": 4, "sampled_from": 8,
+        "sfumato": "0.1.0", "title": "", "scheme": "sampling", "rows": 4, "sampled_from": 8,
+        "method": {
+            "name": "pg", "p": 0.25, "k": 2, "bound": "theorem", "boxes": "closed",
+            "epsilon": epsilon(0.25, len(DISEASES)),
+        },
+        "requirements": [
+            {"model": "k-anonymity", "required": {"k": 2}, "achieved": {"k": 2}, "words": sf.KAnonymity(k=2).words()}
+        ],
         "attributes": {
-            "age": attribute(ranges), "zip": attribute(zips), "ill": {"role": "sensitive", "domain": DISEASES},
+            "age": attribute(ranges), "zip": attribute(zips),
+            "ill": {"role": "sensitive", "kind": "categorical", "domain": DISEASES},
         },
     }  # fmt: skip
     return Release(manifest, {"data": data})
@@ -64,7 +72,7 @@ def table_2c() -> Release:
 
 def test_example_1_from_the_release_and_the_voter_list() -> None:
     release = table_2c()
-    assert all(f.status == "holds" for f in release.check())
+    assert {f.status for f in release.check()} == {"holds", "stated"}
     ellie, debbie, emily = (NAMES.index(name) for name in ("Ellie", "Debbie", "Emily"))
     adversary = sf.Corruption(people=voters(), corrupted=[debbie, emily], extraneous=[emily])
     found = adversary.attack(release, victims=[ellie])
@@ -282,5 +290,5 @@ def test_days_up_to_the_last_one() -> None:
         sf.publish(table, require=sf.KAnonymity(k=2), method=sf.PG(p=0.5)),
         sf.publish(table, require=sf.KAnonymity(k=2), method="mondrian"),
     ):
-        assert {f.status for f in release.check()} == {"holds"}
+        assert {f.status for f in release.check()} <= {"holds", "stated"}
         assert np.bincount(place(release, table).of_person).tolist() == [2, 2]

@@ -65,7 +65,7 @@ def test_people_alone_are_counted() -> None:
         (entry,) = release.manifest["requirements"]
         assert (entry["achieved"], entry["words"]) == ({"k": 3}, "every group has at least 3 people (who)")
         (claim,) = [f for f in release.findings() if f.claim == entry["words"]]
-        assert claim.status == "unseen"
+        assert claim.status == "stated"
     with pytest.raises(sf.Infeasible, match="3 people"):
         sf.publish(read(), require=sf.KAnonymity(k=4, entity="who"))
 

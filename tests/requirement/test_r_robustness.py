@@ -110,8 +110,10 @@ def test_a_claim_about_what_the_release_does_not_have_is_no_claim(settings: dict
     release = sf.publish(voters(), require=required(), method="art")
     (entry,) = release.manifest["requirements"]
     claim = entry | {"required": entry["required"] | settings}
+    damaged = sf.Release(release.manifest | {"requirements": [claim]}, release.tables)
+    assert words in damaged.findings()[-1].detail
     with pytest.raises(ReleaseError, match=words):
-        sf.Release(release.manifest | {"requirements": [claim]}, release.tables).findings()
+        damaged.check()
 
 
 def test_given_distributions_are_checked_from_the_public_part() -> None:
@@ -127,7 +129,7 @@ def test_a_claim_that_the_distributions_break_is_found() -> None:
     table = voters()
     release = sf.publish(table, require=sf.LDiversity(l=2), method="anatomy")
     claim = required(distributions=KNOWN)
-    entry = {"model": "r-robustness", "required": claim.parameters(), "achieved": {"r": 2.0}}
+    entry = {"model": "r-robustness", "required": claim.parameters(), "achieved": {"r": 2.0}, "words": claim.words()}
     quasi = pl.DataFrame({"nationality": ["American", "Japanese"], "zipcode": ["55501", "55502"], "group": [0, 0]})
     sensitive = pl.DataFrame({"group": [0, 0], "disease": ["flu", "heart disease"], "count": [1, 1]})
     manifest = release.manifest | {"requirements": [entry], "rows": 2}
@@ -146,14 +148,15 @@ def test_estimated_distributions_are_not_published_and_unseen() -> None:
     wanted = sf.RRobustness(r=2, values=["heart disease"], minimum=4)
     release = sf.publish(voters(), require=wanted, method="art")
     finding = release.check()[-1]
-    assert finding.status == "unseen"
+    assert finding.status == "stated"
     assert "private table" in finding.detail
     assert "distributions" not in release.manifest["requirements"][0]["required"]
 
 
 def test_a_share_above_1_over_r_is_broken_without_any_distribution() -> None:
     release = sf.publish(voters(), require=sf.LDiversity(l=2), method="anatomy")
-    entry = {"model": "r-robustness", "required": {"r": 100, "sensitive": "disease"}, "achieved": {"r": 100.0}}
+    required = {"r": 100, "sensitive": "disease"}
+    entry = {"model": "r-robustness", "required": required, "achieved": {"r": 100.0}, "words": ""}
     broken = sf.Release(release.manifest | {"requirements": [entry]}, release.tables)
     assert broken.findings()[-1].status == "broken"
 

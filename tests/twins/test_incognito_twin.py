@@ -157,7 +157,7 @@ def published(
         method=sf.Incognito(suppression=limit, loss=name),
         rng=np.random.default_rng(1),
     )
-    assert all(f.status in ("holds", "unseen") for f in release.check())
+    assert all(f.status in ("holds", "stated") for f in release.check())
     data = release.tables["data"]
     assert data.height == release.manifest["rows"] == len(sample.facts.rows) - lost
     assert release.manifest["method"]["suppressed"] == lost

@@ -1,7 +1,8 @@
 """What every method is, and what those that partition the rows into groups share."""
 
+import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import Any, ClassVar, Literal, NamedTuple
@@ -62,6 +63,10 @@ class Method(ABC):
     guarantees: ClassVar[str]
     refuted: ClassVar[str | None] = None
     """Where a published claim about the method is false: the smallest counterexample and what to take instead."""
+    schemes: ClassVar[tuple[str, ...]] = ("generalization",)
+    """How a release of this method can show people."""
+    beside: ClassVar[frozenset[str]] = frozenset()
+    """What the manifest states of the method beside its settings."""
 
     @abstractmethod
     def publish(
@@ -84,6 +89,31 @@ class Method(ABC):
         chosen = {f.name: getattr(self, f.name) for f in fields(self)}
         return {"name": self.name} | {name: value for name, value in chosen.items() if value is not None}
 
+    @classmethod
+    def from_manifest(cls, manifest: Mapping[str, Any]) -> "Method":
+        """The method as the manifest of a release states it; what no such method would state is refused."""
+        stated, scheme = manifest["method"], manifest["scheme"]
+        if scheme not in cls.schemes:
+            raise PolicyError(f"{cls.name} makes no release of {scheme}")
+        method = cls.as_stated({n: v for n, v in stated.items() if n not in cls.beside and n != "name"}, scheme)
+        own = {n: v for n, v in stated.items() if n not in cls.beside}
+        if json.dumps(own, sort_keys=True) != json.dumps(method.settings(), sort_keys=True, default=str):
+            raise PolicyError(f"the manifest states {own} of its method, and not all settings of {cls.name} are so")
+        return method
+
+    @classmethod
+    def as_stated(cls, settings: Mapping[str, Any], scheme: str) -> "Method":
+        """The method with the settings that a manifest states."""
+        known = {f.name: f.default for f in fields(cls)}
+        for name, value in settings.items():
+            if name not in known or name == "scheme" or (isinstance(known[name], bool) and not isinstance(value, bool)):
+                raise PolicyError(f"{cls.name} has no setting {name!r} of {value!r}")
+        return cls(**settings, **({"scheme": scheme} if "scheme" in known else {}))
+
+    def contradiction(self, manifest: Mapping[str, Any]) -> str | None:
+        """What a manifest states of a release by this method that cannot be true together, if there is something."""
+        return None
+
 
 Scheme = Literal["generalization", "bucketization"]
 
@@ -94,6 +124,7 @@ class PartitionMethod(Method):
 
     perturbs: ClassVar[bool] = False
     """Whether sensitive values may be published other than they are."""
+    schemes: ClassVar[tuple[str, ...]] = ("generalization", "bucketization")
 
     scheme: Scheme = "generalization"
 

@@ -58,3 +58,11 @@ def from_table(entry: Mapping[str, Any]) -> Method:
         if setting not in known:
             raise PolicyError(f"{name} has no setting {setting!r}{nearest(setting, [*known, 'name'])}")
     return cls(**settings)
+
+
+def from_manifest(manifest: Mapping[str, Any]) -> Method:
+    """The method that a manifest says made its release."""
+    name = manifest["method"].get("name")
+    if not isinstance(name, str) or name not in METHODS:
+        raise PolicyError(f"there is no method {name!r}{nearest(str(name), METHODS)}")
+    return METHODS[name].from_manifest(manifest)

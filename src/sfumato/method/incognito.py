@@ -1,7 +1,7 @@
 """Incognito: full-domain generalization, optimal over the lattice of levels, with record suppression."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from typing import Any, ClassVar
@@ -19,12 +19,12 @@ from sfumato.release.judgement import TableSchema, listed, on_groups, whole_tall
 from sfumato.release.manifest import describe
 from sfumato.release.people import refuse_rows_for_people
 from sfumato.release.release import Release
-from sfumato.requirement.base import GroupRequirement, Requirement, as_fraction, share
+from sfumato.requirement.base import GroupRequirement, Requirement, as_fraction, is_number, share
 from sfumato.requirement.k_anonymity import KAnonymity
 from sfumato.table.encode import Column, Role, smallest
 from sfumato.table.line import Line
 from sfumato.table.microdata import Microdata
-from sfumato.table.taxonomy import Taxonomy
+from sfumato.table.taxonomy import Taxonomy, named
 
 _MOST_NODES = 1_000_000
 
@@ -109,6 +109,8 @@ class Incognito(Method):
         "Take mondrian+ instead"
     )
 
+    beside: ClassVar[frozenset[str]] = frozenset({"levels", "suppressed", "suppressed_share", "lost"})
+
     suppression: float = 0.0
     loss: str = "arx"
 
@@ -120,6 +122,21 @@ class Incognito(Method):
         """Nothing where the requirements do not look at sensitive values: then neither levels nor gaps tell of them."""
         looks = [r for r in requirements if not isinstance(r, KAnonymity)]
         return super().warnings(requirements) if looks else []
+
+    def contradiction(self, manifest: Mapping[str, Any]) -> str | None:
+        told = manifest["method"]
+        if missing := sorted(self.beside - told.keys() - {"lost"}):
+            return f"it does not state {named(missing)}"
+        quasi = {n for n, a in manifest["attributes"].items() if a["role"] == Role.QUASI}
+        if told["levels"].keys() != quasi or not all(_is_count(level) for level in told["levels"].values()):
+            return "it does not state one level for each quasi-identifier"
+        lost = told.get("lost", 0)
+        if not _is_count(told["suppressed"]) or not is_number(lost) or not lost >= 0:
+            return "it states no number of suppressed rows, or no loss"
+        part = told["suppressed"] / (manifest["rows"] + told["suppressed"])
+        if not is_number(told["suppressed_share"]) or abs(part - told["suppressed_share"]) > 1e-9:
+            return f"{told['suppressed']} suppressed beside {manifest['rows']} rows are not {told['suppressed_share']}"
+        return "more rows are suppressed than allowed" if part > self.suppression + 1e-9 else None
 
     def solve(self, table: Microdata, requirements: Sequence[Requirement], progress: Progress = silent) -> _Solved:
         """Find the best node, and the rows that are kept on it."""
@@ -211,6 +228,10 @@ class Incognito(Method):
             "suppressed_share": optimum.suppressed / rows,
             "lost": optimum.loss,
         }
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
 def _by_name(ladders: Sequence[Ladder], levels: Levels) -> dict[str, int]:

@@ -1,8 +1,8 @@
 """Perturbed generalization: privacy when the adversary has corrupted everyone else."""
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar, Literal, NamedTuple
 
@@ -20,7 +20,7 @@ from sfumato.release.judgement import Judgement, bind
 from sfumato.release.manifest import describe
 from sfumato.release.release import Release
 from sfumato.release.sampling import SIZE, ShownBox, show_boxes
-from sfumato.requirement.base import Requirement, as_fraction, share, whole_number
+from sfumato.requirement.base import Requirement, as_fraction, is_number, share, whole_number
 from sfumato.requirement.corruption import CorruptionPromise, Growth, RhoBreach
 from sfumato.requirement.k_anonymity import KAnonymity
 from sfumato.requirement.retention import epsilon, pg_retention
@@ -67,6 +67,9 @@ class PG(Method):
     guarantees: ClassVar[str] = (
         "rho-breach and growth, even if all others are corrupted, where people's values are independent"
     )
+
+    schemes: ClassVar[tuple[str, ...]] = ("sampling",)
+    beside: ClassVar[frozenset[str]] = frozenset({"epsilon"})
 
     p: float | None = None
     k: int | None = None
@@ -118,6 +121,25 @@ class PG(Method):
         frame = pl.DataFrame([*(s.column for s in shown), values, pl.Series(SIZE, groups.size)])
         manifest = self._manifest(table, title, bound, p, k, sensitive, groups, shown)
         return Release(manifest, {"data": frame[shuffled(frame.height, rng)]})
+
+    def settings(self) -> dict[str, Any]:
+        return {"name": self.name, "p": self.p, "k": self.k, "bound": self.bound, "boxes": self.boxes}
+
+    def warnings(self, requirements: Sequence[Requirement]) -> list[str]:
+        """What follows from a retention probability of 0 or 1."""
+        if self.p == 0:
+            return ["The retention probability is 0: the sensitive values are pure chance and tell nothing."]
+        if self.p == 1:
+            return ["The retention probability is 1: nothing is perturbed, and no promise under corruption holds."]
+        return []
+
+    def contradiction(self, manifest: Mapping[str, Any]) -> str | None:
+        size = next(len(a["domain"]) for a in manifest["attributes"].values() if a["role"] == Role.SENSITIVE)
+        if self.p is None or self.k is None:
+            return "it states no retention probability p and least group k"
+        found, claimed = epsilon(self.p, size), manifest["method"].get("epsilon", "nothing")
+        same = found is claimed or (is_number(claimed) and found is not None and math.isclose(found, claimed))
+        return None if same else f"the perturbation has epsilon {found}, and the manifest states {claimed}"
 
     def _sensitive(self, table: Microdata) -> Column:
         """The one column to perturb, if the table has nothing that the guarantee does not cover."""
@@ -197,16 +219,15 @@ class PG(Method):
         groups: Parts, shown: Sequence[ShownBox],
     ) -> dict[str, Any]:  # fmt: skip
         judgements = [_judged(r, p, k, sensitive.size, groups.size) for r in bound]
-        method = {"name": self.name, "p": float(p), "k": k, "epsilon": epsilon(p, sensitive.size), "bound": self.bound}
-        method["boxes"] = self.boxes
+        drawn = replace(self, p=float(p), k=k, s=None)
         manifest = describe(
             table,
             title=title,
             scheme="sampling",
-            method=method,
+            method=drawn.settings() | {"epsilon": epsilon(p, sensitive.size)},
             judgements=judgements,
             shown=shown,
-            warnings=_warnings(p, sensitive),
+            warnings=[*_undeclared(sensitive), *drawn.warnings(bound)],
         )
         for s in shown:
             entry = manifest["attributes"][s.column.name]
@@ -222,18 +243,13 @@ def _judged(requirement: Requirement, p: float, k: int, domain: int, sizes: NDAr
     return Judgement(requirement, {"k": float(sizes.min())}, len(sizes), 0)
 
 
-def _warnings(p: float, sensitive: Column) -> list[str]:
-    told = []
-    if not sensitive.declared:
-        told.append(
-            f"The domain of {sensitive.name} was not declared: it is the values that occur. Who knows the values of "
-            "all others learns from it, beyond what is guaranteed."
-        )
-    if p == 0:
-        told.append("The retention probability is 0: the sensitive values are pure chance and tell nothing.")
-    if p == 1:
-        told.append("The retention probability is 1: nothing is perturbed, and no promise under corruption holds.")
-    return told
+def _undeclared(sensitive: Column) -> list[str]:
+    if sensitive.declared:
+        return []
+    return [
+        f"The domain of {sensitive.name} was not declared: it is the values that occur. Who knows the values of "
+        "all others learns from it, beyond what is guaranteed."
+    ]
 
 
 def make_groups(table: Microdata, k: int, *, tight: bool = False, progress: Any = lambda done: None) -> Parts:

@@ -50,6 +50,7 @@ class RandomizedResponse(Method):
         "who guesses is right half of the time. Where all people of the same quasi-identifiers share a value, who "
         "reconstructs the distribution learns it. Read the success rate of the best attacker beside the risk"
     )
+    schemes: ClassVar[tuple[str, ...]] = ("randomization",)
     mode: Mode = "both"
     keep: Mapping[str, float] | None = None
     matrices: Mapping[str, Any] | None = None
@@ -70,6 +71,17 @@ class RandomizedResponse(Method):
     def settings(self) -> dict[str, Any]:
         by_hand = bool(self.keep or self.matrices)
         return {"name": self.name, "mode": "by hand" if by_hand else self.mode}
+
+    @classmethod
+    def as_stated(cls, settings: Mapping[str, Any], scheme: str) -> "Method":
+        """Matrices by hand are stated apart, where the others are."""
+        own = {name: value for name, value in settings.items() if value != "by hand"}
+        return super().as_stated(own | ({"keep": {"": 1.0}} if len(own) < len(settings) else {}), scheme)
+
+    def contradiction(self, manifest: Mapping[str, Any]) -> str | None:
+        role = {"qi": "quasi", "sensitive": "sensitive"}.get(self.mode)
+        other = [n for n in manifest["matrices"] if role not in (None, manifest["attributes"][n]["role"])]
+        return f"mode {self.mode!r} does not randomize {named(other)}" if other else None
 
     def publish(
         self,

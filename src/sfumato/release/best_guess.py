@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -10,8 +10,10 @@ from numpy.typing import NDArray
 
 from sfumato.kernel.group import group_rows
 from sfumato.release.bucketization import COUNT, GROUP
-from sfumato.release.release import Release
 from sfumato.table.encode import Role, value_codes
+
+if TYPE_CHECKING:
+    from sfumato.release.release import Release
 
 _GROUPED = ("generalization", "bucketization")
 
@@ -60,7 +62,7 @@ def best_guess(group: NDArray[Any], value: NDArray[Any], count: NDArray[Any] | N
     )
 
 
-def best_guesses(release: Release) -> dict[str, BestGuess]:
+def best_guesses(release: "Release") -> dict[str, BestGuess]:
     """The guesses for each sensitive attribute of a release that shows groups; none where values are random."""
     if release.scheme not in _GROUPED:
         return {}

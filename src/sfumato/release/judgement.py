@@ -71,6 +71,17 @@ def judge(
     return Judgement(requirement, achieved or {}, groups, failing)
 
 
+def judge_sizes(
+    requirement: GroupRequirement, schema: Schema, group_of_row: NDArray[np.int64], people: NDArray[np.int64]
+) -> Judgement:
+    """Judge groups of which only the sizes are known: each row stands for so many people."""
+    sizes = np.zeros(int(group_of_row.max()) + 1, np.int64)
+    np.add.at(sizes, group_of_row, people)
+    counts = Tally(sizes, {}, {}, {})
+    failing = int((~requirement.holds(schema, counts)).sum())
+    return Judgement(requirement, requirement.achieved(schema, counts), len(sizes), failing)
+
+
 def whole_tally(requirement: GroupRequirement, table: Microdata) -> Tally:
     """The table as one group."""
     schema = TableSchema(table)

@@ -6,22 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.errors import ReleaseError
 from sfumato.release.generalization import Shown
 from sfumato.release.judgement import Judgement
 from sfumato.table.encode import Column, Role
-from sfumato.table.line import Line
+from sfumato.table.line import Line, day_number
 from sfumato.table.microdata import Microdata
-
-_MUST_HAVE: dict[str, type] = {
-    "sfumato": str,
-    "title": str,
-    "scheme": str,
-    "method": dict,
-    "requirements": list,
-    "attributes": dict,
-    "rows": int,
-}
 
 
 def describe(
@@ -79,41 +68,11 @@ def _shown_domain(column: Column, shown: Shown) -> list[Any]:
         return list(column.domain.leaves)
     if isinstance(column.domain, Line):
         bounds = [m for m in shown.nodes.values() if m is not None and len(m) == 2]
-        return [min(b[0] for b in bounds), max(b[1] for b in bounds)] if bounds else []
+        # as text, the year 10000 lies before 2000
+        place: Any = day_number if column.domain.form == "date" else float
+        return [min((b[0] for b in bounds), key=place), max((b[1] for b in bounds), key=place)] if bounds else []
     if column.domain.intervals is not None:
         return list(column.domain.intervals[column.domain.outermost()])
     if column.domain.derived:
         return [label for label, meaning in shown.nodes.items() if meaning is not None]
     return list(column.domain.leaves)
-
-
-def checked(manifest: object) -> dict[str, Any]:
-    """A manifest read from a file, if it has the parts that one must have."""
-    if not isinstance(manifest, dict):
-        raise ReleaseError("manifest.json holds no object; this is not a release of sfumato")
-    for name, kind in _MUST_HAVE.items():
-        if not isinstance(manifest.get(name), kind):
-            raise ReleaseError(f"manifest.json lacks {name!r}, or it is no {kind.__name__}; the release is damaged")
-    for entry in manifest["requirements"]:
-        _check_requirement(entry)
-    for name, entry in manifest["attributes"].items():
-        _check_attribute(name, entry, labelled=manifest["scheme"] in ("generalization", "sampling"))
-    return manifest
-
-
-def _check_requirement(entry: object) -> None:
-    parts = [entry.get(part) for part in ("required", "achieved")] if isinstance(entry, dict) else []
-    if not isinstance(entry, dict) or "model" not in entry or not all(isinstance(p, dict) for p in parts):
-        raise ReleaseError("manifest.json has a requirement without model, required and achieved")
-    for name, value in entry["achieved"].items():
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise ReleaseError(f"manifest.json states {name!r} = {value!r} as achieved; it is a number")
-
-
-def _check_attribute(name: str, entry: object, *, labelled: bool) -> None:
-    if not isinstance(entry, dict) or entry.get("role") not in list(Role):
-        raise ReleaseError(f"manifest.json describes the attribute {name!r} without a role; the release is damaged")
-    if labelled and entry["role"] == Role.QUASI and not isinstance(entry.get("nodes"), dict):
-        raise ReleaseError(f"manifest.json does not explain the labels of {name!r}; the release is damaged")
-    if entry["role"] in (Role.SENSITIVE, Role.CLASS) and not isinstance(entry.get("domain"), list):
-        raise ReleaseError(f"manifest.json states no domain of {name!r}; the release is damaged")

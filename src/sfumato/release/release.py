@@ -1,6 +1,5 @@
 """A release as the outside world sees it: the manifest and the tables, nothing else."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,32 +8,21 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.engine.local import Counted
-from sfumato.errors import PolicyError, ReleaseError, SfumatoError
+from sfumato.errors import PolicyError, ReleaseError
 from sfumato.kernel.group import group_rows
 from sfumato.release.bucketization import COUNT, GROUP, refuse_exact
-from sfumato.release.judgement import Judgement, judge
-from sfumato.release.sampling import SIZE, examine
+from sfumato.release.claims import judged
+from sfumato.release.examine import stated, structure, whole_numbers
+from sfumato.release.finding import Finding
+from sfumato.release.judgement import Judgement, judge, judge_sizes
+from sfumato.release.public import PublicSchema
+from sfumato.release.sampling import SIZE
 from sfumato.release.store import read_folder, write_folder
-from sfumato.requirement.base import GroupRequirement, Promise, Requirement, Schema, names
-from sfumato.requirement.catalogue import from_table
-from sfumato.table.distortion import stated
-from sfumato.table.encode import Attribute, Domain, Kind, Role, encode, value_codes
-from sfumato.table.line import MISSING, Line
-from sfumato.table.taxonomy import Taxonomy, named
+from sfumato.requirement.base import GroupRequirement, names
+from sfumato.table.encode import Role, value_codes
 
-
-@dataclass(frozen=True)
-class Finding:
-    """What a check found about one claim: the claim in words, and how it stands."""
-
-    claim: str
-    status: str
-    detail: str
-
-    def as_dict(self) -> dict[str, str]:
-        """For machines."""
-        return {"claim": self.claim, "status": self.status, "detail": self.detail}
+_MOST_PEOPLE = 1 << 53
+_MOST_LISTED = 1 << 30
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,24 +72,18 @@ class Release:
         return findings
 
     def findings(self) -> list[Finding]:
-        """How each claim of the manifest stands: holds, broken, or not to be seen from the public part."""
-        looks = [self._rows, self._columns, self._scheme_look()]
-        structure = []
-        for look in looks:
-            structure.append(look())
-            if structure[-1].status == "broken":
-                return structure
-        if self.sampled:
-            structure += [Finding(*found) for found in examine(self.manifest, self.tables["data"], self.quasi())]
-            if any(finding.status == "broken" for finding in structure):
-                return structure
-        return structure + [self._claim(entry) for entry in self.manifest["requirements"]]
+        """How each claim of the manifest stands: holds, broken, or stated (not verifiable from the public part).
 
-    def _scheme_look(self) -> Callable[[], Finding]:
-        """What is checked of the tables themselves depends on how they show people."""
-        if self.bucketized:
-            return self._buckets
-        return {"randomization": self._matrices}.get(self.scheme, self._labels)
+        Where the structure is broken, the claims that rest on it are not judged.
+        """
+        found = list(structure(self))
+        if any(finding.status == "broken" for finding in found):
+            return found
+        return found + [judged(self, entry) for entry in self.manifest["requirements"]]
+
+    def stated(self) -> list[Finding]:
+        """What else the manifest states that nobody can verify from the public part, for a release without fault."""
+        return stated(self)
 
     @property
     def bucketized(self) -> bool:
@@ -113,106 +95,6 @@ class Release:
         """Whether a row stands for a group, whose size is beside it."""
         return self.scheme == "sampling" and "data" in self.tables and SIZE in self.tables["data"].columns
 
-    def _rows(self) -> Finding:
-        rows, claim = self.tables["quasi" if self.bucketized else "data"].height, self.manifest["rows"]
-        status = "holds" if rows == claim else "broken"
-        return Finding(f"the release has {claim} rows", status, f"the data have {rows}")
-
-    def _columns(self) -> Finding:
-        told = set(self.manifest["attributes"])
-        there = {c for t in self.tables.values() for c in t.columns}
-        if self.bucketized:
-            told |= {GROUP, COUNT}
-        if self.scheme == "sampling":
-            told |= {SIZE}
-        claim = "the columns are the attributes of the manifest"
-        if there == told:
-            return Finding(claim, "holds", f"{len(told)} columns")
-        return Finding(claim, "broken", f"only in one of the two: {named(sorted(there ^ told))}")
-
-    def _labels(self) -> Finding:
-        data = self.tables["data"]
-        for name in self.quasi():
-            known = self.manifest["attributes"][name]["nodes"]
-            unknown = [v for v in data[name].cast(pl.String).unique() if v not in known]
-            if unknown:
-                return Finding("every label is explained", "broken", f"{name!r} has {named(unknown)}")
-        return Finding("every label is explained", "holds", f"{len(self.quasi())} quasi-identifiers")
-
-    def _buckets(self) -> Finding:
-        """Whether each group has as many sensitive values as people."""
-        claim = "the groups of both tables agree"
-        people = self.tables["quasi"].group_by(GROUP).len(COUNT).sort(GROUP).cast(pl.Int64)
-        values = self.tables["sensitive"].group_by(GROUP).agg(pl.col(COUNT).sum()).sort(GROUP).cast(pl.Int64)
-        if people.equals(values):
-            return Finding(claim, "holds", f"{people.height} groups")
-        return Finding(claim, "broken", "a group has more or fewer sensitive values than people")
-
-    def _matrices(self) -> Finding:
-        """Whether the matrices can be drawn from and undone, and all values lie in the stated domains."""
-        claim = "values were randomized by the stated matrices"
-        try:
-            ways = stated(self.manifest)
-            view = _PublicSchema(self)
-            for name in self.manifest["matrices"]:
-                view.counted(name)
-        except (SfumatoError, TypeError, ValueError, AttributeError) as e:
-            return Finding(claim, "broken", str(e))
-        told = ", ".join(f"{n}: keep {ways[n].keep:.4g} of {ways[n].size}" for n in self.manifest["matrices"])
-        return Finding(claim, "holds", f"stochastic, invertible, all values in their domains; {told or 'none changed'}")
-
-    def _claim(self, entry: dict[str, Any]) -> Finding:
-        """Judge one requirement again; a claim that makes no sense is no claim."""
-        try:
-            return self._judged(entry)
-        except ReleaseError:
-            raise
-        except (SfumatoError, AttributeError, KeyError, TypeError, ValueError, IndexError) as e:
-            raise ReleaseError(f"the claim {entry['model']!r} of manifest.json cannot be judged: {e}") from e
-
-    def _judged(self, entry: dict[str, Any]) -> Finding:
-        """Judge one requirement from the labels and the published values."""
-        if isinstance(entry["required"].get("distributions"), str):
-            raise ReleaseError(f"the claim {entry['model']!r} names a file; a release states its distributions itself")
-        requirement = from_table({"model": entry["model"], **entry["required"]})
-        if isinstance(requirement, Promise):
-            verdict = requirement.verify(self.manifest, self.tables)
-            return self._told(requirement, entry, verdict.status, verdict.achieved, verdict.detail)
-        if not isinstance(requirement, GroupRequirement):
-            raise ReleaseError(f"nothing here can judge the claim {entry['model']!r}")
-        if self.bucketized and requirement.by_labels:
-            return Finding(requirement.words(), "broken", self._exact_quasi())
-        view = _PublicSchema(self)
-        if hidden := view.hidden(requirement):
-            return self._in_part(requirement, hidden)
-        judgement = self.judge(requirement)
-        detail = ", ".join(f"{n} = {v:.6g}" for n, v in judgement.achieved.items())
-        if not judgement.holds:
-            detail = f"{judgement.failing} of {judgement.groups} groups fail; {detail}"
-        status = "holds" if judgement.holds else "broken"
-        return self._told(requirement, entry, status, judgement.achieved, detail)
-
-    def _told(
-        self, requirement: Requirement, entry: dict[str, Any], status: str, achieved: dict[str, float], detail: str
-    ) -> Finding:
-        """What was found, beside what the manifest claims to have achieved."""
-        same = all(abs(v - achieved.get(n, np.inf)) <= 1e-9 * max(1.0, abs(v)) for n, v in entry["achieved"].items())
-        if status == "holds" and not same:
-            return Finding(requirement.words(), "broken", f"claimed {entry['achieved']}, found {detail}")
-        return Finding(requirement.words(), status, detail)
-
-    def _in_part(self, requirement: GroupRequirement, hidden: str) -> Finding:
-        """What can be said where the requirement counts a column that is not published."""
-        groups = self.groups(names(requirement.groups_by()))
-        least, k = int(np.bincount(groups).min()), requirement.parameters().get("k", 1)
-        if isinstance(k, int) and least < k:
-            return Finding(requirement.words(), "broken", f"a group has only {least} rows")
-        return Finding(
-            requirement.words(),
-            "unseen",
-            f"{hidden!r} is not published as it was counted; every group has at least {least} rows",
-        )
-
     def groups(self, x: tuple[str, ...] = ()) -> NDArray[np.int64]:
         """The group of each row: rows that agree on the labels of ``x``, or of all quasi-identifiers; else its bucket.
 
@@ -220,12 +102,22 @@ class Release:
         """
         if self.bucketized:
             return value_codes(self.tables["quasi"][GROUP])[0].astype(np.int64)
+        of_row = self._by_labels(x)
+        return np.repeat(of_row, self._sizes(_MOST_LISTED)) if self.sampled else of_row
+
+    def _by_labels(self, x: tuple[str, ...]) -> NDArray[np.int64]:
         data = self.tables["data"]
         columns = [_codes(data[n]) for n in x or self.quasi()]
         if not columns:
             return np.zeros(data.height, np.int64)
-        of_row = group_rows(columns, [int(c.max()) + 1 for c in columns]).of_row
-        return np.repeat(of_row, data[SIZE].to_numpy()) if self.sampled else of_row
+        return group_rows(columns, [int(c.max()) + 1 for c in columns]).of_row
+
+    def _sizes(self, most: int) -> NDArray[np.int64]:
+        """How many people each row of a sample stands for, together ``most`` or fewer."""
+        sizes = self.tables["data"][SIZE]
+        if why := whole_numbers(sizes, most // max(sizes.len(), 1)):
+            raise ReleaseError(f"the sizes of the groups cannot be counted: {why}")
+        return np.asarray(sizes.to_numpy(), np.int64)
 
     def classes(self) -> NDArray[np.int64]:
         """The class of each row: rows that show the same quasi-identifiers, which bucketization shows exactly."""
@@ -234,7 +126,7 @@ class Release:
         coded = [value_codes(self.tables["quasi"][name]) for name in self.quasi()]
         return group_rows([codes for codes, _ in coded], [size for _, size in coded]).of_row
 
-    def _exact_quasi(self) -> str:
+    def exact_quasi(self) -> str:
         """Why a bucketized release keeps no promise about who is told apart."""
         sizes = np.bincount(self.classes())
         return (
@@ -249,7 +141,7 @@ class Release:
                 f"{requirement.model} is not judged on the counts of groups; take check, or for r-robustness "
                 "distribution_risk with the table"
             )
-        view = _PublicSchema(self)
+        view = PublicSchema(self.manifest, self.tables)
         bound = requirement.bind(view)
         if self.bucketized:
             refuse_exact([bound])
@@ -259,73 +151,15 @@ class Release:
             return judge(bound, view, view.counted, groups, number)
         if self.sampled and (bound.columns() or bound.distinct_columns()):
             raise PolicyError(f"{bound.model} cannot be judged on a sample; only sizes of groups are known")
-        groups = self.groups(names(bound.groups_by()))
+        groups = self._by_labels(names(bound.groups_by()))
+        if self.sampled:
+            return judge_sizes(bound, view, groups, self._sizes(_MOST_PEOPLE))
         return judge(bound, view, view.counted, groups, int(groups.max()) + 1)
 
 
 def _codes(column: pl.Series) -> NDArray[Any]:
     """Whole numbers that are equal where the values of a column are, also where these are missing."""
     return (column.to_physical() if column.dtype == pl.Enum else column.rank("dense").fill_null(0)).to_numpy()
-
-
-class _PublicSchema(Schema):
-    """What requirements may ask about a release, answered from the public part."""
-
-    def __init__(self, release: Release) -> None:
-        self.release = release
-        self.attributes: dict[str, dict[str, Any]] = release.manifest["attributes"]
-
-    def _with_role(self, role: Role) -> list[str]:
-        return [n for n, a in self.attributes.items() if a.get("role") == role]
-
-    def quasi_names(self) -> list[str]:
-        return self._with_role(Role.QUASI)
-
-    def sensitive_names(self) -> list[str]:
-        return self._with_role(Role.SENSITIVE)
-
-    def all_names(self) -> list[str]:
-        return list(self.attributes)
-
-    def domain(self, name: str) -> Domain:
-        entry = self.attributes[name]
-        if entry.get("taxonomy") is not None:
-            return Taxonomy.from_tree(entry["taxonomy"], what=f"the taxonomy of {name!r} in the manifest")
-        if entry.get("kind") == Kind.ORDINAL:
-            return Line.of_words(entry["domain"])
-        if len(set(entry["domain"])) < len(entry["domain"]):
-            raise ReleaseError(f"manifest.json names a value of {name!r} twice")
-        return Taxonomy.flat(entry["domain"])
-
-    def counted(self, name: str) -> Counted:
-        """The codes of a published column; of a bucketized one, a code for each of the values counted."""
-        if self.release.bucketized:
-            table = self.release.tables["sensitive"]
-            column = table[name].gather(np.repeat(np.arange(table.height), table[COUNT].to_numpy()))
-        else:
-            column = self.release.tables["data"][name]
-        if "domain" not in self.attributes[name]:
-            return Counted(*value_codes(column))
-        domain = tuple(str(v) for v in self.attributes[name]["domain"])
-        if column.null_count() and MISSING not in domain:
-            raise ReleaseError(f"column {name!r} lacks values, and the manifest states none are missing")
-        stated = Attribute(name=name, role=Role.SENSITIVE, kind=Kind.CATEGORICAL, domain=domain)
-        try:
-            coded = encode(column, stated)
-        except SfumatoError as e:
-            raise ReleaseError(f"column {name!r} is not what the manifest states: {e}") from None
-        return Counted(coded.codes, coded.size)
-
-    def hidden(self, requirement: GroupRequirement) -> str | None:
-        """A column that the requirement counts and that is not published as it was, if there is one."""
-        for (name,) in requirement.columns():
-            if name not in self.attributes:
-                raise ReleaseError(f"a claim is about {name!r}, and there is no such attribute")
-        for key in (*requirement.columns(), *requirement.distinct_columns()):
-            for name in key:
-                if self.attributes.get(name, {}).get("role", Role.QUASI) == Role.QUASI:
-                    return name
-        return None
 
 
 def load(folder: str | Path) -> Release:

@@ -110,55 +110,10 @@ def _share(domain: Domain, lo: int, hi: int) -> float:
     return (hi - lo) / domain.size
 
 
-Claim = tuple[str, str, str]
-"""What is claimed, how it stands, and what was found."""
-
-
-def examine(manifest: Mapping[str, Any], data: pl.DataFrame, quasi: Sequence[str]) -> Iterator[Claim]:
-    """Verify the structure of a sample from its public part: sizes, and that no two boxes meet."""
-    sizes = _sizes(manifest, data)
-    yield sizes
-    if sizes[1] == "broken":
-        return
-    yield _values(manifest, data)
-    yield _apart(manifest, data, quasi)
-    if "sampled_from" in manifest:
-        claim, people = f"the groups hold {manifest['sampled_from']} people", int(data[SIZE].sum())
-        yield claim, "holds" if people == manifest["sampled_from"] else "broken", f"their sizes add up to {people}"
-
-
-def _sizes(manifest: Mapping[str, Any], data: pl.DataFrame) -> Claim:
-    k = manifest["method"].get("k")
-    claim = f"every group has at least k = {k} people"
-    if isinstance(k, bool) or not isinstance(k, int) or k < 1:
-        return claim, "broken", "the manifest states no whole number k"
-    if not data[SIZE].dtype.is_integer() or data[SIZE].null_count():
-        return claim, "broken", f"column {SIZE} holds no whole numbers"
-    least = int(data[SIZE].min() or 0)  # type: ignore[arg-type]
-    return claim, "holds" if least >= k else "broken", f"the smallest has {least}"
-
-
-def _values(manifest: Mapping[str, Any], data: pl.DataFrame) -> Claim:
-    for name, entry in manifest["attributes"].items():
-        if entry["role"] == "sensitive":
-            outside = data[name].cast(pl.String).is_in([str(v) for v in entry["domain"]]).not_().sum()
-            if outside or data[name].null_count():
-                return "every sensitive value is of its domain", "broken", f"{outside} values of {name!r} are not"
-    return "every sensitive value is of its domain", "holds", "all of them"
-
-
-def _apart(manifest: Mapping[str, Any], data: pl.DataFrame, quasi: Sequence[str]) -> Claim:
-    claim = "nobody's quasi-identifiers fit two rows"
-    try:
-        lo, hi = boxes_of(manifest, data, quasi)
-    except ReleaseError as e:
-        return claim, "broken", str(e)
-    overlapping = int((meet(lo, hi, lo, hi, same=True).hit >= 0).sum())
-    return (
-        claim,
-        "broken" if overlapping else "holds",
-        f"{overlapping or data.height} boxes {'meet' if overlapping else 'apart'}",
-    )
+def overlapping(manifest: Mapping[str, Any], data: pl.DataFrame, quasi: Sequence[str]) -> int:
+    """How many boxes of a sample meet another one."""
+    lo, hi = boxes_of(manifest, data, quasi)
+    return int((meet(lo, hi, lo, hi, same=True).hit >= 0).sum())
 
 
 def boxes_of(
@@ -182,7 +137,8 @@ def ranges_of(manifest: Mapping[str, Any], name: str) -> dict[str, list[int]]:
     """The ranges of an attribute's labels, if labels that share a value have ranges that meet."""
     entry = manifest["attributes"][name]
     ranges = entry.get("ranges")
-    if not isinstance(ranges, dict) or not all(_is_range(ends) for ends in ranges.values()):
+    most = 2 * len(ranges) if isinstance(ranges, dict) else 0  # ranks among the ends of all labels
+    if not isinstance(ranges, dict) or not all(_is_range(ends, most) for ends in ranges.values()):
         raise ReleaseError(f"manifest.json states no ranges of the labels of {name!r}")
     for sharing in _sharing({label: known for label, known in read(entry).items() if label in ranges}):
         if max(ranges[label][0] for label in sharing) >= min(ranges[label][1] for label in sharing):
@@ -190,9 +146,9 @@ def ranges_of(manifest: Mapping[str, Any], name: str) -> dict[str, list[int]]:
     return ranges
 
 
-def _is_range(ends: object) -> bool:
+def _is_range(ends: object, most: int) -> bool:
     whole = isinstance(ends, list) and len(ends) == 2 and all(type(end) is int for end in ends)
-    return whole and 0 <= ends[0] < ends[1] < 2**31  # type: ignore[index]
+    return whole and 0 <= ends[0] < ends[1] <= most  # type: ignore[index]
 
 
 def _sharing(labels: Mapping[str, Told]) -> Iterator[list[str]]:

@@ -1,10 +1,12 @@
 """The folder on disk: written whole or not at all, read with every path and digest checked."""
 
 import contextlib
+import errno
 import hashlib
 import json
 import os
 import shutil
+import stat
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +15,7 @@ from typing import Any
 import polars as pl
 
 from sfumato.errors import OutputError, ReleaseError
-from sfumato.release.manifest import checked
+from sfumato.release.statement import checked
 
 _TABLES = ("data", "quasi", "sensitive")
 _MANIFEST_LIMIT = 512 * 1024 * 1024
@@ -106,6 +108,7 @@ def digest(file: Path) -> str:
 def read_folder(folder: Path) -> tuple[dict[str, Any], dict[str, pl.DataFrame]]:
     """Read a release folder; every file must be the one that the manifest describes."""
     manifest = checked(_read_manifest(folder))
+    refuse_unlisted(folder, manifest.get("tables"))
     tables: dict[str, pl.DataFrame] = {}
     twins: dict[str, Path] = {}
     entries = manifest.get("tables")
@@ -117,7 +120,7 @@ def read_folder(folder: Path) -> tuple[dict[str, Any], dict[str, pl.DataFrame]]:
             tables[str(entry["name"])] = _read_table(file, entry)
         else:
             twins[str(entry["name"])] = file
-    if tables.keys() not in ({"data"}, {"quasi", "sensitive"}) or twins.keys() - tables.keys():
+    if tables.keys() not in ({"data"}, {"quasi", "sensitive"}) or twins.keys() != tables.keys():
         raise ReleaseError("manifest.json does not name the tables of its scheme; the release is damaged")
     for name, file in twins.items():
         if not _same_content(file, tables[name]):
@@ -137,23 +140,60 @@ def _same_content(file: Path, frame: pl.DataFrame) -> bool:
     return again.equals(frame.cast({c: pl.String for c, t in words.items() if t == pl.String}))
 
 
+def refuse_unlisted(folder: Path, entries: object) -> None:
+    """A release folder holds the manifest and the files that it lists, each once, and nothing else."""
+    files = [e.get("file") if isinstance(e, dict) else None for e in entries] if isinstance(entries, list) else []
+    if len(set(map(str, files))) < len(files):
+        raise ReleaseError("manifest.json lists a file twice; the release is damaged")
+    known = {"manifest.json", *map(str, files)}
+    for place in sorted(folder.iterdir()):
+        if place.name not in known:
+            raise ReleaseError(
+                f"{place.name!r} lies in the release folder and is not in its manifest; a release holds nothing that "
+                "the manifest does not list: remove it before anyone receives it"
+            )
+
+
 def _read_manifest(folder: Path) -> object:
     path = folder / "manifest.json"
     try:
-        if path.stat().st_size > _MANIFEST_LIMIT:
-            raise ReleaseError(f"{path} is larger than 512 MiB; this is no manifest of sfumato")
-        return json.loads(path.read_text(encoding="utf-8"))
+        text = read_regular(path, _MANIFEST_LIMIT)
     except OSError as e:
         raise OutputError(
             f"{folder} holds no release: manifest.json cannot be read ({e.strerror}); name the folder OUT/release"
         ) from None
+    try:
+        return json.loads(text.decode("utf-8"), parse_constant=_refuse_constant, object_pairs_hook=_once)
     except (ValueError, RecursionError):
         raise ReleaseError(f"{path} is not JSON; the release is damaged") from None
 
 
+def read_regular(path: Path, limit: int) -> bytes:
+    """The bytes of a regular file; links, pipes and devices are refused without waiting for them."""
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+    with os.fdopen(handle, "rb") as file:
+        about = os.fstat(handle)
+        if not stat.S_ISREG(about.st_mode):
+            raise OSError(errno.EINVAL, "it is not a regular file")
+        if about.st_size > limit:
+            raise OSError(errno.EFBIG, f"it is larger than {limit >> 20} MiB")
+        return file.read()
+
+
+def _refuse_constant(word: str) -> float:
+    raise ValueError(f"{word} is not JSON")
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key occurs twice")
+    return found
+
+
 def _file_of(folder: Path, entry: object) -> Path:
     """The file of a table; only the plain names that sfumato writes are followed, inside the folder."""
-    if not isinstance(entry, dict) or not {"name", "file", "sha256", "columns"} <= entry.keys():
+    if not isinstance(entry, dict) or {"name", "file", "sha256", "columns"} != entry.keys():
         raise ReleaseError("manifest.json has a table without name, file, sha256 and columns")
     if entry["name"] not in _TABLES or entry["file"] not in (f"{entry['name']}.csv", f"{entry['name']}.parquet"):
         raise ReleaseError(f"manifest.json names the file {entry['file']!r}; a release has no such file")
@@ -172,4 +212,9 @@ def _read_table(file: Path, entry: dict[str, Any]) -> pl.DataFrame:
         raise ReleaseError(f"{file.name} cannot be read as parquet; the release is damaged") from None
     if frame.columns != entry["columns"]:
         raise ReleaseError(f"{file.name} has other columns than the manifest says")
+    for column in frame.get_columns():
+        if column.dtype.is_nested() or column.dtype in (pl.Binary, pl.Object, pl.Duration):
+            raise ReleaseError(
+                f"{file.name}: column {column.name!r} holds {column.dtype}; no release has such a column"
+            )
     return frame

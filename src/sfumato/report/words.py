@@ -47,11 +47,10 @@ def figure(value: object) -> str:
 
 
 def in_words(entry: Entry) -> str:
-    """A requirement of a manifest as a sentence."""
-    told = entry.get("words")
-    if not told and entry["model"] in MODELS:
-        told = from_table({"model": entry["model"], **entry["required"]}).words()
-    return str(told or entry["model"])
+    """A requirement of a manifest as a sentence: derived from what is required, whatever the manifest says."""
+    if entry["model"] not in MODELS:
+        return str(entry.get("words") or entry["model"])
+    return from_table({"model": entry["model"], **entry["required"]}).words()
 
 
 def is_met(entry: Entry) -> bool:

@@ -157,6 +157,11 @@ class Requirement(ABC):
         values = {self.spelled.get(f.name, f.name): getattr(self, f.name) for f in fields(self)}
         return {name: _plain(v) for name, v in values.items() if v is not None and not (isinstance(v, tuple) and not v)}
 
+    @abstractmethod
+    def met_by(self, achieved: Mapping[str, float]) -> bool:
+        """Whether these figures are what this model reports, and no worse than required; for figures that a check
+        cannot derive again."""
+
     def with_parameters(self, **changes: Any) -> Self:
         """A copy with some parameters changed."""
         return replace(self, **changes)
@@ -204,6 +209,15 @@ class GroupRequirement(Requirement):
     def remedy(self, schema: Schema, whole: Tally) -> str:
         """Why the table as one group does not satisfy it, with limit and remedy."""
 
+    def met_by(self, achieved: Mapping[str, float]) -> bool:
+        own = self.parameters()
+        limits = own["k"] if isinstance(own.get("k"), Mapping) else own
+        if not achieved or not achieved.keys() <= limits.keys():
+            return False
+        wanted = {name: float(limits[name]) for name in achieved}
+        worst = self.worse(dict(achieved), wanted)
+        return all(math.isclose(worst[name], limit, rel_tol=1e-9) for name, limit in wanted.items())
+
     def holds(self, schema: Schema, tally: Tally) -> NDArray[np.bool_]:
         """Judge all groups of a tally at once."""
         good = np.ones(len(tally.sizes), dtype=np.bool_)
@@ -212,11 +226,15 @@ class GroupRequirement(Requirement):
         return good
 
 
+Status = Literal["holds", "broken", "stated"]
+"""How a claim stands: verified, contradicted, or stated (not contradicted, but not verifiable from outside)."""
+
+
 @dataclass(frozen=True)
 class Verdict:
-    """How a promise stands, seen from the public part: holds, broken, or unseen (it cannot be told)."""
+    """How a promise stands, seen from the public part."""
 
-    status: Literal["holds", "broken", "unseen"]
+    status: Status
     achieved: dict[str, float]
     detail: str
 

@@ -59,12 +59,21 @@ class CorruptionPromise(Promise):
         return Verdict("holds" if kept else "broken", achieved, f"p = {float(p):g}, k = {k}: {told}")
 
     def verify(self, manifest: Mapping[str, Any], tables: Mapping[str, pl.DataFrame]) -> Verdict:
-        """Judge by the retention probability, the least group and the domain that the manifest states."""
+        """Judge by the retention probability, the least group and the domain that the manifest states; whether the
+        values were really perturbed so, nobody outside can see."""
         sensitive = [a for a in manifest["attributes"].values() if a.get("role") == "sensitive"]
         method = manifest["method"]
         if manifest["scheme"] != "sampling" or len(sensitive) != 1 or not {"p", "k"} <= method.keys():
-            return Verdict("unseen", {}, "the manifest states no retention probability and least group to judge it by")
-        return self.judged(p=method["p"], k=method["k"], domain=len(sensitive[0]["domain"]))
+            return Verdict("broken", {}, "the manifest states no retention probability and least group to judge it by")
+        found = self.judged(p=method["p"], k=method["k"], domain=len(sensitive[0]["domain"]))
+        if found.status == "broken":
+            return found
+        detail = f"{found.detail}; true if the values were perturbed as stated, which cannot be seen from outside"
+        return Verdict("stated", found.achieved, detail)
+
+    def met_by(self, achieved: Mapping[str, float]) -> bool:
+        own = {self.answer(), f"{self.answer()}_by_theorem"}
+        return achieved.keys() == own and 0 <= achieved[self.answer()] <= self.limit()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -127,6 +127,11 @@ class Disclosure(Promise):
             return np.array([float(self.tau.get(v, math.inf)) for v in values])
         return np.full(len(values), math.inf if self.tau is None else float(self.tau))
 
+    def met_by(self, achieved: Mapping[str, float]) -> bool:
+        limits = self.tau.values() if isinstance(self.tau, Mapping) else [1.0 if self.tau is None else self.tau]
+        own = 1.0 if self.person is not None else max(limits)
+        return not achieved or (achieved.keys() == {"tau"} and 0 <= achieved["tau"] <= own * (1 + 1e-9))
+
     def verify(self, manifest: Mapping[str, Any], tables: Mapping[str, pl.DataFrame]) -> Verdict:
         """Broken where the matrices are none; the true risk cannot be seen, and is estimated from the release."""
         if manifest.get("scheme") != "randomization":
@@ -142,7 +147,7 @@ class Disclosure(Promise):
         estimate = _estimated(manifest, tables, ways)
         if estimate is not None:
             detail += f"; estimated from the release it is about {estimate:.3g}"
-        return Verdict("unseen", {}, detail)
+        return Verdict("stated", {}, detail)
 
 
 def _estimated(

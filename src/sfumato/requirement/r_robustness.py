@@ -144,6 +144,9 @@ class RRobustness(Promise):
         """The r that the greatest probability leaves."""
         return {"r": settled(1 / greatest, self.r)} if greatest > 0 else {}
 
+    def met_by(self, achieved: Mapping[str, float]) -> bool:
+        return not achieved or (achieved.keys() == {"r"} and achieved["r"] >= self.r * (1 - 1e-9))
+
     def verify(self, manifest: Mapping[str, Any], tables: Mapping[str, pl.DataFrame]) -> Verdict:
         """With given distributions and exact quasi-identifiers all is seen; else only the share in each group."""
         attributes = manifest["attributes"]
@@ -161,7 +164,7 @@ class RRobustness(Promise):
                 "broken", self.achieved(share), f"a group holds a protected value with a share of {share:.4g}"
             )
         if not (bucketized and self.distributions):
-            return Verdict("unseen", {}, self._unseen(bucketized, share))
+            return Verdict("stated", {}, self._unseen(bucketized, share))
         columns, codes = [_words_column(tables["quasi"][name]) for name in quasi], np.zeros(0, np.int64)
         entries = resolved(checked(self.distributions), {n: attributes[n]["domain"] for n in quasi}, leaves)
         known = as_given(entries, columns, leaves, held.sum(axis=0), values, codes)

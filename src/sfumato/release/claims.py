@@ -1,0 +1,109 @@
+"""Judge every requirement of a manifest again, from the public part alone; nothing that it says is believed."""
+
+import contextlib
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from sfumato.errors import SfumatoError
+from sfumato.release.finding import Finding
+from sfumato.release.public import PublicSchema
+from sfumato.requirement.base import GroupRequirement, Promise, Requirement, Status, Verdict, names
+from sfumato.requirement.catalogue import from_table
+
+if TYPE_CHECKING:
+    from sfumato.release.release import Release
+
+_FAULTS = (SfumatoError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError, pl.exceptions.PolarsError)
+
+
+def claimed(entry: Mapping[str, Any]) -> Requirement:
+    """The requirement that an entry of a manifest states."""
+    if isinstance(entry["required"].get("distributions"), str):
+        raise SfumatoError("it names a file; a release states its distributions itself")
+    return from_table({"model": entry["model"], **entry["required"]})
+
+
+def judged(release: "Release", entry: Mapping[str, Any]) -> Finding:
+    """How one claim stands. A claim that makes no sense is broken."""
+    try:
+        requirement = claimed(entry)
+        view = PublicSchema(release.manifest, release.tables)
+        if isinstance(requirement, Promise):
+            found = requirement.verify(release.manifest, release.tables)
+        elif isinstance(requirement, GroupRequirement):
+            requirement, found = _on_groups(release, requirement, view, entry["achieved"])
+        else:
+            raise SfumatoError("nothing here can judge it")
+        return _as_stated(requirement, entry, found)
+    except _FAULTS as e:
+        return Finding(f"the claim {entry['model']!r}", "broken", f"it cannot be judged: {e}")
+
+
+def _on_groups(
+    release: "Release", requirement: GroupRequirement, view: PublicSchema, achieved: Mapping[str, float]
+) -> tuple[GroupRequirement, Verdict]:
+    if release.bucketized and requirement.by_labels:
+        return requirement, Verdict("broken", {}, release.exact_quasi())
+    if hidden := view.hidden(requirement):
+        return requirement, _in_part(release, requirement, hidden, achieved)
+    bound = requirement.bind(view)
+    judgement = release.judge(bound)
+    detail = ", ".join(f"{n} = {v:.6g}" for n, v in judgement.achieved.items())
+    if not judgement.holds:
+        return bound, Verdict("broken", {}, f"{judgement.failing} of {judgement.groups} groups fail; {detail}")
+    if release.sampled:
+        return bound, Verdict("stated", judgement.achieved, f"{detail}, by the stated sizes of the groups")
+    return bound, Verdict("holds", judgement.achieved, detail)
+
+
+def _in_part(release: "Release", requirement: GroupRequirement, hidden: str, achieved: Mapping[str, float]) -> Verdict:
+    """What can be said where the requirement counts a column that is not published."""
+    groups = release.groups(names(requirement.groups_by()))
+    least, k = int(np.bincount(groups).min()), requirement.parameters().get("k", 1)
+    if isinstance(k, int) and least < max(k, achieved.get("k", k)):
+        return Verdict("broken", {}, f"a group has only {least} rows")
+    why = f"{hidden!r} is not published as it was counted; every group has at least {least} rows"
+    return Verdict("stated", {}, why)
+
+
+def _as_stated(requirement: Requirement, entry: Mapping[str, Any], found: Verdict) -> Finding:
+    """What was found, unless the words or the figures of the entry say something else."""
+    words, achieved = requirement.words(), entry["achieved"]
+    status: Status = found.status
+    detail = found.detail
+    if status == "broken":
+        pass
+    elif entry["words"] != words:
+        status, detail = "broken", f"the manifest says {entry['words']!r}; this version says it otherwise"
+    elif found.achieved or status == "holds":
+        if not _same(achieved, found.achieved):
+            status, detail = "broken", f"the manifest claims {_told(achieved)}, found {detail}"
+    elif not requirement.met_by(achieved):
+        status, detail = "broken", f"the manifest claims {_told(achieved)}, which does not answer what is required"
+    else:
+        detail = f"{detail}; stated as achieved: {_told(achieved)}"
+    return Finding(words, status, detail)
+
+
+def _same(achieved: Mapping[str, float], found: Mapping[str, float]) -> bool:
+    return achieved.keys() == found.keys() and all(
+        math.isclose(achieved[n], v, rel_tol=1e-9, abs_tol=1e-12) for n, v in found.items()
+    )
+
+
+def _told(achieved: Mapping[str, float]) -> str:
+    return ", ".join(f"{n} = {v:.6g}" for n, v in achieved.items()) or "nothing as achieved"
+
+
+def promised(manifest: Mapping[str, Any]) -> list[Requirement]:
+    """The requirements of a manifest with all that they leave open filled in, as far as they can be read."""
+    found = []
+    for entry in manifest["requirements"]:
+        with contextlib.suppress(*_FAULTS):
+            found.append(claimed(entry))
+            found[-1] = found[-1].bind(PublicSchema(manifest, {}))
+    return found

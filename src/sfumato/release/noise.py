@@ -1,0 +1,62 @@
+"""Whether the noise that a manifest states can be drawn and undone, and whether the tables look as if it was drawn."""
+
+from typing import TYPE_CHECKING
+
+from sfumato.errors import SfumatoError
+from sfumato.release.finding import Finding
+from sfumato.release.plausible import FALSE_ALARM, MOST_VALUES, Floats, Seen, implausible, retention_matrix, tests_of
+from sfumato.requirement.base import is_number
+from sfumato.table.distortion import stated
+from sfumato.table.encode import Role, places, value_codes
+
+if TYPE_CHECKING:
+    from sfumato.release.release import Release
+
+_ENTRY = {"keep", "matrix"}
+
+
+def look(release: "Release") -> Finding:
+    """Broken where the noise is none or the tables contradict it; else stated: it cannot be verified from outside."""
+    claim = "values were randomized as stated"
+    if release.scheme == "randomization" and not release.manifest["matrices"]:
+        told = "every column shows the values of the private table; ε is infinite"
+        return Finding("no value was randomized", "holds", told)
+    try:
+        matrices, told = _sampled(release) if release.scheme == "sampling" else _randomized(release)
+    except (SfumatoError, TypeError, ValueError, AttributeError) as e:
+        return Finding(claim, "broken", str(e))
+    columns = [_seen(release, name, matrices.get(name)) for name in release.manifest["attributes"]]
+    if why := implausible(columns):
+        return Finding(claim, "broken", f"they do not look randomized: {why}")
+    tests = tests_of(columns)
+    looks = f"they look so by {tests} tests (false alarms {FALSE_ALARM:g} at most)" if tests else "no test can tell"
+    return Finding(claim, "stated", f"not verifiable from outside; {looks}; {told}")
+
+
+def _seen(release: "Release", name: str, matrix: Floats | None) -> Seen:
+    column, entry = release.tables["data"][name], release.manifest["attributes"][name]
+    if matrix is None and (entry["role"] == Role.INSENSITIVE or release.scheme == "sampling"):
+        codes, size = value_codes(column)
+        return Seen(name, codes.astype("int64"), size, None)
+    return Seen(name, places(column, entry["domain"]), len(entry["domain"]), matrix)
+
+
+def _randomized(release: "Release") -> tuple[dict[str, Floats], str]:
+    ways, given = stated(release.manifest), release.manifest["matrices"]
+    for name, entry in given.items():
+        if strange := entry.keys() - _ENTRY:
+            raise SfumatoError(f"the matrix of {name!r} has {sorted(strange)[0]!r}, which no release has")
+    told = ", ".join(f"{n}: keep {ways[n].keep:.4g} of {ways[n].size}" for n in given)
+    small = [n for n in given if ways[n].changes and ways[n].size <= MOST_VALUES]
+    return {n: ways[n].matrix for n in small}, f"stochastic, invertible; {told or 'none changed'}"
+
+
+def _sampled(release: "Release") -> tuple[dict[str, Floats], str]:
+    p = release.manifest["method"].get("p")
+    if not is_number(p) or not 0 <= p <= 1:
+        raise SfumatoError(f"the manifest states p = {p!r} as the retention probability; it must be in [0, 1]")
+    name = next(n for n, a in release.manifest["attributes"].items() if a["role"] == Role.SENSITIVE)
+    size = len(release.manifest["attributes"][name]["domain"])
+    if p == 1 or size > MOST_VALUES:
+        return {}, f"p = {p:g}"
+    return {name: retention_matrix(p, size)}, f"p = {p:g}"

@@ -1,0 +1,168 @@
+"""Whether randomized values look randomized: what no table of true values could have given is implausible.
+
+Given everyone's true values, published values are independent, and Pr(shown u | true v) is known. Two bounds follow
+that hold whatever the true values are, so that an honest release is called implausible with a probability of at most
+``FALSE_ALARM``, all tests of a release together:
+
+- The rows that show a value of a set W are a sum of independent draws, each with a chance of at most the greatest
+  Pr(W | true v); by Chernoff and Hoeffding it exceeds N·x with a probability of at most exp(-N KL(x || chance)). For
+  each size m the m most frequent values are tested, and as W is chosen by the data, all sets of m values are
+  counted in.
+- The estimate of the true shares, P^-1 times the observed shares, is a mean of N independent bounded terms around a
+  share that is not below 0; by Hoeffding it falls below -e with a probability of at most exp(-2 N e² / range²).
+
+Both are applied to each randomized attribute and to each pair with any other attribute; one that is not randomized has
+the identity as its matrix. Pairs are where a table that nobody randomized gives itself away: combinations that never
+occur. A table without such structure may pass, which is why "plausible" is not "verified".
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+FALSE_ALARM = 1e-6
+"""The probability with which an honest release fails, at most."""
+
+MOST_VALUES = 1000
+"""Columns of more values are not tested."""
+
+_MOST_CELLS = 10_000
+_MOST_PAIRS = 60
+_WORST_CONDITION = 1e9
+_HAIR = 1e-9
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """A published column: the code of each row, and Pr(shown u | true v), or None where nothing is changed."""
+
+    name: str
+    codes: Integers
+    size: int
+    matrix: Floats | None
+
+    @cached_property
+    def forth(self) -> Floats:
+        """The matrix; the identity where nothing is changed."""
+        return self.matrix if self.matrix is not None else np.eye(self.size)
+
+    @cached_property
+    def back(self) -> Floats | None:
+        """Its inverse; None where it is pure chance, of which nothing can be estimated."""
+        if self.matrix is None:
+            return np.eye(self.size)
+        bad = np.linalg.cond(self.matrix) > _WORST_CONDITION
+        return None if bad else np.asarray(np.linalg.inv(self.matrix), np.float64)
+
+
+class _Cells(NamedTuple):
+    """A column, or a pair of columns, as a table of counts with one of them along each side."""
+
+    what: str
+    counts: Integers
+    sides: tuple[Seen, Seen]
+
+
+def implausible(columns: Sequence[Seen], *, alarm: float = FALSE_ALARM) -> str | None:
+    """Why these columns cannot be the draws that they are said to be, or None where they can."""
+    chosen = list(_chosen(columns))
+    for cells in chosen:
+        if why := _too_frequent(cells, alarm / (2 * len(chosen))) or _too_rare(cells, alarm / (2 * len(chosen))):
+            return why
+    return None
+
+
+def tests_of(columns: Sequence[Seen]) -> int:
+    """How many columns and pairs are tested."""
+    return sum(1 for _ in _sides(columns))
+
+
+def _sides(columns: Sequence[Seen]) -> Iterator[tuple[Seen, Seen | None]]:
+    """What is tested: each randomized column, and the smallest pairs of which one is randomized."""
+    known = [c for c in columns if 1 < c.size <= MOST_VALUES]
+    yield from ((c, None) for c in known if c.matrix is not None)
+    pairs = [
+        (a, b)
+        for a, b in combinations(known, 2)
+        if (a.matrix is not None or b.matrix is not None) and a.size * b.size <= _MOST_CELLS
+    ]
+    yield from sorted(pairs, key=lambda pair: pair[0].size * pair[1].size)[:_MOST_PAIRS]
+
+
+def _chosen(columns: Sequence[Seen]) -> Iterator[_Cells]:
+    for a, b in _sides(columns):
+        if b is None:
+            counts = np.bincount(a.codes, minlength=a.size)[:, None]
+            yield _Cells(repr(a.name), counts, (a, Seen("", np.zeros_like(a.codes), 1, None)))
+            continue
+        counts = np.bincount(a.codes * b.size + b.codes, minlength=a.size * b.size).reshape(a.size, b.size)
+        yield _Cells(f"{a.name!r} and {b.name!r}", counts, (a, b))
+
+
+def _too_frequent(cells: _Cells, alarm: float) -> str | None:
+    """The m most frequent cells hold more rows than the noise allows, for some m."""
+    flat, n, (a, b) = cells.counts.ravel(), cells.counts.size, cells.sides
+    order, rows = np.argsort(-flat, kind="stable"), int(flat.sum())
+    held = np.cumsum(flat[order])
+    for m in _sizes(n, int((flat > 0).sum())):
+        chosen = np.zeros(n)
+        chosen[order[:m]] = 1.0
+        chance = float((a.forth.T @ chosen.reshape(cells.counts.shape) @ b.forth).max())
+        sets = math.lgamma(n + 1) - math.lgamma(m + 1) - math.lgamma(n - m + 1)
+        share = int(held[m - 1]) / rows
+        if sets - rows * _divergence(share, chance + _HAIR) < math.log(alarm / n):
+            what = f"one value of {cells.what}" if m == 1 else f"{m} of {n} values of {cells.what}"
+            return f"{what} make up {share:.4g} of the rows; with the stated noise it is {min(chance, 1):.4g} at most"
+    return None
+
+
+def _sizes(n: int, occurring: int) -> list[int]:
+    """The sizes of sets that are tested: powers of two, all cells that occur, all but one."""
+    powers = {1 << i for i in range(n.bit_length())}
+    return sorted(m for m in powers | {occurring, n - 1} if 0 < m < n)
+
+
+def _divergence(share: float, chance: float) -> float:
+    """KL(share || chance) of two coins where the share is above the chance, else 0."""
+    if share <= chance or chance >= 1:
+        return 0.0
+    rest = (1 - share) * math.log((1 - share) / (1 - chance)) if share < 1 else 0.0
+    return share * math.log(share / chance) + rest
+
+
+def _too_rare(cells: _Cells, alarm: float) -> str | None:
+    """The estimate of the true shares lies below 0 by more than chance allows, for some cell."""
+    rows, n = int(cells.counts.sum()), cells.counts.size
+    back, across = (side.back for side in cells.sides)
+    if back is None or across is None:
+        return None
+    estimate = back @ (cells.counts / rows) @ across.T
+    allowed = _ranges(back, across) * math.sqrt(math.log(n / alarm) / (2 * rows)) + _HAIR
+    if not (estimate < -allowed).any():
+        return None
+    u, v = np.unravel_index(int((estimate + allowed).argmin()), estimate.shape)
+    return (
+        f"a value of {cells.what} is shown by {int(cells.counts[u, v])} of {rows} rows, fewer than the stated noise "
+        f"alone makes: the estimate of its true share is {estimate[u, v]:.4g}"
+    )
+
+
+def _ranges(back: Floats, across: Floats) -> Floats:
+    """How far the terms back[i, u] * across[j, v] of the estimate of cell (i, j) lie apart at most."""
+    ends = [(m.min(axis=1), m.max(axis=1)) for m in (back, across)]
+    products = np.stack([np.multiply.outer(a, b) for a in ends[0] for b in ends[1]])
+    return np.asarray(products.max(axis=0) - products.min(axis=0))
+
+
+def retention_matrix(p: float, size: int) -> Floats:
+    """The matrix of perturbed generalization: kept with probability p, else drawn from the whole domain."""
+    return np.asarray(np.full((size, size), (1 - p) / size) + p * np.eye(size), np.float64)
