@@ -49,7 +49,7 @@ def test_allowed_it_is_said_loudly_with_infinite_epsilon(fit: str) -> None:
     assert release.warnings[0].startswith(LOUD)
     told = release.manifest["epsilon"]
     assert told["attributes"] == dict.fromkeys(DOMAINS, "infinite")
-    assert (told["total"], told["guarantee"]) == ("infinite", "none")
+    assert (told["randomized"], told["total"], told["guarantee"]) == ("infinite", "infinite", "none")
     assert told["words"].startswith("Nothing was randomized")
     json.dumps(release.manifest, allow_nan=False)
     findings = release.check()
@@ -121,7 +121,10 @@ def test_what_is_left_as_it_is_by_design_is_said() -> None:
     stated = release.manifest["epsilon"]
     assert [n for n, e in stated["attributes"].items() if e == "infinite"] == ["ill", "kind", "note"]
     assert stated["total"] == "infinite"
-    assert "no bound for 'ill', 'kind', 'note'" in stated["words"]
+    assert "differ in one row, but not in 'ill', 'kind', 'note', and that both meet" in stated["words"]
+    assert "For 'ill', 'kind', 'note' there is no bound" in stated["words"]
+    randomized = 1.0 + stated["attributes"]["sex"] + stated["attributes"]["town"]
+    assert stated["randomized"] == pytest.approx(randomized)
     assert release.check()
 
 
@@ -164,6 +167,7 @@ def test_a_domain_of_one_value_needs_no_noise() -> None:
     "change",
     [
         {"total": 0.0},
+        {"randomized": 0.1},
         {"guarantee": "whole release"},
         {"guarantee": "perfect"},
         {"attributes": {"sex": 0.1, "town": 0.1, "ill": 0.1}},

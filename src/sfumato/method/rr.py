@@ -37,7 +37,7 @@ _NOT_A_SUCCESS_RATE = (
 _FITTED_MATRICES_LEAK = (
     "The paper's optimal matrices are fitted to the private table and are public. Whoever knows all rows but one can "
     "compute them again for each value that the missing row may have, and compare: in a table of 200 rows this "
-    "determined the sensitive values of 13 to 18 of 60 people. So the ε of matrices fitted to the table "
+    "determined the sensitive values of 15 of 60 people. So the ε of matrices fitted to the table "
     '(fit = "counts") describes the noise once the matrices are known, and is not a guarantee: no local differential '
     "privacy is claimed"
 )

@@ -13,24 +13,14 @@ INFINITE = "infinite"
 
 Guarantee = Literal["whole release", "tables that meet tau", "none"]
 
-WORDS: dict[Guarantee, str] = {
-    "whole release": (
-        "The matrices do not depend on the private table. Take two tables that the policy accepts and that differ in "
-        "one row: any release is at most e^ε times as likely from one as from the other, where ε is the total."
-    ),
-    "tables that meet tau": (
-        "Take two tables that the policy accepts, that differ in one row, and that both meet the required tau with "
-        "these matrices: any release is at most e^ε times as likely from one as from the other, where ε is the total. "
-        "That the private table meets tau is a fact that the release gives away, and no ε covers it."
-    ),
-    "none": (
-        "ε describes the noise added to each row once the matrices are known. It is not a guarantee: the matrices or "
-        "the domains depend on the private table, and give away something about it."
-    ),
-}
-"""What each guarantee means, in words for the public."""
+GUARANTEES: tuple[Guarantee, ...] = ("whole release", "tables that meet tau", "none")
 
-UNCHANGED = "Nothing was randomized: every column shows the values of the private table."
+_NOT_COVERED = " That the private table meets tau is a fact that the release gives away, and no ε covers it."
+_NO_GUARANTEE = (
+    "ε describes the noise added to each row once the matrices are known. It is not a guarantee: the matrices or the "
+    "domains depend on the private table, and give away something about it."
+)
+_UNCHANGED = "Nothing was randomized: every column shows the values of the private table."
 
 
 def by_attribute(manifest: Mapping[str, Any]) -> dict[str, float]:
@@ -40,20 +30,38 @@ def by_attribute(manifest: Mapping[str, Any]) -> dict[str, float]:
 
 
 def statement(manifest: Mapping[str, Any], guarantee: Guarantee, fit: float | None) -> dict[str, Any]:
-    """What the manifest states: ε of each attribute, of fitting the matrices, their total for a row, and what it is."""
+    """What the manifest states: ε of each attribute, of fitting the matrices, their sums for a row, and what it means.
+
+    ``randomized`` is ε for rows that differ in columns of finite ε only, ``total`` for any two rows.
+    """
     found = by_attribute(manifest)
     is_random = any(way.is_random for way in stated(manifest).values())
     guarantee = guarantee if is_random else "none"
-    words = WORDS[guarantee] if is_random else UNCHANGED
-    if bare := [n for n, e in found.items() if not math.isfinite(e)]:
-        words += f" The noise gives no bound for {named(bare)} (ε is infinite), and so none for a whole row."
+    finite = sum(e for e in found.values() if math.isfinite(e)) + (fit or 0.0)
+    bare = [n for n, e in found.items() if not math.isfinite(e)]
+    words = _in_words(guarantee, finite, bare) if is_random else _UNCHANGED
     return {
         "attributes": {n: written(e) for n, e in found.items()},
         **({"fit": fit} if fit is not None else {}),
-        "total": written(sum(found.values()) + (fit or 0.0)),
+        "randomized": finite if is_random else INFINITE,
+        "total": INFINITE if bare else finite,
         "guarantee": guarantee,
         "words": words,
     }
+
+
+def _in_words(guarantee: Guarantee, epsilon: float, bare: list[str]) -> str:
+    """What a guarantee means, for the public."""
+    if guarantee == "none":
+        return _NO_GUARANTEE
+    meets = ", and that both meet the required tau with these matrices" if guarantee == "tables that meet tau" else ""
+    where = f", but not in {named(bare)}" if bare else ""
+    told = (
+        f"Take two tables, after any rows were dropped, that the policy accepts, that differ in one row{where}{meets}: "
+        f"any release is at most e^{math.ceil(epsilon * 1000) / 1000:.3f} times as likely from one as from the other."
+    )
+    told += _NOT_COVERED if meets else " The matrices do not depend on the private table."
+    return told + (f" For {named(bare)} there is no bound: ε is infinite, and so for a whole row." if bare else "")
 
 
 def written(epsilon: float) -> float | str:
@@ -66,7 +74,7 @@ def refuse_misstated(manifest: Mapping[str, Any]) -> None:
     told = manifest.get("epsilon")
     if told is None:
         return
-    if not isinstance(told, Mapping) or told.get("guarantee") not in WORDS:
+    if not isinstance(told, Mapping) or told.get("guarantee") not in GUARANTEES:
         raise PolicyError("the manifest's statement about ε has no known guarantee")
     fit = told.get("fit")
     if fit is not None and (isinstance(fit, bool) or not isinstance(fit, int | float) or not 0 < fit < math.inf):
