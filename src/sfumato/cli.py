@@ -131,7 +131,7 @@ def _publish(
         click.echo(f"  {line}")
     for entry in manifest["requirements"]:
         achieved = ", ".join(f"{n} = {_figure(v)}" for n, v in entry["achieved"].items())
-        click.echo(f"  {entry['model']}: {entry['words']}; achieved {achieved}")
+        click.echo(f"  {entry['model']}: {entry['words']}{f'; achieved {achieved}' if achieved else ''}")
     click.echo(f"To hand over:  {result.folder / 'release'}")
     click.echo(f"To keep:       {result.folder / 'private'}")
     click.echo(f"Your report:   {result.report}")

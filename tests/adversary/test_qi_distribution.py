@@ -88,7 +88,8 @@ def test_what_cannot_be_compared_is_refused() -> None:
         sf.distribution_risk(release, sf.read(frame, quasi=["job"], sensitive="ill"), wanted)
     with pytest.raises(PolicyError, match="give an RRobustness"):
         sf.distribution_risk(release, truth, sf.KAnonymity(k=2))  # type: ignore[arg-type]
-    randomized = sf.publish(truth, require=sf.Disclosure(tau=0.9), method="rr")
+    by_hand = sf.RandomizedResponse(keep={truth.quasi[0].name: 0.9})
+    randomized = sf.publish(truth, require=sf.Disclosure(tau=1.0), method=by_hand)
     with pytest.raises(PolicyError, match="by randomization"):
         sf.distribution_risk(randomized, truth, wanted)
 

@@ -63,10 +63,12 @@ def job(folder: Path, method: str = "", tau: str = "tau = 0.4") -> Path:
     return policy
 
 
-@pytest.mark.parametrize("mode", ["qi", "both"])
-def test_from_policy_to_query(mode: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, err = run(["publish", str(job(tmp_path, f'mode = "{mode}"')), "-o", str(tmp_path / "out")], capsys)
+@pytest.mark.parametrize("method", ['mode = "qi"', 'mode = "qi"\nfit = "counts"', 'mode = "both"\nunchanged = "allow"'])
+def test_from_policy_to_query(method: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["publish", str(job(tmp_path, method)), "-o", str(tmp_path / "out"), "--seed", "1"]
+    code, out, err = run(arguments, capsys)
     assert (code, "Equation 6" in err) == (0, True)
+    assert ("not a guarantee" in err) == ("counts" in method)
     assert "disclosure" in out
     release = sf.load(tmp_path / "out" / "release")
     assert release.scheme == "randomization"
@@ -77,6 +79,7 @@ def test_from_policy_to_query(mode: str, tmp_path: Path, capsys: pytest.CaptureF
     assert list(statuses.values())[-1] == "stated"
     audit = json.loads((tmp_path / "out" / "private" / "audit.json").read_text())
     assert audit["response"]["after"] <= 0.4 + 1e-9
+    assert audit["requirements"][0]["achieved"] == {}  # the risk itself is computed from the private table
     assert audit["response"]["attack"] >= audit["response"]["after"]
     report = (tmp_path / "out" / "private" / "report.html").read_text()
     for words in ("How values were randomized", "Best attacker, worst group", "Traced back (Equation 6)"):
@@ -105,6 +108,12 @@ def test_from_policy_to_query(mode: str, tmp_path: Path, capsys: pytest.CaptureF
         ("matrices = { sex = [[0.9, 0.1]] }", "tau = 1", 2, "no 2 x 2 table"),
         ("matrices = { sex = [[1.1, 0.1], [-0.1, 0.9]] }", "tau = 1", 2, "no probabilities"),
         ("matrices = { sex = [[1, 0], [0, 1]] }\nkeep = { sex = 0.9 }", "tau = 1", 2, "both a keep probability"),
+        ('fit = "exact"', "tau = 0.4", 2, "'noisy' or 'counts'"),
+        ('unchanged = "maybe"', "tau = 0.4", 2, "'refuse' or 'allow'"),
+        ("fit_epsilon = 0", "tau = 0.4", 2, "fit_epsilon = 0; it must be a number from 0.01 to 40"),
+        ("fit_epsilon = true", "tau = 0.4", 2, "fit_epsilon = True"),
+        ("fit_epsilon = inf", "tau = 0.4", 2, "fit_epsilon = inf"),
+        ("fit_epsilon = 0.01", "tau = 0.4", 3, "raise fit_epsilon (it is 0.01)"),
         ("", "tau = 0", 2, "above 0 up to 1"),
         ("", "tau = 1.2", 2, "above 0 up to 1"),
         ("", "", 2, "needs tau"),
@@ -120,7 +129,8 @@ def test_from_policy_to_query(mode: str, tmp_path: Path, capsys: pytest.CaptureF
 def test_what_is_refused(
     method: str, tau: str, code: int, told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    found, out, err = run(["publish", str(job(tmp_path, method, tau)), "-o", str(tmp_path / "out")], capsys)
+    arguments = ["publish", str(job(tmp_path, method, tau)), "-o", str(tmp_path / "out"), "--seed", "1"]
+    found, out, err = run(arguments, capsys)
     assert (found, out) == (code, "")
     assert told in err
     assert "Traceback" not in err
@@ -141,11 +151,12 @@ def test_other_requirements_are_refused() -> None:
 
 def test_a_domain_that_nobody_declared_is_told_or_refused() -> None:
     data = sf.read(frame(), quasi=["sex", "town"], sensitive="ill")
-    release = sf.publish(data, require=sf.Disclosure(tau=0.4), method="rr")
+    method, strict = sf.RandomizedResponse(mode="qi"), sf.RandomizedResponse(mode="qi", domains="declared")
+    release = sf.publish(data, require=sf.Disclosure(tau=0.4), method=method, rng=np.random.default_rng(1))
     assert any("was not declared" in w for w in release.warnings)
     with pytest.raises(sf.PolicyError, match="nobody declared"):
-        sf.publish(data, require=sf.Disclosure(tau=0.4), method=sf.RandomizedResponse(domains="declared"))
-    sf.publish(table(), require=sf.Disclosure(tau=0.4), method=sf.RandomizedResponse(domains="declared"))
+        sf.publish(data, require=sf.Disclosure(tau=0.4), method=strict, rng=np.random.default_rng(1))
+    sf.publish(table(), require=sf.Disclosure(tau=0.4), method=strict, rng=np.random.default_rng(1))
 
 
 def test_values_that_do_not_occur_are_drawn_too() -> None:
@@ -158,7 +169,10 @@ def test_limits_a_person_and_a_value() -> None:
     data = frame().with_columns(limit=pl.Series(limits))
     domains = {"sex": ["m", "f"], "town": ["A", "B", "C", "D"], "ill": ["flu", "HIV", "cold"]}
     own = sf.read(data, quasi=["sex", "town"], sensitive="ill", identifiers=["name", "limit"], domains=domains)
-    release = sf.publish(own, require=sf.Disclosure(person="limit"), method="rr")
+    with pytest.raises(sf.PolicyError, match="cannot use limits per person"):
+        sf.publish(own, require=sf.Disclosure(person="limit"), method="rr")
+    to_the_table = sf.RandomizedResponse(fit="counts", unchanged="allow")
+    release = sf.publish(own, require=sf.Disclosure(person="limit"), method=to_the_table)
     assert "limit" not in release.tables["data"].columns
     problem = response.Problem.of(own, sf.Disclosure(person="limit"), "both")
     best = response.solve(problem)
@@ -188,7 +202,7 @@ def tampered(release: sf.Release, **changes: object) -> sf.Release:
 
 
 def test_check_sees_what_can_be_seen() -> None:
-    release = sf.publish(table(), require=sf.Disclosure(tau=0.4), method="rr")
+    release = sf.publish(table(), require=sf.Disclosure(tau=0.4), method=sf.RandomizedResponse(mode="qi", fit="counts"))
     release.check()
     matrices = release.manifest["matrices"]
     for broken, told in [
@@ -208,8 +222,10 @@ def test_check_sees_what_can_be_seen() -> None:
 
 
 def test_a_seed_repeats_and_the_folder_reads_back(tmp_path: Path) -> None:
+    method = sf.RandomizedResponse(mode="qi")
     one, two = (
-        sf.publish(table(), require=sf.Disclosure(tau=0.4), method="rr", rng=np.random.default_rng(4)) for _ in range(2)
+        sf.publish(table(), require=sf.Disclosure(tau=0.4), method=method, rng=np.random.default_rng(4))
+        for _ in range(2)
     )
     assert one == two
     one.write(tmp_path / "release")
@@ -232,7 +248,7 @@ def test_missing_numbers_are_randomized_checked_and_reported(
     (tmp_path / "p.toml").write_text(
         '[data]\nsource = "d.csv"\nmissing = "category"\n[attributes]\n'
         'dose = { role = "quasi", kind = "continuous" }\nill = { role = "sensitive" }\n'
-        '[[require]]\nmodel = "disclosure"\ntau = 0.3\n[method]\nname = "rr"\n'
+        '[[require]]\nmodel = "disclosure"\ntau = 0.3\n[method]\nname = "rr"\nfit = "counts"\nunchanged = "allow"\n'
     )
     assert run(["publish", str(tmp_path / "p.toml"), "-o", str(tmp_path / "out")], capsys)[0] == 0
     _, out, _ = run(["check", str(tmp_path / "out" / "release")], capsys)

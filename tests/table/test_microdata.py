@@ -388,6 +388,36 @@ def test_everything_missing(more: dict[str, Any]) -> None:
     assert values_of(c) == [MISSING, MISSING]
 
 
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"domains": ["1", "2", "3"]},
+        {"domains": ["1", "2", "3", MISSING]},
+        {"domains": ["1", "2", "3"], "kinds": "ordinal"},
+        {"domains": ["1", MISSING, "2", "3"], "kinds": "ordinal"},
+        {"taxonomies": {"Any": {"odd": ["1", "3"], "even": ["2"]}}},
+        {"taxonomies": {"Any": ["1", "2", "3", MISSING]}},
+        {"domains": ["1"]},
+    ],
+)
+def test_a_declared_domain_is_the_same_whether_or_not_a_value_is_missing(more: dict[str, Any]) -> None:
+    """Declared before the data are seen, it must not tell whether a value is missing."""
+    full = column(["1", "1"], missing="category", **more)
+    partly = column(["1", None], missing="category", **more)
+    assert full.domain.leaves == partly.domain.leaves
+    assert full.domain.leaves[-1] == MISSING
+    assert full.domain.leaves.count(MISSING) == 1
+    assert full.declared and partly.declared  # noqa: PT018 - one fact of two columns
+    assert (full.codes.tolist(), partly.codes.tolist()) == ([0, 0], [0, full.size - 1])
+    never = column(["1", "1"], **more)
+    assert (MISSING in never.domain.leaves) == (MISSING in str(more))
+
+
+def test_a_domain_that_nobody_declared_has_the_missing_category_where_it_occurs() -> None:
+    assert column(["a", None], missing="category").domain.leaves == ("a", MISSING)
+    assert column(["a", "a"], missing="category").domain.leaves == ("a",)
+
+
 def test_a_value_named_like_a_missing_one() -> None:
     """`(missing)` as a text beside true nulls: the two become one value, never two of one name."""
     for more in ({}, {"kinds": "ordinal", "domains": ["a", MISSING]}, {"taxonomies": {"Any": ["a", MISSING]}}):

@@ -52,7 +52,8 @@ class Analyst:
     >>> import polars as pl, sfumato as sf
     >>> table = sf.read(pl.DataFrame({"sex": ["m", "f"] * 50, "ill": ["flu"] * 60 + ["HIV"] * 40}), quasi=["sex"],
     ...                 sensitive="ill")
-    >>> release = sf.publish(table, require=sf.Disclosure(tau=1.0), method="rr")
+    >>> raw = sf.RandomizedResponse(unchanged="allow")
+    >>> release = sf.publish(table, require=sf.Disclosure(tau=1.0), method=raw)
     >>> Analyst(release).count("sex = 'm' and ill = 'flu'")
     Answer(estimate=30.0, standard_error=0.0)
     """

@@ -1,5 +1,6 @@
 """The one place where randomness comes from: the operating system's entropy, or a given generator in experiments."""
 
+import math
 import os
 
 import numpy as np
@@ -26,6 +27,28 @@ def drawn_words(number: int, rng: np.random.Generator | None) -> NDArray[np.uint
 def drawn_bytes(number: int, rng: np.random.Generator | None) -> NDArray[np.uint8]:
     """Random bytes."""
     return np.frombuffer(os.urandom(number) if rng is None else _given(rng).bytes(number), dtype=np.uint8)
+
+
+def two_sided_geometric(number: int, epsilon: float, rng: np.random.Generator | None) -> NDArray[np.int64]:
+    """Whole numbers k with probability proportional to a^|k|, where a is e^-epsilon or a hair more: discrete Laplace.
+
+    Each is the difference of two geometric draws, made of coin flips with probability a = A / 2^64 for a whole A, so
+    that the law is exact: no floating point, and no end of the tail.
+    """
+    chance = math.nextafter(math.exp(-epsilon), 1.0)  # exp is off by less than this
+    heads = min(math.ceil(chance * 2**64), 2**64 - 1)
+    up, down = (_geometric(number, np.uint64(heads), rng) for _ in range(2))
+    return up - down
+
+
+def _geometric(number: int, heads: np.uint64, rng: np.random.Generator | None) -> NDArray[np.int64]:
+    """How many flips in a row come up heads, before the first that does not."""
+    found = np.zeros(number, np.int64)
+    going = np.arange(number)
+    while len(going):
+        going = going[drawn_words(len(going), rng) < heads]
+        found[going] += 1
+    return found
 
 
 def _given(rng: object) -> np.random.Generator:

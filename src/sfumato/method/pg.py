@@ -164,8 +164,8 @@ class PG(Method):
             raise PolicyError(
                 f"pg draws from the domain of {column.name!r}, and it is not declared: with everyone else corrupted, "
                 "the values that happen to occur give the victim away. List all values that can occur, e.g. domain = "
-                '["flu", "HIV", "none"], or give a taxonomy; "(missing)" is a value too. To publish in spite of it set '
-                'domain = "occurring" under [method]'
+                '["flu", "HIV", "none"], or give a taxonomy. To publish in spite of it set domain = "occurring" under '
+                "[method]"
             )
         return column
 

@@ -32,6 +32,7 @@ _ROUNDS = 12
 _ROUGH = 1e-3
 _SAME = 0.01
 _FINE = 1e-9
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +44,10 @@ class OptimalResponse:
     how often the best attacker, who takes the most frequent sensitive value among people of the same
     quasi-identifiers, is right in the group where he is right most often, ``attack_success_mean`` over all people.
     ``starts`` and ``agreeing``: from how many points the search began, and how many ended at this optimum.
+
+    ``epsilon`` is that of each matrix, infinite for what is not randomized. It measures the noise once the matrices
+    are known; it is local differential privacy only where the matrices do not depend on the private table, as the
+    optimum does.
     """
 
     mode: Mode
@@ -62,6 +67,10 @@ def optimal_response(
 ) -> OptimalResponse:
     """The keep probabilities of least expected squared error whose risk is at most tau for everyone (Problem 1).
 
+    They are computed from the private table, and published they give away something about it: whoever knows all rows
+    but one can recompute them for each value that the missing row may have. To publish, let ``rr`` fit them to noisy
+    counts (its default), or set them by hand.
+
     >>> import polars as pl, sfumato as sf
     >>> frame = pl.DataFrame({"sex": ["m"] * 4 + ["f"] * 4, "ill": ["flu", "flu", "flu", "HIV"] * 2})
     >>> best = optimal_response(sf.read(frame, quasi=["sex"], sensitive="ill"), tau=0.5, mode="qi")
@@ -80,6 +89,8 @@ class Problem:
     people: People
     bounds: Floats
     mode: Mode
+    public_limits: Floats
+    own_limits: bool
 
     @classmethod
     def of(cls, table: Microdata, wanted: Disclosure, mode: Mode) -> "Problem":
@@ -88,7 +99,9 @@ class Problem:
             raise PolicyError(f"mode = {mode!r}{nearest(str(mode), MODES)}")
         bound = wanted.bind(TableSchema(table))
         people, cell_of_row = people_of(table)
-        return cls(table, people, _bounds(table, bound, people, cell_of_row), mode)
+        limits = bound.limits(table.sensitive[0].domain.leaves)
+        bounds = _bounds(table, bound, people, cell_of_row)
+        return cls(table, people, bounds, mode, limits, bound.person is not None)
 
     @property
     def names(self) -> list[str]:
@@ -109,6 +122,17 @@ class Problem:
     def risk(self, ways: Sequence[Distortion]) -> Floats:
         """Equation 6 for each pair that occurs."""
         return paper_risk(self.people, ways[:-1], ways[-1])
+
+    def over(self, ways: Sequence[Distortion]) -> int:
+        """In how many combinations of quasi-identifiers these distortions leave somebody above the limit."""
+        return int((self.risk(ways) > self.bounds * (1 + _ROUNDING)).any(axis=1).sum())
+
+    def counts(self) -> NDArray[np.int64]:
+        """The rows in each cell of the full domain of quasi-identifiers and sensitive attribute."""
+        flat = np.zeros(self.table.rows, np.int64)
+        for c in (*self.table.quasi, *self.table.sensitive):
+            flat = flat * c.size + c.codes
+        return np.bincount(flat, minlength=math.prod(self.sizes)).astype(np.int64)
 
     def least(self) -> Floats:
         """What Equation 6 tends to as all that may be randomized is randomized wholly (Property 1)."""
@@ -194,7 +218,7 @@ def solve(problem: Problem) -> OptimalResponse:
     kept, bounds = problem.kept(), problem.bounds
     if (problem.risk(kept) <= bounds).all():
         return problem.result(kept)
-    _refuse_hopeless(problem)
+    refuse_hopeless(problem)
     sizes, free, limits = np.array(problem.people.sizes, np.int64), problem.free, _limits(problem)
     weight = np.array(problem.sizes) - 1.0
     starts, ways = _starts(free, len(problem.people.pi))
@@ -295,7 +319,7 @@ def _settled(
     return None
 
 
-def _refuse_hopeless(problem: Problem) -> None:
+def refuse_hopeless(problem: Problem) -> None:
     """Say which groups keep the limit out of reach, however much is randomized."""
     least = problem.least()
     over = problem.people.occurring & (least >= problem.bounds)

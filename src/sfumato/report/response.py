@@ -8,6 +8,7 @@ import numpy as np
 from sfumato.method.response import people_of
 from sfumato.release.release import Release
 from sfumato.requirement.disclosure import paper_risk
+from sfumato.requirement.local_privacy import by_attribute
 from sfumato.table.distortion import Distortion, stated
 from sfumato.table.microdata import Microdata
 
@@ -26,8 +27,9 @@ def response(release: Release, table: Microdata) -> Facts | None:
     success = people.attack_success()
     return {
         "matrices": [_matrix(name, way) for name, way in ways.items() if name in release.manifest["matrices"]],
-        "epsilon": _number(sum(w.epsilon for w in (*quasi, sensitive) if w.changes)),
-        "whole": all(w.changes or w.size == 1 for w in (*quasi, sensitive)),
+        "epsilons": {n: _number(e) for n, e in by_attribute(release.manifest).items()},
+        "epsilon": _total(release.manifest),
+        "guarantee": release.manifest.get("epsilon", {}).get("words", ""),
         "before": float(before.max()),
         "after": float(after.max()),
         "attack": float(success.max()),
@@ -47,6 +49,12 @@ def _matrix(name: str, way: Distortion) -> Facts:
         "epsilon": _number(way.epsilon),
         "noise": f"{way.noise / way.size:.3g}",
     }
+
+
+def _total(manifest: Mapping[str, Any]) -> str:
+    """ε of a whole row, with that of fitting the matrices."""
+    fit = manifest.get("epsilon", {}).get("fit", 0.0)
+    return _number(sum(by_attribute(manifest).values()) + fit)
 
 
 def _number(value: float) -> str:

@@ -211,16 +211,18 @@ def _up(value: object) -> str:
 
 
 def _disclosure(required: Entry, achieved: Entry) -> Guarantee:
+    tau = required.get("tau")
+    limit = "the limit of the value or the person" if isinstance(tau, dict) or tau is None else figure(tau)
     return Guarantee(
         "Bounded disclosure (randomized response)",
         "Whoever picks a row, traces its quasi-identifiers and its sensitive value back by the public matrices, and "
         "takes it for a certain person’s, finds that person’s value in this way with a probability of at most "
-        f"{figure(achieved.get('tau'))} (Equation 6 of Guo, Ying and Wu).",
+        f"{limit} (Equation 6 of Guo, Ying and Wu).",
         (
             "It is not how often the best attacker is right. Who reconstructs the distribution and takes the most "
             "frequent value among people of the same quasi-identifiers is right as often as it is frequent, whatever "
             "was randomized; this report states that rate beside the risk.",
-            "It rests on the values of this table: the optimal probabilities depend on it, and are public.",
+            "The release tells that the private table meets this limit with the public matrices.",
             _ONE_ROW,
         ),
     )

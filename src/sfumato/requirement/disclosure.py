@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import PolicyError, SfumatoError
 from sfumato.requirement.base import Promise, Schema, Verdict, names, share
+from sfumato.requirement.local_privacy import by_attribute, refuse_misstated
 from sfumato.table.distortion import Distortion, Floats, distorted, stated
 from sfumato.table.encode import places
 
@@ -121,6 +122,12 @@ class Disclosure(Promise):
             what += f"{' or ' if self.tau is not None else ''}the person’s own limit ({self.person})"
         return what
 
+    @property
+    def is_void(self) -> bool:
+        """Whether every table meets it, so that meeting it tells nothing: no risk is above 1."""
+        limits = self.tau.values() if isinstance(self.tau, Mapping) else [self.tau]
+        return self.person is None and all(limit == 1 for limit in limits)
+
     def limits(self, values: Sequence[str]) -> Floats:
         """The limit of each sensitive value, infinite where there is none; a person's own are not in it."""
         if isinstance(self.tau, Mapping):
@@ -138,12 +145,12 @@ class Disclosure(Promise):
             return Verdict("broken", {}, "the release is not randomized")
         try:
             ways = stated(manifest)
+            refuse_misstated(manifest)
         except SfumatoError as e:
             return Verdict("broken", {}, str(e))
-        told = ", ".join(f"{n} {ways[n].epsilon:.3g}" for n in manifest["matrices"])
-        detail = (
-            f"local differential privacy ε of the matrices: {told or 'none'}; the true risk needs the private table"
-        )
+        told = ", ".join(f"{n} {f'{e:.3g}' if math.isfinite(e) else '∞'}" for n, e in by_attribute(manifest).items())
+        nothing = "" if manifest["matrices"] else "no attribute was randomized; "
+        detail = f"{nothing}ε of the noise, given the matrices: {told}; the true risk needs the private table"
         estimate = _estimated(manifest, tables, ways)
         if estimate is not None:
             detail += f"; estimated from the release it is about {estimate:.3g}"

@@ -109,7 +109,10 @@ class Distortion:
 
     @property
     def epsilon(self) -> float:
-        """The local differential privacy of the matrix: the greatest ln of a ratio within a row; may be infinite."""
+        """The greatest ln of a ratio within a row of the matrix; infinite where a true value rules out a shown one.
+
+        It is the ε of local differential privacy where the matrix does not depend on the private table.
+        """
         if self.size == 1:
             return 0.0
         if self.share is not None:
@@ -122,7 +125,16 @@ class Distortion:
     @property
     def changes(self) -> bool:
         """Whether any value is ever changed."""
-        return self.share != 0
+        if self.share is not None:
+            return self.share != 0
+        return bool((np.diag(self.matrix) < 1).any())
+
+    @property
+    def is_random(self) -> bool:
+        """Whether chance has a part in it: a matrix of zeros and ones merely renames values, and can be undone."""
+        if self.share is not None:
+            return self.share != 0
+        return bool(((self.matrix > 0) & (self.matrix < 1)).any())
 
     def draw(self, codes: NDArray[Any], noise: Noise) -> NDArray[Any]:
         """Randomize codes; ``noise`` gives fresh random bytes."""

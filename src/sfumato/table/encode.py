@@ -103,8 +103,13 @@ def smallest(codes: NDArray[Any], size: int) -> Codes:
     return codes.astype(np.min_scalar_type(max(size - 1, 0)), copy=False)
 
 
-def encode(series: pl.Series, attribute: Attribute, *, folder: Path | None = None) -> Column:
+def encode(
+    series: pl.Series, attribute: Attribute, *, folder: Path | None = None, missing_category: bool = False
+) -> Column:
     """Code a column by its declared or found kind; nulls, where there are any, become the category ``(missing)``.
+
+    With ``missing_category`` a declared domain or tree always has that category, whether or not a value is missing: a
+    declared domain must not depend on the data.
 
     >>> c = encode(pl.Series(["b", "a", "b"]), Attribute(name="x", role=Role.QUASI))
     >>> c.codes.tolist(), c.domain.leaves
@@ -120,8 +125,10 @@ def encode(series: pl.Series, attribute: Attribute, *, folder: Path | None = Non
             return _on_line(attribute, kind, distinct, numbers, missing)
     else:
         texts = distinct.texts
-    domain = _domain(attribute, kind, texts, missing, folder)
-    return _in_domain(attribute, kind, distinct._replace(texts=texts), domain)
+    domain = _domain(attribute, kind, texts, folder)
+    if missing or (missing_category and _is_listed(attribute, domain)):
+        domain = _with_missing(domain)
+    return _in_domain(attribute, kind, distinct._replace(texts=texts), domain, foreseen=missing_category or not missing)
 
 
 def _distinct(series: pl.Series, attribute: Attribute) -> _Distinct:
@@ -248,10 +255,9 @@ def _on_line(
     return Column(attribute.name, attribute.role, kind, line, smallest(rank[distinct.place], line.size))
 
 
-def _domain(attribute: Attribute, kind: Kind, texts: list[str], missing: bool, folder: Path | None) -> Domain:
+def _domain(attribute: Attribute, kind: Kind, texts: list[str], folder: Path | None) -> Domain:
     if attribute.taxonomy is not None:
-        tree = read_taxonomy(attribute.taxonomy, texts, name=attribute.name, folder=folder)
-        return tree.with_leaf(MISSING) if missing else tree
+        return read_taxonomy(attribute.taxonomy, texts, name=attribute.name, folder=folder)
     values = list(attribute.domain) if attribute.domain is not None else in_order(texts)
     if kind is Kind.ORDINAL:
         if attribute.domain is None:
@@ -259,9 +265,18 @@ def _domain(attribute: Attribute, kind: Kind, texts: list[str], missing: bool, f
                 f"{attribute.name!r} is ordinal, but its order is not said; list its values in order: "
                 'domain = ["low", "medium", "high"], or make numbers continuous'
             )
-        return Line.of_words([v for v in values if v != MISSING] if missing else values, missing=missing)
-    flat = Taxonomy.flat([*values, MISSING] if missing and MISSING not in values else values)
+        return Line.of_words(values)
+    flat = Taxonomy.flat(values)
     return flat if attribute.domain is None else replace(flat, derived=False)
+
+
+def _with_missing(domain: Domain) -> Domain:
+    """The same domain with the category ``(missing)``, if it lacks it."""
+    if isinstance(domain, Line):
+        return Line.of_words([w for w in domain.words if w != MISSING], missing=True)
+    if not domain.shown_or_suppressed or MISSING in domain.leaves:
+        return domain.with_leaf(MISSING)
+    return replace(Taxonomy.flat([*domain.leaves, MISSING]), derived=domain.derived)
 
 
 def in_order(texts: list[str]) -> list[str]:
@@ -269,7 +284,7 @@ def in_order(texts: list[str]) -> list[str]:
     return sorted(texts, key=float) if looks_numeric(texts) else sorted(texts)
 
 
-def _in_domain(attribute: Attribute, kind: Kind, distinct: _Distinct, domain: Domain) -> Column:
+def _in_domain(attribute: Attribute, kind: Kind, distinct: _Distinct, domain: Domain, *, foreseen: bool) -> Column:
     code = {value: i for i, value in enumerate(domain.leaves)}
     outside = [t for t in distinct.texts if t not in code]
     if outside:
@@ -280,15 +295,15 @@ def _in_domain(attribute: Attribute, kind: Kind, distinct: _Distinct, domain: Do
         )
     lookup = np.array([code[t] for t in distinct.texts] + [code.get(MISSING, 0)], dtype=np.int64)
     codes = smallest(lookup[distinct.place], domain.size)
-    return Column(attribute.name, attribute.role, kind, domain, codes, _is_declared(attribute, domain, distinct))
+    declared = _is_listed(attribute, domain) and (foreseen or MISSING in (attribute.domain or ()))
+    return Column(attribute.name, attribute.role, kind, domain, codes, declared)
 
 
-def _is_declared(attribute: Attribute, domain: Domain, distinct: _Distinct) -> bool:
-    """Whether the domain was listed before the data; that values are missing must be foreseen in a listed domain."""
-    missing = bool((distinct.place < 0).any())
+def _is_listed(attribute: Attribute, domain: Domain) -> bool:
+    """Whether all values of the domain were listed, in a domain or a tree, before the data were seen."""
     if attribute.domain is not None:
-        return not missing or MISSING in attribute.domain
-    return attribute.taxonomy is not None and isinstance(domain, Taxonomy) and not domain.derived and not missing
+        return True
+    return attribute.taxonomy is not None and isinstance(domain, Taxonomy) and not domain.derived
 
 
 def value_codes(series: pl.Series) -> tuple[Codes, int]:

@@ -74,7 +74,12 @@ class Microdata:
         attributes = list(attributes)
         _check_columns(frame, attributes)
         frame, dropped = _without_nulls(_columns(frame, attributes), attributes, missing)
-        coded = {a.name: encode(frame[a.name], a, folder=folder) for a in attributes if a.role in _CODED}
+        category = missing == "category"
+        coded = {
+            a.name: encode(frame[a.name], a, folder=folder, missing_category=category)
+            for a in attributes
+            if a.role in _CODED
+        }
         plain = pl.DataFrame([_typed(frame[a.name]) for a in attributes if a.role is Role.INSENSITIVE])
         hidden = _columns(frame, [a for a in attributes if a.role is Role.IDENTIFIER])
         return cls(coded, plain, hidden, frame.height, dropped)

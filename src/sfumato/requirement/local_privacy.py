@@ -1,0 +1,96 @@
+"""What the noise of a randomized release is worth: ε of each attribute, of a whole row, and whom that holds against."""
+
+import math
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from sfumato.errors import PolicyError
+from sfumato.table.distortion import Distortion, stated
+from sfumato.table.taxonomy import named
+
+INFINITE = "infinite"
+"""How a manifest writes an infinite ε; JSON has no number for it."""
+
+Guarantee = Literal["whole release", "tables that meet tau", "none"]
+
+GUARANTEES: tuple[Guarantee, ...] = ("whole release", "tables that meet tau", "none")
+
+_NOT_COVERED = " That the private table meets tau is a fact that the release gives away, and no ε covers it."
+_NO_GUARANTEE = (
+    "ε describes the noise added to each row once the matrices are known. It is not a guarantee: the matrices or the "
+    "domains depend on the private table, and give away something about it."
+)
+_UNCHANGED = "Nothing was randomized: every column shows the values of the private table."
+
+
+def by_attribute(manifest: Mapping[str, Any]) -> dict[str, float]:
+    """ε of every published attribute by the matrices of the manifest; infinite for what is published as it is."""
+    ways: Mapping[str, Distortion] = stated(manifest)
+    return {n: ways[n].epsilon if n in ways else math.inf for n in manifest["attributes"]}
+
+
+def statement(manifest: Mapping[str, Any], guarantee: Guarantee, fit: float | None) -> dict[str, Any]:
+    """What the manifest states: ε of each attribute, of fitting the matrices, their sums for a row, and what it means.
+
+    ``randomized`` is ε for rows that differ in columns of finite ε only, ``total`` for any two rows.
+    """
+    found = by_attribute(manifest)
+    is_random = any(way.is_random for way in stated(manifest).values())
+    guarantee = guarantee if is_random else "none"
+    finite = sum(e for e in found.values() if math.isfinite(e)) + (fit or 0.0)
+    bare = [n for n, e in found.items() if not math.isfinite(e)]
+    words = _in_words(guarantee, finite, bare) if is_random else _UNCHANGED
+    return {
+        "attributes": {n: written(e) for n, e in found.items()},
+        **({"fit": fit} if fit is not None else {}),
+        "randomized": finite if is_random else INFINITE,
+        "total": INFINITE if bare else finite,
+        "guarantee": guarantee,
+        "words": words,
+    }
+
+
+def _in_words(guarantee: Guarantee, epsilon: float, bare: list[str]) -> str:
+    """What a guarantee means, for the public."""
+    if guarantee == "none":
+        return _NO_GUARANTEE
+    meets = ", and that both meet the required tau with these matrices" if guarantee == "tables that meet tau" else ""
+    where = f", but not in {named(bare)}" if bare else ""
+    told = (
+        f"Take two tables, after any rows were dropped, that the policy accepts, that differ in one row{where}{meets}: "
+        f"any release is at most e^{math.ceil(epsilon * 1000) / 1000:.3f} times as likely from one as from the other."
+    )
+    told += _NOT_COVERED if meets else " The matrices do not depend on the private table."
+    return told + (f" For {named(bare)} there is no bound: ε is infinite, and so for a whole row." if bare else "")
+
+
+def written(epsilon: float) -> float | str:
+    """A number, or the word for what is no number in JSON."""
+    return epsilon if math.isfinite(epsilon) else INFINITE
+
+
+def refuse_misstated(manifest: Mapping[str, Any]) -> None:
+    """A statement about ε must be the one that the stated matrices give; releases without one state nothing."""
+    told = manifest.get("epsilon")
+    if told is None:
+        return
+    if not isinstance(told, Mapping) or told.get("guarantee") not in GUARANTEES:
+        raise PolicyError("the manifest's statement about ε has no known guarantee")
+    fit = told.get("fit")
+    if fit is not None and (isinstance(fit, bool) or not isinstance(fit, int | float) or not 0 < fit < math.inf):
+        raise PolicyError(f"the manifest states ε = {fit!r} for fitting the matrices; it must be a positive number")
+    if manifest["method"].get("fit") == "counts" and told["guarantee"] != "none":
+        raise PolicyError("the manifest claims a guarantee for matrices that were fitted to the private table")
+    if (manifest["method"].get("fit") == "noisy") != (fit is not None):
+        raise PolicyError("the manifest must state an ε for fitting the matrices if that was done on noisy counts")
+    if not _same(told, statement(manifest, told["guarantee"], fit)):
+        raise PolicyError("the manifest's statement about ε is not the one that its matrices give")
+
+
+def _same(told: Any, found: Any) -> bool:
+    """Whether two statements agree, numbers up to rounding."""
+    if isinstance(told, Mapping) and isinstance(found, Mapping):
+        return told.keys() == found.keys() and all(_same(told[n], found[n]) for n in found)
+    if isinstance(found, float) and isinstance(told, int | float) and not isinstance(told, bool):
+        return math.isclose(told, found, rel_tol=1e-9, abs_tol=1e-12)
+    return bool(told == found)
