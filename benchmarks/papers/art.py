@@ -102,7 +102,7 @@ def measure(table: sf.Microdata, name: str, r: int) -> Measured:
     people = people_in(found.groups, published)
     risk = risk_of(people, known, required)
     exposed = required.fails(required.exposure(people, known).worst)
-    low = np.isin(known.value, known.values.protected)
+    low = known.values.set_of()[known.value] >= 0
     share = float((exposed & low).sum() / low.sum())
     return Measured(seconds, error(table, release, dimension=len(table.quasi)), share, risk.deviation, release)
 
@@ -134,12 +134,12 @@ def bound_of(table: sf.Microdata, r: int) -> float:
     known = required.known(table)
     groups = drawn(table, "art", r, np.random.default_rng(SEED)).groups
     people = people_in(groups, known)
-    inside = people.held[:, 0] > 0
+    inside = people.held[:, known.values.protected[0]].any(axis=1)
     size = np.bincount(people.group, minlength=len(inside)).astype(float)
     out = []
     for d in known.distributions:
         most = np.zeros(len(inside))
-        np.maximum.at(most, people.group, d.of(0)[people.kind])
+        np.maximum.at(most, people.group, d.of(known.values.protected[0])[people.kind])
         n, f = size[inside], most[inside]
         out.append(((n - r) * f / (f * (r - 1) / (1 - f) + n - 1)).mean())
     return float(np.mean(out))

@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 from sfumato.engine.draws import drawn_words, shuffled
 from sfumato.errors import PolicyError, SfumatoError
 from sfumato.kernel.fitting import fit
-from sfumato.kernel.group import group_rows
 from sfumato.kernel.pick import make_buckets
 from sfumato.method.base import Drawn, Groups, PartitionMethod, Progress, Scheme
 from sfumato.method.diversity import diversity
+from sfumato.requirement.attribute_sets import large_sets
 from sfumato.requirement.base import Requirement, is_number
-from sfumato.requirement.distribution import Kinds, attribute_sets, kinds_of
+from sfumato.requirement.distribution import Kinds, kinds_of, tallied
 from sfumato.table.encode import Column
 from sfumato.table.microdata import Microdata
 
@@ -94,14 +94,11 @@ def excluded(kinds: Kinds, sensitive: Column, *, min_exp: float, size: int | Non
     counts = np.bincount(cells, minlength=kinds.number * width).reshape(kinds.number, width)
     share = counts.sum(axis=0) / len(kinds.of_row)
     out = np.zeros((kinds.number, width), np.bool_)
-    for chosen in attribute_sets(kinds.names, size):
-        at = [kinds.names.index(name) for name in chosen]
-        found = group_rows([kinds.codes[j] for j in at], [kinds.sizes[j] for j in at])
-        number = len(found.first)
-        places = (found.of_row[:, None] * width + np.arange(width)).ravel()
-        have = np.bincount(places, weights=counts.ravel(), minlength=number * width).reshape(number, width)
+    people, least = counts.sum(axis=1), min_exp / share.max()
+    for chosen in large_sets("injector", kinds, people, least=least, size=size, numbers=1):
+        of_kind, have = tallied(kinds, counts, chosen)
         rule = (have == 0) & (have.sum(axis=1, keepdims=True) * share >= min_exp)
-        out |= rule[found.of_row]
+        out |= rule[of_kind]
     return out
 
 

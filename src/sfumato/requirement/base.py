@@ -134,6 +134,10 @@ class Requirement(ABC):
         """The same requirement with the attributes that it leaves open filled in from the table."""
         return self
 
+    def reads(self) -> Key:
+        """The columns whose values decide whether it holds; a search that it steers tells about them."""
+        return ()
+
     @abstractmethod
     def words(self) -> str:
         """What is required, as a sentence a person can read."""
@@ -172,6 +176,9 @@ class GroupRequirement(Requirement):
     def distinct_columns(self) -> Sequence[Key]:
         """The columns of which it only needs the number of distinct values in each group."""
         return ()
+
+    def reads(self) -> Key:
+        return tuple(dict.fromkeys(name for key in (*self.columns(), *self.distinct_columns()) for name in key))
 
     @abstractmethod
     def achieved(self, schema: Schema, tally: Tally) -> dict[str, float]:

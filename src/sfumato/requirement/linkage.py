@@ -50,17 +50,18 @@ def _linked(chance: Chances, held: Counts, limit: float) -> tuple[Chances, bool]
     """p[t, v] of one group, and whether it is exact or the bound."""
     kinds, kind_of = np.unique(chance, axis=0, return_inverse=True)
     out, over = np.zeros(chance.shape), np.zeros(1, np.bool_)
-    starts, wanted = np.array([0, len(chance)]), np.arange(len(held))
-    exposed(kind_of.reshape(-1), kinds, starts, held[None, :], wanted, limit, over, out)
+    starts, sets = np.array([0, len(chance)]), np.eye(len(held), dtype=np.bool_)
+    exposed(kind_of.reshape(-1), kinds, starts, held[None, :], sets, limit, 0.0, over, out)
     return out, not over[0]
 
 
 def linkage_bounds(f: ArrayLike, counts: ArrayLike) -> Chances:
     """Certified upper bounds of p[t, v], for groups of any size.
 
-    Swapping the values of t (x) and of another person u (v) changes the weight of a world by f[t, v] f[u, x] /
-    (f[t, x] f[u, v]); so p(t:x) <= max(1, R) p(u:x), where R is the greatest inverse over the values v, and
-    the p(u:x) add up to counts[x]. Exact for a value that occurs once in worlds of two values.
+    Exchanging the values of t (x) and of another person u (v) divides the weight of a world by R = f[t, x] f[u, v] /
+    (f[u, x] f[t, v]). So p(t:x) <= max(1, R) p(u:x) with the greatest R over v, and the p(u:x) add up to counts[x]; a
+    second bound averages over the values v as well, see `sfumato.kernel.swap`. Exact for a value that occurs
+    once in worlds of two values.
 
     >>> linkage_bounds([[0.1, 0.9], [0.003, 0.997]], [1, 1])[0, 0].round(4).item()
     0.9736
