@@ -36,6 +36,7 @@ def required(**settings: Any) -> sf.RRobustness:
         ({"smoothing": 0}, "1e-06 or more"),
         ({"smoothing": 1e-16}, "1e-06 or more"),  # a chance would be rounded to 1
         ({"minimum": 0}, "1 or more"),
+        ({"limit": 10**12}, "at most 100,000,000"),
         ({"values": [3]}, "list of sensitive values"),
         ({"distributions": [["japanese", "flu", 0]]}, "who is certain"),
         ({"distributions": [["japanese", "flu", 1.0]]}, "who is certain"),

@@ -151,6 +151,10 @@ def test_bad_settings() -> None:
     f, counts = [[0.5, 0.5]] * 2, [1, 1]
     with pytest.raises(PolicyError, match="limit = nan"):
         sf.linkage_probabilities(f, counts, limit=float("nan"))  # type: ignore[arg-type]
+    with pytest.raises(PolicyError, match=r"limit = 10,000,000,000; it must be at most 100,000,000"):
+        sf.linkage_probabilities(f, counts, limit=10**10)
+    with pytest.raises(PolicyError, match=r"draws x people = 2,000,000,000,000; it must be at most"):
+        sf.sample_linkage(f, counts, draws=10**12)
     with pytest.raises(PolicyError, match=r"draws = 2\.5"):
         sf.sample_linkage(f, counts, draws=2.5)  # type: ignore[arg-type]
     with pytest.raises(PolicyError, match="confidence = 1"):

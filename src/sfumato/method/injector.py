@@ -41,7 +41,13 @@ class Injector(PartitionMethod):
     name: ClassVar[str] = "injector"
     summary: ClassVar[str] = "l-diverse buckets of rows that could have each other's values by what the data show"
     guarantees: ClassVar[str] = (
-        "frequency l-diversity; against negative rules only as far as rows that fit are found, and not r-robustness"
+        "frequency l-diversity, against an adversary who does not know the algorithm; against negative rules only as far "
+        "as rows that fit are found, and not r-robustness"
+    )
+    refuted: ClassVar[str | None] = (
+        "the rules come from the sensitive values, so who is put together with whom tells about them. Counterexample, "
+        "l = 2, t1, t2, t3 alike and t4, t5, t6 alike: {t1, t3} with a, c, {t2, t5} with a, b and {t4, t6} with b, c: "
+        "t2 has a with 2/3. Take anatomy or mondrian++ instead"
     )
     scheme: Scheme = "bucketization"
     min_exp: float = 0.9

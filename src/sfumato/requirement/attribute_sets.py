@@ -84,6 +84,7 @@ def _refuse(what: str, kinds: Kinds, number: int, most: int, numbers: int) -> No
     gigabytes = number * kinds.number * numbers * 8 / 1e9
     raise PolicyError(
         f"{what} looks at every set of quasi-identifiers with a large enough sample: {len(kinds.names)} of them make "
-        f"at least {number:,} sets, each over {kinds.number:,} kinds of people ({gigabytes:,.1f} GB); the limit here is "
-        f"{most:,} sets. Set size = {size} (sets of up to {size} attributes) or less, or take fewer quasi-identifiers"
+        f"at least {number:,} sets, each over {kinds.number:,} kinds of people ({gigabytes:,.1f} GB); the limit here "
+        f"is {most:,} sets. Set size = {size} or less (sets of up to so many attributes), or take fewer "
+        "quasi-identifiers"
     )

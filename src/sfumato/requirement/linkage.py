@@ -18,6 +18,9 @@ from sfumato.requirement.base import is_number, whole_number
 STATES = 1_000_000
 """Up to how many states of a group p(t:x) is computed exactly, unless told otherwise; a state is 16 bytes."""
 
+MOST_STATES = 100_000_000
+MOST_DRAWN = 200_000_000
+
 Chances = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
@@ -34,6 +37,7 @@ def linkage_probabilities(f: ArrayLike, counts: ArrayLike, *, limit: int = STATE
     """
     chance, held = _checked(f, counts)
     whole_number("linkage_probabilities", "limit", limit, 1)
+    _refuse_beyond("linkage_probabilities: limit", limit, MOST_STATES)
     p, exact = _linked(chance, held, float(limit))
     if not exact:
         warnings.warn(
@@ -93,6 +97,7 @@ def sample_linkage(
     """
     chance, held = _checked(f, counts)
     whole_number("sample_linkage", "draws", draws, 2)
+    _refuse_beyond("sample_linkage: draws x people", draws * len(chance), MOST_DRAWN)
     if not is_number(confidence) or not 0 < confidence < 1:
         raise PolicyError(f"sample_linkage: confidence = {confidence!r}; it lies between 0 and 1")
     world, log_weight = _draw(chance, held, draws, rng or np.random.default_rng())
@@ -142,6 +147,12 @@ def _draw(chance: Chances, held: Counts, draws: int, rng: np.random.Generator) -
         world[:, t] = pick
         left[rows, pick] -= 1
     return world, np.where(np.isnan(log_weight), -np.inf, log_weight)
+
+
+def _refuse_beyond(what: str, number: int, most: int) -> None:
+    """Refuse what would not fit into memory."""
+    if number > most:
+        raise PolicyError(f"{what} = {number:,}; it must be at most {most:,}, since all of them are kept in memory")
 
 
 def _checked(f: ArrayLike, counts: ArrayLike) -> tuple[Chances, Counts]:

@@ -27,6 +27,7 @@ from sfumato.requirement.distribution import Values, told_apart
 from sfumato.requirement.exposure import Exposure, People, Worlds, exposure, judged
 from sfumato.requirement.given import checked, resolved
 from sfumato.requirement.knowledge import Knowledge, as_given, estimated
+from sfumato.requirement.linkage import MOST_STATES
 from sfumato.table.encode import Attribute, Column, Kind, Role, encode, value_codes
 from sfumato.table.microdata import Microdata
 from sfumato.table.taxonomy import named
@@ -75,7 +76,10 @@ class RRobustness(Promise):
                 "more, since a chance of 0 or 1 would be certainty"
             )
         whole_number(self.model, "minimum", self.minimum, 1)
-        whole_number(self.model, "limit", self.limit, 1)
+        if whole_number(self.model, "limit", self.limit, 1) > MOST_STATES:
+            raise PolicyError(
+                f"{self.model}: limit = {self.limit}; it must be at most {MOST_STATES:,}, 1.6 GB of states"
+            )
         if self.size is not None:
             whole_number(self.model, "size", self.size, 1)
         object.__setattr__(self, "sensitive", names(self.sensitive))
