@@ -41,8 +41,8 @@ class Injector(PartitionMethod):
     name: ClassVar[str] = "injector"
     summary: ClassVar[str] = "l-diverse buckets of rows that could have each other's values by what the data show"
     guarantees: ClassVar[str] = (
-        "frequency l-diversity, against an adversary who does not know the algorithm; against negative rules only as far "
-        "as rows that fit are found, and not r-robustness"
+        "frequency l-diversity, against an adversary who does not know the algorithm; against negative rules only as "
+        "far as rows that fit are found, and not r-robustness"
     )
     refuted: ClassVar[str | None] = (
         "the rules come from the sensitive values, so who is put together with whom tells about them. Counterexample, "

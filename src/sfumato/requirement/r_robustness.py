@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import PolicyError
 from sfumato.requirement.base import (
+    Key,
     Promise,
     Schema,
     Verdict,
@@ -27,7 +28,7 @@ from sfumato.requirement.distribution import Values, told_apart
 from sfumato.requirement.exposure import Exposure, People, Worlds, exposure, judged
 from sfumato.requirement.given import checked, resolved
 from sfumato.requirement.knowledge import Knowledge, as_given, estimated
-from sfumato.requirement.linkage import MOST_STATES
+from sfumato.requirement.linkage import MOST_STATES, STATES
 from sfumato.table.encode import Attribute, Column, Kind, Role, encode, value_codes
 from sfumato.table.microdata import Microdata
 from sfumato.table.taxonomy import named
@@ -98,6 +99,9 @@ class RRobustness(Promise):
         return self.with_parameters(
             sensitive=chosen, distributions=resolved(checked(self.distributions), quasi, leaves)
         )
+
+    def reads(self) -> Key:
+        return names(self.sensitive)
 
     def words(self) -> str:
         sets = [s[0] if len(s) == 1 else f"one of {', '.join(s)}" for s in self.values]
@@ -178,12 +182,22 @@ class RRobustness(Promise):
         columns, codes = [_words_column(tables["quasi"][name]) for name in quasi], np.zeros(0, np.int64)
         entries = resolved(checked(self.distributions), {n: attributes[n]["domain"] for n in quasi}, leaves)
         known = as_given(entries, columns, leaves, held.sum(axis=0), values, codes)
-        found = self.exposure(People(known.kinds.of_row, group, of_values), known)
-        failing = int(self.fails(found.worst).sum())
-        status: Literal["holds", "broken"] = "broken" if failing else "holds"
+        people = People(known.kinds.of_row, group, of_values)
+        return self._verdict(self.with_parameters(limit=STATES).exposure(people, known), group)
+
+    def _verdict(self, found: Exposure, group: NDArray[np.int64]) -> Verdict:
+        """Broken is only what is exactly so; where a bound alone is above 1/r nothing is known."""
+        above = self.fails(found.worst)
+        exact = above & ~found.over[group]
         detail = f"the greatest probability is {found.greatest:.6g}"
-        detail += f", and {failing} people are above 1/{self.r:g}" if failing else ""
-        detail += f"; {found.bounded} groups are judged by a certified upper bound" if found.bounded else ""
+        if exact.any():
+            detail += f", and {int(above.sum())} people are above 1/{self.r:g}"
+        elif found.bounded:
+            detail = f"no probability is above {found.greatest:.6g}; {found.bounded} groups are judged by a certified "
+            detail += "upper bound"
+        if above.any() and not exact.any():
+            detail += f", which does not show 1/{self.r:g}: they have more than {STATES:,} states"
+        status: Literal["holds", "broken", "unseen"] = "broken" if exact.any() else "unseen" if above.any() else "holds"
         return Verdict(status, self.achieved(found.greatest), detail)
 
     def _unseen(self, bucketized: bool, share: float) -> str:
