@@ -1,5 +1,6 @@
 """What goes through everything stops at its limit: tables, restored values and outcomes, in reasonable time."""
 
+import time
 from itertools import islice
 
 import numpy as np
@@ -11,6 +12,7 @@ from sfumato.adversary.restored import restored
 from sfumato.adversary.sight import worlds_behind
 from sfumato.errors import PolicyError
 from sfumato.method.base import Drawn, Groups
+from sfumato.method.every import one_of_each
 
 
 def line(ills: str, values: str) -> sf.Microdata:
@@ -81,6 +83,61 @@ def test_strangers_are_counted_before_they_are_gone_through() -> None:
     one = Groups(np.zeros(300, np.int64), 1)
     with pytest.raises(PolicyError, match="more than 200000 tables"):
         sf.worlds(table, method=lambda t: one, people="unknown")
+
+
+def many(n: int = 4000) -> sf.Microdata:
+    rng = np.random.default_rng(1)
+    frame = pl.DataFrame(
+        {"age": rng.integers(0, 90, n), "sex": rng.choice(["F", "M"], n), "s": rng.choice(list("abcd"), n)}
+    )
+    return sf.read(frame, quasi=["age", "sex"], sensitive="s")
+
+
+@pytest.mark.parametrize("scheme", ["bucketization", "generalization"])
+@pytest.mark.parametrize("method", ["mondrian", "mondrian+", "anatomy"])
+def test_four_thousand_people_are_refused_at_once(method: str, scheme: str) -> None:
+    """The number of tables is counted, not gone through: no minutes, and no RecursionError."""
+    begin = time.perf_counter()
+    with pytest.raises(PolicyError, match=r"more than 200000 tables \(at least about 10\^\d+\) .* higher limit"):
+        sf.worlds(many(), method=method, require=sf.LDiversity(l=2), scheme=scheme)  # type: ignore[arg-type]
+    assert time.perf_counter() - begin < 60  # compilation included
+
+
+def test_many_groups_of_one_value_each_are_no_recursion() -> None:
+    """3,000 people alone in their groups: one table, however many groups."""
+    table, alone = many(3000), Groups(np.arange(3000), 3000)
+    found = sf.worlds(table, method=lambda t: alone, scheme="bucketization")
+    assert found.same_worlds
+    assert len(found.naive_worlds) == 1
+
+
+def test_tables_of_many_people_count_for_more() -> None:
+    """2^14 tables of 3,000 people are more work than 200,000 of 100."""
+    table = line("ab" * 14 + "a" * 2972, "ab")
+    pairs = np.concatenate([np.repeat(np.arange(14), 2), np.arange(14, 2986)])
+    with pytest.raises(PolicyError, match=r"more than 6666 tables \(at least 16,384\) of 3,000 people"):
+        sf.worlds(table, method=lambda t: Groups(pairs, 2986), scheme="bucketization")
+
+
+def test_labels_that_overlap_are_fitted_by_few_people_only() -> None:
+    table = sf.read(pl.DataFrame({"job": ["x", "y"] * 75, "s": ["a"] * 150}), quasi=["job"], sensitive="s")
+    mixed = Groups(np.repeat([0, 1], 75), 2)  # both shown as *
+    other = Groups(np.array([0] * 149 + [1]), 2)
+    assert len(sf.worlds(table, method=lambda t: mixed).naive_worlds) == 1  # the same label: one group
+    with pytest.raises(PolicyError, match="150 people have to be fitted"):
+        sf.worlds(table, method=lambda t: other)
+
+
+def test_sampling_is_bounded_before_it_begins() -> None:
+    with pytest.raises(PolicyError, match=r"draws x rows: about 10\^16, and at most 2,000,000,000"):
+        sf.sampled_worlds(many(), method="mondrian+", require=sf.LDiversity(l=2), draws=10**12)
+
+
+def test_one_of_each_of_many_parts_is_no_recursion() -> None:
+    assert list(one_of_each([lambda: "a"] * 5000)) == [("a",) * 5000]
+    assert list(one_of_each([lambda: "ab", lambda: "", lambda: "c"])) == []
+    assert list(one_of_each([])) == [()]
+    assert len(list(one_of_each([lambda: "ab"] * 6))) == 64
 
 
 def test_people_who_fit_only_one_way_are_found_at_once() -> None:

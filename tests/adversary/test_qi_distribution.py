@@ -19,30 +19,37 @@ def people(n: int = 60) -> Microdata:
     return sf.read(frame, quasi=["sex", "age"], sensitive="ill")
 
 
-def by_hand(release: sf.Release, truth: Microdata, r: float) -> tuple[int, float]:
+def by_hand(release: sf.Release, truth: Microdata, r: float, worlds: str) -> tuple[int, float]:
     """Problematic people and the greatest p by the attribute set {sex} alone, group by group, from the release."""
     sex = np.array(truth["sex"].domain.leaves)[truth["sex"].codes]
-    has = np.array(truth["ill"].domain.leaves)[truth["ill"].codes] == "x"
-    chance = {s: (has[sex == s].sum() + has.mean()) / ((sex == s).sum() + 1) for s in ("F", "M")}
+    ill = np.array(truth["ill"].domain.leaves)[truth["ill"].codes]
+    chance = {(s, v): ((ill[sex == s] == v).sum() + (ill == v).mean()) / ((sex == s).sum() + 1)
+              for s in ("F", "M") for v in ("x", "u", "v")}  # fmt: skip
     quasi, values = release.tables["quasi"], release.tables["sensitive"]
     count, top = 0, 0.0
     for (g,), part in quasi.group_by("group"):
-        held = values.filter((pl.col("group") == g) & (pl.col("ill").cast(pl.String) == "x"))["count"].sum()
-        f = np.array([chance[s] for s in part["sex"].cast(pl.String)])
-        p = sf.linkage_probabilities(np.stack([f, 1 - f], axis=1), [held, len(f) - held])[:, 0]
+        here = values.filter(pl.col("group") == g)
+        held = dict(zip(here["ill"].cast(pl.String), here["count"], strict=True))
+        f = np.array([[chance[s, v] for v in ("x", "u", "v")] for s in part["sex"].cast(pl.String)])
+        counts = [held.get(v, 0) for v in ("x", "u", "v")]
+        if worlds == "two-valued":
+            f, counts = np.stack([f[:, 0], 1 - f[:, 0]], axis=1), [counts[0], len(f) - counts[0]]
+        p = sf.linkage_probabilities(f, counts)[:, 0]
         count, top = count + int((p > 1 / r + 1e-9).sum()), max(top, float(p.max()))
     return count, top
 
 
 @pytest.mark.parametrize("seed", [1, 2])
-def test_problematic_people_and_the_worst_are_those_of_the_groups(seed: int) -> None:
+@pytest.mark.parametrize("worlds", ["values", "two-valued"])
+def test_problematic_people_and_the_worst_are_those_of_the_groups(seed: int, worlds: str) -> None:
     truth = people()
     rng = np.random.default_rng(seed)
     release = sf.publish(truth, require=sf.LDiversity(l=2), method="anatomy", rng=rng)
-    wanted = sf.RRobustness(r=2, values=["x"], size=1, minimum=20)  # ages have fewer people than that
+    kept = {} if worlds == "values" else {"worlds": worlds}  # the actual values are the default
+    wanted = sf.RRobustness(r=2, values=["x"], size=1, minimum=20, **kept)  # ages have fewer people than that
     risk = sf.distribution_risk(release, truth, wanted)
     assert risk.attributes == ("sex",)
-    problematic, worst = by_hand(release, truth, 2)
+    problematic, worst = by_hand(release, truth, 2, worlds)
     assert risk.problematic == problematic > 0
     assert risk.worst == pytest.approx(worst)
     assert risk.people == 60

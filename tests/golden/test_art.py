@@ -1,7 +1,7 @@
 """The worked values of ART, and the counterexamples to its theorems."""
 
 from fractions import Fraction
-from itertools import permutations
+from itertools import combinations, combinations_with_replacement, permutations, product
 
 import numpy as np
 import pytest
@@ -89,6 +89,67 @@ def test_theorem_1_is_false_over_actual_values() -> None:
     assert sf.linkage_probabilities(exact(f), [1, 1, 1])[0, 0] == pytest.approx(361 / 561, rel=1e-14)
     two = [[row[0], 1 - row[0]] for row in f]
     assert worlds(two, [0, 1, 1])[1][0][0] <= Fraction(1, 2)
+
+
+def evenness(f: Rows, held: list[int]) -> Fraction:
+    """The least ratio of two chances of one value, over the values that the group holds."""
+    return min(min(row[v] for row in f) / max(row[v] for row in f) for v, m in enumerate(held) if m)
+
+
+def bound_by_exchange(f: Rows, held: list[int], chosen: tuple[int, ...]) -> Fraction:
+    """What the least ratio c allows: m / (1 + (N - 1) c^2), for a set of values held m times in all."""
+    m = sum(held[v] for v in chosen)
+    return Fraction(m) / (1 + (len(f) - 1) * evenness(f, held) ** 2)
+
+
+def sets_of(values: int) -> list[tuple[int, ...]]:
+    return [s for n in range(1, values) for s in combinations(range(values), n)]
+
+
+@pytest.mark.parametrize(
+    ("held", "grid"),
+    [
+        ([1, 1], (1, 2, 3, 4, 5)),
+        ([2, 1], (1, 2, 3, 4, 5)),
+        ([1, 1, 1], (2, 3, 4)),
+        ([2, 2], (2, 3, 4)),
+        ([3, 1], (2, 3, 4)),
+        ([2, 1, 1], (2, 3)),
+        ([1, 1, 1, 1], (2, 3)),
+    ],
+    ids=str,
+)
+def test_the_corrected_condition_holds_on_all_small_groups(held: list[int], grid: tuple[int, ...]) -> None:
+    """min f / max f >= sqrt((m r - 1) / (N - 1)) keeps p at most 1/r: values held once, m times, and sets of them."""
+    values = [v for v, m in enumerate(held) for _ in range(m)]
+    kinds = [[Fraction(c, 30) for c in cells] for cells in product(grid, repeat=len(held))]
+    tried = 0
+    for f in combinations_with_replacement(kinds, len(values)):
+        p = worlds(list(f), values)[1]
+        for chosen in sets_of(len(held)):
+            greatest = max(sum((row[v] for v in chosen), Fraction(0)) for row in p)
+            assert greatest <= bound_by_exchange(list(f), held, chosen)
+            tried += 1
+    assert tried > 100
+
+
+def test_the_condition_has_to_know_how_often_a_value_is_held() -> None:
+    """Without m, min f / max f >= sqrt((r - 1) / (N - 1)): two people who both have x meet it at r = 2 with p = 1."""
+    same = fractions(("1/2", "1/2"), ("1/2", "1/2"))
+    assert evenness(same, [2, 0]) ** 2 >= Fraction(2 - 1, 2 - 1)
+    assert worlds(same, [0, 0])[1][0][0] == 1
+    assert evenness(same, [2, 0]) ** 2 < Fraction(2 * 2 - 1, 2 - 1)
+    f = fractions(("1/2", "1/2"), ("1/3", "2/3"), ("1/3", "2/3"), ("1/3", "2/3"))
+    assert evenness(f, [2, 2]) ** 2 >= Fraction(2 - 1, 4 - 1)  # 4/9 >= 1/3
+    assert worlds(f, [0, 0, 1, 1])[1][0][0] == Fraction(2, 3)
+
+
+def test_a_set_as_one_value_hides_what_the_actual_values_tell() -> None:
+    """{hiv, aids} has one chance for both people, so that 1/2 follows; hiv has not, and is held."""
+    f = fractions(("8/100", "1/100", "1/2"), ("1/100", "8/100", "1/2"))  # hiv, aids, flu
+    together = [[row[0] + row[1], row[2]] for row in f]
+    assert worlds(together, [0, 1])[1][0][0] == Fraction(1, 2)
+    assert worlds(f, [0, 2])[1][0][0] == Fraction(8, 9)
 
 
 def test_a_set_that_is_not_collapsed_is_linked_with_its_size_over_r() -> None:

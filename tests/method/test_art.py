@@ -68,18 +68,22 @@ def linked(f: list[list[Fraction]], counts: list[int]) -> list[Fraction]:
 
 
 def worst(table: pl.DataFrame, group: Sequence[int], protected: set[str], minimum: int, *, actual: bool) -> Fraction:
-    """The greatest p(t:x), x being one of the protected values, collapsed."""
-    values = ["x" if v in protected else v if actual else "other" for v in table["ill"]]
+    """The greatest p(t:X), X being the protected set: over the actual values, or over X and its absence."""
+    values = [v if actual else "x" if v in protected else "other" for v in table["ill"]]
+    sought = protected if actual else {"x"}
     rows = list(zip(*(table[c].to_list() for c in table.columns if c != "ill"), strict=True))
     top = Fraction(0)
     for known in distributions(rows, values, Fraction(1), minimum):
         for g in set(group):
             members = [i for i, h in enumerate(group) if h == g]
             held = Counter(values[i] for i in members)
-            if held["x"]:
-                order = ["x", *(v for v in held if v != "x")]
+            total = [Fraction(0)] * len(members)
+            for x in sought & set(held):
+                order = [x, *(v for v in held if v != x)]
                 f = [[known[i][v] for v in order] for i in members]
-                top = max(top, *linked(f, [held[v] for v in order]))
+                p = linked(f, [held[v] for v in order])
+                total = [a + b for a, b in zip(total, p, strict=True)]
+            top = max(top, *total)
     return top
 
 
@@ -117,7 +121,7 @@ def test_nobody_is_linked_above_1_over_r(frame: pl.DataFrame, r: float, worlds: 
 @settings(max_examples=60, deadline=None)
 def test_the_published_condition_holds_in_two_valued_worlds(frame: pl.DataFrame, r: float) -> None:
     table = coded(frame)
-    wanted = sf.RRobustness(r=r, values=["hiv", "aids"], minimum=1)
+    wanted = sf.RRobustness(r=r, values=["hiv", "aids"], minimum=1, worlds="two-valued")
     try:
         group = sf.partition(table, require=wanted, method=sf.Art(condition="published"))
     except Infeasible:
@@ -217,17 +221,77 @@ def test_other_requirements_and_settings_are_refused() -> None:
 
 
 def test_a_group_beyond_the_limit_is_bounded_and_says_so() -> None:
-    wanted = sf.RRobustness(r=3, values=["HIV"], worlds="values", minimum=30, limit=1)
+    wanted = sf.RRobustness(r=3, values=["HIV"], minimum=30, limit=1)
     release = sf.publish(hospital(), require=wanted, method="art")
-    assert any("upper bound" in w for w in release.warnings)
+    assert any("certified by an upper bound" in w for w in release.warnings)
     assert release.manifest["requirements"][0]["achieved"]["r"] >= 3
+    exact = sf.distribution_risk(release, hospital(), sf.RRobustness(r=3, values=["HIV"], minimum=30))
+    assert exact.problematic == 0
+    assert 1 / exact.worst >= release.manifest["requirements"][0]["achieved"]["r"] - 1e-9
 
 
-def test_the_published_condition_warns() -> None:
-    wanted = sf.RRobustness(r=2, values=["HIV"], minimum=60)
-    release = sf.publish(hospital(), require=wanted, method=sf.Art(condition="published"))
-    assert any("361/561" in w for w in release.warnings)
-    assert not any("361/561" in w for w in sf.publish(hospital(), require=wanted, method="art").warnings)
+def test_the_published_forms_warn_and_the_defaults_are_not_refuted() -> None:
+    published = sf.RRobustness(r=2, values=["HIV"], minimum=60, worlds="two-valued")
+    release = sf.publish(hospital(), require=published, method=sf.Art(condition="published"))
+    assert any("361/561" in w and "worlds = 'values'" in w for w in release.warnings)
+    assert any("Theorem 1" in w for w in release.warnings)
+    (entry,) = release.manifest["requirements"]
+    assert entry["required"]["worlds"] == "two-valued"
+    assert "two-valued worlds, as published in ART" in published.words()
+    default = sf.publish(hospital(), require=sf.RRobustness(r=2, values=["HIV"], minimum=60), method="art")
+    assert not any("361/561" in w or "Theorem 1" in w for w in default.warnings)
+    assert default.manifest["requirements"][0]["required"]["worlds"] == "values"
+    assert "two-valued" not in sf.RRobustness(r=2).words()
+
+
+ACTUAL = [
+    *(({"who": w}, v, p) for w, row in zip("ABB", ((10, 5.2631, 5.2631), (5.2631, 10, 10)), strict=False)
+      for v, p in zip("xyz", (c / 100 for c in row), strict=True)),
+]  # fmt: skip
+
+
+def test_two_valued_worlds_publish_what_the_default_refuses() -> None:
+    """The counterexample of the listing: 1/2 with two values, 0.6435 with the actual ones."""
+    frame = pl.DataFrame({"who": ["A", "B", "B"], "ill": ["x", "y", "z"]})
+    table = sf.read(frame, quasi=["who"], sensitive="ill", domains={"ill": list("xyzw")})
+    wanted = sf.RRobustness(r=1.999, values=["x"], distributions=ACTUAL)
+    with pytest.raises(Infeasible, match=r"with up to 0\.6435"):
+        sf.publish(table, require=wanted, method="art")
+    release = sf.publish(table, require=wanted.with_parameters(worlds="two-valued"), method="art")
+    assert sf.distribution_risk(release, table, wanted).worst == pytest.approx(361 / 561, abs=1e-4)
+    assert [f.status for f in release.check()][-1] == "holds"  # as published, and its words say so
+    claim = release.manifest["requirements"][0]
+    false = claim | {"required": claim["required"] | {"worlds": "values"}}
+    finding = sf.Release(release.manifest | {"requirements": [false]}, release.tables).findings()[-1]
+    assert finding.status == "broken"
+
+
+def test_a_set_is_protected_in_worlds_over_its_actual_values() -> None:
+    """{hiv, aids} is as likely for A as for B; hiv, which one of them has, is not: 8/9, and 1/2 as one value."""
+    known = [({"who": w}, v, p) for w, row in (("A", (0.08, 0.01)), ("B", (0.01, 0.08)))
+             for v, p in zip(("hiv", "aids"), row, strict=True)]  # fmt: skip
+    frame = pl.DataFrame({"who": ["A", "B"], "ill": ["hiv", "flu"]})
+    table = sf.read(frame, quasi=["who"], sensitive="ill", domains={"ill": ["hiv", "aids", "flu"]})
+    wanted = sf.RRobustness(r=2, values=["hiv", "aids"], distributions=known)
+    with pytest.raises(Infeasible, match=r"0\.8889"):
+        sf.publish(table, require=wanted, method="art")
+    release = sf.publish(table, require=wanted.with_parameters(worlds="two-valued"), method="art")
+    assert sf.distribution_risk(release, table, wanted).worst == pytest.approx(8 / 9)
+
+
+def test_an_adversary_who_knows_the_algorithm_is_not_bounded() -> None:
+    """The counterexample of the warning, by all tables in which one of the three has the value."""
+    chances = [({"who": w}, "a", p) for w, p in (("1", 0.1), ("2", 0.095), ("3", 0.092))]
+    wanted = sf.RRobustness(r=1.5, values=["a"], distributions=chances)
+    seen: dict[frozenset[int], set[int]] = {}
+    for holder in range(3):
+        ills = ["a" if i == holder else "b" for i in range(3)]
+        frame = pl.DataFrame({"who": ["1", "2", "3"], "ill": ills})
+        table = sf.read(frame, quasi=["who"], sensitive="ill", domains={"ill": ["a", "b"]})
+        group = sf.partition(table, require=wanted, method="art")
+        seen.setdefault(frozenset(np.flatnonzero(group == group[holder]).tolist()), set()).add(holder)
+    assert seen == {frozenset({0, 1}): {0}, frozenset({1, 2}): {1, 2}}
+    assert any("0.1, 0.095 and 0.092" in w for w in sf.Art().warnings([wanted]))
 
 
 def test_all_values_protected_leaves_nobody_alone() -> None:

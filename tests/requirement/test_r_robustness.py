@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -36,6 +37,7 @@ def required(**settings: Any) -> sf.RRobustness:
         ({"smoothing": 0}, "1e-06 or more"),
         ({"smoothing": 1e-16}, "1e-06 or more"),  # a chance would be rounded to 1
         ({"minimum": 0}, "1 or more"),
+        ({"limit": 10**12}, "at most 100,000,000"),
         ({"values": [3]}, "list of sensitive values"),
         ({"distributions": [["japanese", "flu", 0]]}, "who is certain"),
         ({"distributions": [["japanese", "flu", 1.0]]}, "who is certain"),
@@ -142,6 +144,31 @@ def test_a_claim_that_the_distributions_break_is_found() -> None:
     assert f"{997 / 1024:.6g}" in finding.detail
     with pytest.raises(ReleaseError):
         broken.check()
+
+
+def test_a_bound_above_1_over_r_is_no_proof_that_a_claim_is_broken() -> None:
+    """Forty people, all apart, with forty values: too many states, and chances too uneven for the bound."""
+    chances = np.random.default_rng(4).dirichlet(np.full(41, 0.3), size=40).clip(1e-6, 1)[:, :40]
+    people = [f"p{i}" for i in range(40)]
+    values = [f"v{i}" for i in range(40)]
+    known = [[{"who": w}, v, float(p)] for w, row in zip(people, chances, strict=True)
+             for v, p in zip(values, row * 0.99 / row.sum(), strict=True)]  # fmt: skip
+    frame = pl.DataFrame({"who": people, "ill": values})
+    table = sf.read(frame, quasi=["who"], sensitive="ill", domains={"ill": [*values, "none"]})
+    release = sf.publish(table, require=sf.LDiversity(l=40), method="anatomy")
+    claim = sf.RRobustness(r=2, sensitive="ill", distributions=known, limit=1)
+    entry = {"model": "r-robustness", "required": claim.parameters(), "achieved": {"r": 2.0}}
+    finding = sf.Release(release.manifest | {"requirements": [entry]}, release.tables).findings()[-1]
+    assert finding.status == "stated"
+    assert "certified upper bound, which does not show 1/2" in finding.detail
+
+
+def test_a_check_computes_exactly_whatever_limit_is_stated() -> None:
+    """A claim with limit = 1 would be judged by bounds alone; the greatest probability is told exactly all the same."""
+    release = sf.publish(voters(), require=required(limit=1), method="art")
+    finding = release.check()[-1]
+    assert finding.status == "holds"
+    assert "the greatest probability is 0.5" in finding.detail
 
 
 def test_estimated_distributions_are_not_published_and_unseen() -> None:

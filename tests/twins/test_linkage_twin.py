@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.errors import DataError, PolicyError
+from sfumato.kernel.exposure import exposed
 
 
 def by_worlds(f: list[list[float]], counts: list[int]) -> np.ndarray:
@@ -48,6 +49,43 @@ def test_exact_to_twelve_digits_near_0_and_1(group: tuple[list[list[float]], lis
     np.testing.assert_allclose(p, wanted, rtol=1e-10, atol=1e-320)
     np.testing.assert_allclose(p.sum(axis=1), 1, rtol=1e-12)
     assert (sf.linkage_bounds(f, counts) >= wanted * (1 - 1e-12)).all()
+
+
+def of_sets(f: list[list[float]], counts: list[int], sets: np.ndarray, limit: float) -> tuple[np.ndarray, bool]:
+    """What the kernel says of sets of values, and whether it is the bound."""
+    kinds, kind_of = np.unique(np.array(f), axis=0, return_inverse=True)
+    out, over = np.zeros((len(f), len(sets))), np.zeros(1, np.bool_)
+    held = np.array([counts])
+    exposed(kind_of.reshape(-1), kinds, np.array([0, len(f)]), held, sets, limit, 0.0, over, out)
+    return out, bool(over[0])
+
+
+@given(groups(), st.integers(1, 15))
+@settings(max_examples=300, deadline=None)
+def test_sets_of_values_exactly_and_bounded(group: tuple[list[list[float]], list[int]], number: int) -> None:
+    """p of a set is the sum over its values, and no exchange argument puts the bound below it."""
+    f, counts = group
+    if any(0.0 in row for row in f):
+        return
+    sets = np.array([[bool(number >> v & 1) for v in range(len(counts))]])
+    wanted = by_worlds(f, counts) @ sets.T
+    exact, bounded = of_sets(f, counts, sets, 1e6)
+    assert not bounded
+    np.testing.assert_allclose(exact, wanted, rtol=1e-9, atol=1e-300)
+    bound, bounded = of_sets(f, counts, sets, 0)
+    assert bounded
+    assert (bound >= wanted * (1 - 1e-9)).all()
+    assert (bound <= 1).all()
+
+
+def test_bounds_are_close_where_values_are_many() -> None:
+    """Sixteen people, eight values: the bound by exchanges of two people is within a third of the exact p."""
+    rng = np.random.default_rng(3)
+    f, counts = rng.dirichlet(np.full(8, 20.0), size=16), [2] * 8
+    exact, bound = sf.linkage_probabilities(f, counts), sf.linkage_bounds(f, counts)
+    assert (bound >= exact).all()
+    assert (bound / exact).max() < 1.35
+    assert np.median(bound / exact) < 1.2
 
 
 def test_a_ratio_beyond_floating_point_is_no_zero() -> None:
@@ -113,6 +151,10 @@ def test_bad_settings() -> None:
     f, counts = [[0.5, 0.5]] * 2, [1, 1]
     with pytest.raises(PolicyError, match="limit = nan"):
         sf.linkage_probabilities(f, counts, limit=float("nan"))  # type: ignore[arg-type]
+    with pytest.raises(PolicyError, match=r"limit = 10,000,000,000; it must be at most 100,000,000"):
+        sf.linkage_probabilities(f, counts, limit=10**10)
+    with pytest.raises(PolicyError, match=r"draws x people = 2,000,000,000,000; it must be at most"):
+        sf.sample_linkage(f, counts, draws=10**12)
     with pytest.raises(PolicyError, match=r"draws = 2\.5"):
         sf.sample_linkage(f, counts, draws=2.5)  # type: ignore[arg-type]
     with pytest.raises(PolicyError, match="confidence = 1"):

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from sfumato.adversary.knowledge import Fact, Known
 from sfumato.adversary.restored import restored
-from sfumato.adversary.sight import Belief, Sight, World, sight, worlds_behind
+from sfumato.adversary.sight import Belief, Sight, World, sight, tables_at_least, worlds_behind
 from sfumato.adversary.work import Allowance
 from sfumato.errors import Infeasible, PolicyError
 from sfumato.method.base import Drawn, Groups, Method, PartitionMethod, Scheme
@@ -194,7 +194,8 @@ def worlds(
     labels tell) and the facts of ``knowledge``. A method is named, given, or any function from a table to groups that
     draws nothing; of those that draw, the ones that list their outcomes will do.
     All tables behind what is seen are gone through, and on each all outcomes of the method: at most ``limit`` of
-    either. Where values may be changed, these are all tables over the domain. Beyond, see `sampled_worlds`.
+    either, of tables of up to 100 people; in proportion fewer of larger ones. Where values may be changed, these are
+    all tables over the domain. Beyond, see `sampled_worlds`.
     ``published`` is what was published; without it the method is run once.
     """
     case = make_case(table, method, require, scheme)
@@ -208,7 +209,7 @@ def worlds(
     if people != "known":
         raise PolicyError(f"people = {people!r}; they are 'known' or 'unknown'")
     tables, naive = (_of_all if case.perturbs else _of_those_behind)(case, wanted, known, limit)
-    outcomes = Allowance(limit, f"outcomes of the method on {len(tables)} tables", _remedy(case))
+    outcomes = Allowance(limit, f"outcomes of the method on {len(tables)} tables", _remedy(case), table.rows)
     smart = _normal({world: case.chance(case.with_world(world), wanted, outcomes) for world in tables})
     return _worlds(case, naive, smart)
 
@@ -219,15 +220,16 @@ def _remedy(case: Case) -> str:
 
 def _of_those_behind(case: Case, wanted: Sight, known: Known, limit: int) -> tuple[list[World], Belief]:
     """The tables behind what is seen that agree with the knowledge, and the naive belief: each is equally likely."""
+    Allowance(limit, "tables", _remedy(case), case.table.rows).need(tables_at_least(wanted), least=True)
     behind = worlds_behind(wanted, case.people(), case.scheme)
-    tables = _that_hold(case, Allowance(limit, "tables", _remedy(case)).each(behind), known)
+    tables = _that_hold(case, Allowance(limit, "tables", _remedy(case), case.table.rows).each(behind), known)
     return tables, _even(tables)
 
 
 def _of_all(case: Case, wanted: Sight, known: Known, limit: int) -> tuple[list[World], Belief]:
     """Where values may be changed: all tables of these people that agree with the knowledge, and the naive belief."""
     size, people = case.table[case.sensitive].size, case.people()
-    Allowance(limit, "tables", _remedy(case)).need(size**case.table.rows)
+    Allowance(limit, "tables", _remedy(case), case.table.rows).need(size**case.table.rows)
     tables = _that_hold(case, product(range(size), repeat=case.table.rows), known)
     allowed = Allowance(limit, "tables behind values that may have been changed", _remedy(case))
     naive = restored(wanted, size, tables, lambda seen: allowed.each(worlds_behind(seen, people, case.scheme)))
@@ -298,8 +300,9 @@ def _strangers(case: Case, wanted: Sight, known: Known, limit: int) -> Worlds:
     quasi = case.table.quasi
     naive: list[World] = []
     smart: Belief = {}
-    Allowance(limit, "tables", _REMEDY).need(prod(len(codes) for box, _ in rows for codes in box))
-    outcomes = Allowance(limit, "outcomes of the method on all tables", _REMEDY)
+    people = case.table.rows
+    Allowance(limit, "tables", _REMEDY, people).need(prod(len(codes) for box, _ in rows for codes in box))
+    outcomes = Allowance(limit, "outcomes of the method on all tables", _REMEDY, people)
     for cells in product(*(list(product(*box)) for box, _ in rows)):
         codes = {c.name: np.array([cell[j] for cell in cells]) for j, c in enumerate(quasi)} | {case.sensitive: values}
         if known.hold(lambda n, codes=codes: codes[n]):  # type: ignore[misc]

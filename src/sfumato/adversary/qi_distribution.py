@@ -103,7 +103,7 @@ def risk_of(people: People, known: Knowledge, requirement: RRobustness, *, guess
         r=float(requirement.r),
         problematic=int(requirement.fails(found.worst).sum()),
         worst=found.greatest,
-        value=known.values.names[found.value],
+        value=known.values.titles[found.value],
         attributes=found.attributes,
         deviation=float(np.mean(apart)),
         bounded=found.bounded,

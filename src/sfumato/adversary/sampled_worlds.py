@@ -10,12 +10,16 @@ from numpy.typing import NDArray
 from sfumato.adversary.algorithm_aware import AnyMethod, Case, make_case
 from sfumato.adversary.knowledge import Fact, Known
 from sfumato.adversary.sight import Sight
+from sfumato.adversary.work import refuse_work
 from sfumato.errors import Infeasible, PolicyError
 from sfumato.method.base import Drawn, Groups, PartitionMethod
 from sfumato.method.diversity import DiversityMethod
 from sfumato.release.judgement import bind
 from sfumato.requirement.base import Requirement, whole_number
 from sfumato.table.microdata import Microdata
+
+MOST_DRAWN = 2_000_000_000
+MOST_BELIEFS = 50_000_000
 
 
 @dataclass(frozen=True)
@@ -73,13 +77,15 @@ def sampled_worlds(
     if not isinstance(confidence, float) or not 0 < confidence < 1:
         raise PolicyError(f"sampled_worlds: confidence = {confidence!r}; it is a number between 0 and 1")
     case = make_case(table, method, require, "bucketization")
+    rows, size = table.rows, table[case.sensitive].size
+    refuse_work("sampled_worlds: draws x rows", draws * rows, MOST_DRAWN, "draw less, or take a smaller table")
+    refuse_work("sampled_worlds: rows x sensitive values", rows * size, MOST_BELIEFS, "take a smaller table")
     if case.perturbs and knowledge:
         raise PolicyError("where values are changed, beliefs under knowledge are only had exactly; take `worlds`")
     rng = np.random.default_rng() if rng is None else rng
     drawn = case.once(published, rng)
     known = Known(knowledge or (), table)
-    size = table[case.sensitive].size
-    counts = np.zeros((2, table.rows, size), np.int64)
+    counts = np.zeros((2, rows, size), np.int64)
     tally = {"agreeing": 0, "accepted": 0, "undecided": 0}
     judge = _Judge(case, drawn)
     for _ in range(draws):

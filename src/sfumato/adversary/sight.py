@@ -3,13 +3,15 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from fractions import Fraction
+from functools import partial
+from math import factorial, prod
 from typing import Any
 
 from sfumato.errors import PolicyError
 from sfumato.kernel.arrange import by_group
 from sfumato.kernel.space import summarize
 from sfumato.method.base import Drawn, Scheme
-from sfumato.method.every import arrangements
+from sfumato.method.every import arrangements, one_of_each
 from sfumato.release.generalization import space_of
 from sfumato.release.release import Release
 from sfumato.requirement.base import names
@@ -80,6 +82,15 @@ def attacked(release: Release) -> str:
     return str(chosen[0])
 
 
+MOST_MATCHED = 100
+"""How many people are fitted to labels that overlap; each table takes steps by the cube of them."""
+
+
+def tables_at_least(seen: Sight) -> int:
+    """How many tables are behind what is seen, at least: the orders of the values inside each group."""
+    return prod(factorial(len(values)) // prod(factorial(n) for n in Counter(values).values()) for _, values in seen)
+
+
 def worlds_behind(seen: Sight, people: list[tuple[int, ...]], scheme: Scheme) -> Iterator[World]:
     """Every table of sensitive values whose people fit the groups one to one (Definition 3); each once.
 
@@ -89,28 +100,33 @@ def worlds_behind(seen: Sight, people: list[tuple[int, ...]], scheme: Scheme) ->
     if scheme == "bucketization":
         yield from _by_members(seen, len(people))
         return
-    fits = [[g for g, (box, _) in enumerate(seen) if _inside(q, box)] for q in people]
+    boxes = [tuple(frozenset(codes) for codes in box) for box, _ in seen]
+    fits = [[g for g, box in enumerate(boxes) if _inside(q, box)] for q in people]
     if all(len(f) == 1 for f in fits):
         members = [tuple(i for i, f in enumerate(fits) if f[0] == g) for g in range(len(seen))]
         yield from _by_members(tuple(zip(members, (v for _, v in seen), strict=True)), len(people))
         return
+    if len(people) > MOST_MATCHED:
+        raise PolicyError(
+            f"the labels of the groups overlap, so that {len(people):,} people have to be fitted to them, and at most "
+            f"{MOST_MATCHED} are; take a smaller table, or scheme = 'bucketization'"
+        )
     yield from _by_matching(seen, fits, [])
 
 
 def _by_members(groups: Sight, people: int) -> Iterator[World]:
     world = [0] * people
-
-    def fill(group: int) -> Iterator[World]:
-        if group == len(groups):
-            yield tuple(world)
-            return
-        members, values = groups[group]
-        for arranged in arrangements(values):
-            for person, value in zip(members, arranged, strict=True):
+    several = []
+    for members, values in groups:
+        if len(set(values)) > 1:
+            several.append((members, values))
+        for person in members:
+            world[person] = values[0]
+    for arranged in one_of_each([partial(arrangements, values) for _, values in several]):
+        for (members, _), order in zip(several, arranged, strict=True):
+            for person, value in zip(members, order, strict=True):
                 world[person] = value
-            yield from fill(group + 1)
-
-    yield from fill(0)
+        yield tuple(world)
 
 
 def _inside(person: tuple[int, ...], box: Key) -> bool:

@@ -1,8 +1,7 @@
 """How likely each member of a group is to hold a value, group by group: exact, or a bound where states are too many.
 
-Rows come in group order, group g has the rows ``starts[g] : starts[g + 1]``. The bound is by swapping: the weight of
-all ways in which i has the value and j has not is at most R times that of the ways with the two swapped, so that
-p(i) <= max(1, R) p(j); and all p add up to how often the value is held.
+Rows come in group order, group g has the rows ``starts[g] : starts[g + 1]``. What is asked for are sets of values; a
+set is held by whoever holds one of its values. For the bound see `sfumato.kernel.swap`.
 """
 
 from typing import Any
@@ -11,23 +10,7 @@ import numpy as np
 
 from sfumato.kernel.jit import inner, kernel
 from sfumato.kernel.permanent import shares, states
-
-
-@inner
-def _swapped(weight: Any, members: Any, held: Any, part: Any) -> None:
-    """The bound: ``weight[type, value]``, ``members`` of each type, ``held`` of each value."""
-    types, values = weight.shape
-    for a in range(types):
-        for x in range(values):
-            total = 0.0
-            for b in range(types):
-                most = 0.0
-                for v in range(values):
-                    if v != x and weight[b, v] > 0.0:
-                        most = max(most, weight[b, v] / weight[a, v] if weight[a, v] > 0.0 else np.inf)
-                swap = weight[a, x] * most
-                total += members[b] if swap <= weight[b, x] else members[b] * (weight[b, x] / swap)
-            part[a, x] = min(1.0, held[x] / total) if weight[a, x] > 0.0 else 0.0
+from sfumato.kernel.swap import bounds
 
 
 @inner
@@ -56,14 +39,38 @@ def _exact(weight: Any, members: Any, held: Any, flip: bool, part: Any) -> None:
         at += number[i]
 
 
+@inner
+def _bounded(weight: Any, members: Any, held: Any, inside: Any, out: Any) -> float:
+    """The bound for every set, ``inside[set, value]``, into ``out[type, set]``; returns the greatest."""
+    top, part = 0.0, np.empty(len(weight))
+    for s in range(len(inside)):
+        bounds(weight, members, held, inside[s], part)
+        for a in range(len(weight)):
+            out[a, s] = part[a]
+            top = max(top, part[a])
+    return top
+
+
+@inner
+def _summed(part: Any, inside: Any, out: Any) -> None:
+    """Probabilities of values as those of sets of them."""
+    for a in range(len(part)):
+        for s in range(len(inside)):
+            total = 0.0
+            for v in range(part.shape[1]):
+                if inside[s, v]:
+                    total += part[a, v]
+            out[a, s] = min(1.0, total)
+
+
 @kernel
 def exposed(
-    signature: Any, chance: Any, starts: Any, held: Any, wanted: Any, limit: float, bounded: Any, out: Any
+    signature: Any, chance: Any, starts: Any, held: Any, sets: Any, limit: float, enough: float, bounded: Any, out: Any
 ) -> None:
-    """``out[row, i]``: how likely a row holds the value ``wanted[i]``, by ``chance[signature, value]``.
+    """``out[row, i]``: how likely a row holds a value of ``sets[i]`` (truth values), by ``chance[signature, value]``.
 
-    ``held[group, value]`` says what each group holds. Where there are more than ``limit`` states ``out`` is the bound,
-    and the group is marked as ``bounded``.
+    ``held[group, value]`` says what each group holds. Where there are more than ``limit`` states, or where the bound is
+    nowhere above ``enough``, ``out`` is the bound, and the group is marked as ``bounded``.
     """
     mark, stamp = np.empty(len(chance), np.int64), np.full(len(chance), -1, np.int64)
     for g in range(len(held)):
@@ -76,24 +83,22 @@ def exposed(
                 stamp[s], mark[s], found[types] = g, types, s
                 types += 1
             members[mark[s]] += 1
-        column, present, number = np.full(held.shape[1], -1, np.int64), np.empty(held.shape[1], np.int64), 0
-        for v in range(held.shape[1]):
-            if held[g, v] > 0:
-                present[number], column[v] = held[g, v], number
-                number += 1
-        weight, part = np.empty((types, number)), np.empty((types, number))
-        for a in range(types):
-            for v in range(held.shape[1]):
-                if column[v] >= 0:
-                    weight[a, column[v]] = chance[found[a], v]
-        people, values = members[:types], present[:number]
+        there = np.flatnonzero(held[g])
+        weight, inside = np.empty((types, len(there))), np.empty((len(sets), len(there)), np.bool_)
+        for j in range(len(there)):
+            for a in range(types):
+                weight[a, j] = chance[found[a], there[j]]
+            for s in range(len(sets)):
+                inside[s, j] = sets[s, there[j]]
+        people, values, told = members[:types], held[g][there], np.empty((types, len(sets)))
         by_people, by_values = states(values), states(people)
         bounded[g] = min(by_people, by_values) > limit
-        if bounded[g]:
-            _swapped(weight, people, values, part)
-        else:
+        if bounded[g] or enough > 0.0:
+            bounded[g] = _bounded(weight, people, values, inside, told) <= enough or bounded[g]
+        if not bounded[g]:
+            part = np.empty((types, len(there)))
             _exact(weight, people, values, by_values < by_people, part)
+            _summed(part, inside, told)
         for i in range(begin, end):
-            for at in range(len(wanted)):
-                v = column[wanted[at]]
-                out[i, at] = part[mark[signature[i]], v] if v >= 0 else 0.0
+            for s in range(len(sets)):
+                out[i, s] = told[mark[signature[i]], s]

@@ -24,8 +24,19 @@ from sfumato.table.microdata import Microdata
 Condition = Literal["exact", "published"]
 
 _TWO_VALUED = (
-    "p(t:x) is over worlds of a protected value and its absence; an adversary who also knows the distributions of the "
-    "other values can exceed 1/r: worlds = 'values' bounds that"
+    "worlds = 'two-valued', as published in ART, is refuted: worlds that tell a protected value only from its absence "
+    "do not bound an adversary who knows the distributions of all sensitive values. r = 2, three people with chances "
+    "(1/10, 1/19, 1/19), (1/19, 1/10, 1/10), (1/19, 1/10, 1/10) of the three values that they hold: the first has the "
+    "first value with 361/561 = 0.6435, and 1/2 in two-valued worlds. Take worlds = 'values'"
+)
+_PUBLISHED = (
+    "condition = 'published' merges by Theorem 1 of ART, which is false for worlds over the actual values and for "
+    "values held more than once; what it merged was verified, and nothing is published where p(t:x) is above 1/r"
+)
+_NOT_AWARE = (
+    "who is grouped with whom depends on the sensitive values, and r-robustness does not bound an adversary who knows "
+    "the algorithm. Counterexample, r = 1.5, chances of a protected value 0.1, 0.095 and 0.092: {t1, t2} holds it "
+    "once, t3 is alone: t1 has it for certain, since t2 would have been grouped with t3"
 )
 
 
@@ -35,19 +46,24 @@ class Art(PartitionMethod):
 
     Closest is who widens the chances of the group least, summed over all attribute sets (Definition 6); nobody is
     taken in who has a protected value that the group has. Whom the chances betray most goes first. ``exact``
-    goes on until p(t:x) itself is at most 1/r, by every attribute set; ``published`` until the bound of
-    Theorem 1 holds for every attribute set, and refuses to publish if p(t:x) is above 1/r then.
+    goes on until p(t:x) itself, or a certified upper bound of it, is at most 1/r by every attribute set;
+    ``published`` until the bound of Theorem 1 holds for every attribute set, and refuses to publish if p(t:x) is above
+    1/r then.
     """
 
     name: ClassVar[str] = "art"
     summary: ClassVar[str] = (
         "groups of people with like chances of the sensitive values, each protected value at most once"
     )
-    guarantees: ClassVar[str] = "r-robustness: p(t:x) is verified, or certified by a bound, in every group"
+    guarantees: ClassVar[str] = (
+        "r-robustness in worlds over the actual values, p(t:x) computed exactly or certified by an upper bound in "
+        "every group, against an adversary who does not exploit how the algorithm formed its groups"
+    )
     refuted: ClassVar[str | None] = (
-        "Theorem 1 of ART, on which condition = 'published' rests, is false for worlds over the actual values: three "
-        "people, r = 2, chances (1/10, 1/19, 1/19), (1/19, 1/10, 1/10), (1/19, 1/10, 1/10) give 361/561 > 1/2. "
-        "The default, condition = 'exact', verifies p(t:x) and does not rest on it"
+        "Theorem 1 of ART is false for worlds over the actual values: three people, r = 2, chances (1/10, 1/19, 1/19), "
+        "(1/19, 1/10, 1/10), (1/19, 1/10, 1/10) meet it and give 361/561 > 1/2. So do its two-valued worlds and its "
+        "condition ('published'), which are offered as published; the defaults, worlds = 'values' and condition = "
+        "'exact', do not rest on it. No setting withstands an adversary who knows the algorithm"
     )
     scheme: Scheme = "bucketization"
     condition: Condition = "exact"
@@ -58,10 +74,11 @@ class Art(PartitionMethod):
             raise PolicyError(f"{self.name}: condition = {self.condition!r}; it is 'exact' or 'published'")
 
     def warnings(self, requirements: Sequence[Requirement]) -> list[str]:
-        told = [self.refuted] if self.refuted and self.condition == "published" else []
+        """What the published forms do not keep, and what nobody keeps against an adversary who knows the algorithm."""
+        told = [_PUBLISHED] if self.condition == "published" else []
         if any(isinstance(r, RRobustness) and r.worlds == "two-valued" for r in requirements):
             told.append(_TWO_VALUED)
-        return told
+        return [*told, _NOT_AWARE]
 
     def groups(
         self,
@@ -125,12 +142,11 @@ class Art(PartitionMethod):
             growth.until_exact()
         if self.scheme == "generalization":
             return self._told_apart(table, wanted, known, growth)
-        groups = growth.groups()
-        found = wanted.exposure(people_in(groups, known), known)
+        found = growth.exposure()
         if wanted.fails(found.worst).any():
             hint = ", or take condition = 'exact'" if self.condition == "published" else ""
             raise _infeasible(wanted, known, found, growth, hint)
-        return groups, found
+        return growth.groups(), found
 
     def _told_apart(
         self, table: Microdata, wanted: RRobustness, known: Knowledge, growth: Growth
@@ -169,31 +185,35 @@ def _by_label(shown: Sequence[Shown]) -> Groups:
 def _feasible(wanted: RRobustness, known: Knowledge) -> None:
     """Whether r people can share each protected value, whatever the distributions."""
     counts = np.bincount(known.value, minlength=len(known.values.names))
-    for x in known.values.protected:
-        if counts[x] * wanted.r > len(known.value) * (1 + 1e-12):
-            most = rounded_down(len(known.value) / counts[x])
+    for members, title in zip(known.values.protected, known.values.titles, strict=True):
+        held = int(counts[list(members)].sum())
+        if held * wanted.r > len(known.value) * (1 + 1e-12):
+            most = rounded_down(len(known.value) / held)
             remedy = f"lower r to {most:.4g} or less, or protect" if most > 1 else "protect"
             raise Infeasible(
-                f"{wanted.model}: {counts[x]} of {len(known.value)} rows hold {known.values.names[x]!r}, so "
-                f"somebody is linked to it with {counts[x] / len(known.value):.4g} at least; {remedy} fewer values"
+                f"{wanted.model}: {held} of {len(known.value)} rows hold {title!r}, so "
+                f"somebody is linked to it with {held / len(known.value):.4g} at least; {remedy} fewer values"
             )
 
 
 def _infeasible(wanted: RRobustness, known: Knowledge, found: Exposure, growth: Growth, hint: str) -> Infeasible:
-    """Whom the data do not allow to protect, by which distribution, and what would."""
-    name, by = known.values.names[found.value], " and ".join(found.attributes)
+    """Who stays linked, by which distribution, and what may help; other groups may do, art does not try them all."""
+    name, by = known.values.titles[found.value], " and ".join(found.attributes)
     failing = int(wanted.fails(found.worst).sum())
     hints = ["lower r", "protect fewer values"]
     if not wanted.distributions:
         hints[1:1] = [f"raise minimum (now {wanted.minimum})", "lower size"]
+    room = ""
+    if wanted.worlds == "two-valued":
+        room = f"; no groups that hold a value once allow more than r = {rounded_down(growth.room()):.4g} on these data"
+    else:
+        hints.append("merge rare sensitive values in the source")
     if found.bounded:
-        hints.append(
-            f"raise limit (now {wanted.limit}; {found.bounded} groups have more states), or take two-valued worlds"
-        )
+        hints.append(f"raise limit (now {wanted.limit}; {found.bounded} groups are judged by an upper bound)")
     return Infeasible(
         f"{wanted.model}: {failing} people stay linked to {name!r}, by {by or 'its frequency'} with up to "
-        f"{found.greatest:.4g}, above 1/{wanted.r:g}, when nobody is left to join them; in groups that hold a value "
-        f"once r is at most {rounded_down(growth.room()):.4g} on these data: {', '.join(hints)}{hint}"
+        f"{found.greatest:.4g}, above 1/{wanted.r:g}, when art has nobody left to join them{room}: "
+        f"{', '.join(hints)}{hint}"
     )
 
 
@@ -202,6 +222,6 @@ def _bounded(found: Exposure) -> list[str]:
     if not found.bounded:
         return []
     return [
-        f"in {found.bounded} groups r-robustness is certified by an upper bound of p(t:x), since they have too many "
-        "states for the exact computation"
+        f"in {found.bounded} groups r-robustness is certified by an upper bound of p(t:x); the exact probability was "
+        "not computed there, and may be lower"
     ]

@@ -23,6 +23,7 @@ from sfumato.release.release import Release
 from sfumato.requirement.base import GroupRequirement, Requirement
 from sfumato.table.encode import Role
 from sfumato.table.microdata import Microdata
+from sfumato.table.taxonomy import named
 
 Progress = Callable[[str, float], None]
 """Called with what is being done and which part of it is done, from 0 to 1."""
@@ -83,6 +84,16 @@ class Method(ABC):
     def warnings(self, requirements: Sequence[Requirement]) -> list[str]:
         """What whoever uses a release for these requirements should know."""
         return [self.refuted] if self.refuted else []
+
+    def if_steered(self, requirements: Sequence[Requirement], by: str) -> list[str]:
+        """The refutation where requirements read values that are then published with the groups; sizes tell nothing."""
+        read = dict.fromkeys(name for r in requirements for name in r.reads())
+        if not read or not self.refuted:
+            return []
+        return [
+            f"{by} depend on the values of {named(read)}, and tell whoever knows the algorithm about them: "
+            f"{self.refuted}"
+        ]
 
     def settings(self) -> dict[str, Any]:
         """The name and the public parameters, as the manifest states them."""

@@ -31,10 +31,10 @@ def people_in(groups: Groups, known: Knowledge) -> People:
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """People of one kind and with the same protected value, or none (-1); a point of chances each.
+    """People of one kind and with a value of the same protected set, or none (-1); a point of chances each.
 
-    A dimension is a distribution and a protected value: ``chance[cell]`` and ``odds[cell]``; ``of_dim`` says which
-    value. The rows of cell c are ``rows[starts[c] : starts[c + 1]]``, in a secret order.
+    A dimension is a distribution and a protected set: ``chance[cell]`` and ``odds[cell]``; ``of_dim`` says which
+    set. The rows of cell c are ``rows[starts[c] : starts[c + 1]]``, in a secret order.
     """
 
     of_row: Integers
@@ -48,14 +48,12 @@ class Cells:
 
 def cells_of(known: Knowledge, rng: np.random.Generator | None) -> Cells:
     """Sort people into cells."""
-    protected, width = known.values.protected, len(known.values.names)
-    told = np.full(width, -1, np.int64)
-    told[list(protected)] = np.arange(len(protected))
-    value, kind = told[known.value], known.kinds.of_row[: len(known.value)]
+    protected = known.values.protected
+    value, kind = known.values.set_of()[known.value], known.kinds.of_row[: len(known.value)]
     found = group_rows([kind, value + 1], [known.kinds.number, len(protected) + 1])
     order = shuffled(len(value), rng)
     rows = order[sort_order(found.of_row[order], len(found.first))]
-    chance = np.stack([d.of(x) for x in protected for d in known.distributions], axis=1)[kind[found.first]]
+    chance = np.stack([d.of(members) for members in protected for d in known.distributions], axis=1)[kind[found.first]]
     of_dim = np.repeat(np.arange(len(protected)), len(known.distributions))
     starts = np.concatenate([[0], np.cumsum(found.size)])
     return Cells(found.of_row, rows, starts, value[found.first], chance, chance / absence(chance), of_dim)
@@ -109,30 +107,31 @@ class Growth:
         np.add.at(self.taken, cell, rows)
         self.number = max(self.number, int(group.max(initial=-1)) + 1)
 
-    def exposure(self, groups: Integers | None = None) -> tuple[People, Exposure]:
-        """How exposed the people in the groups are."""
+    def people(self) -> People:
+        """The people that are in a group."""
         inside = np.flatnonzero(self.of_row >= 0)
         width = len(self.known.values.names)
         cells = self.of_row[inside] * width + self.known.value[inside]
         held = np.bincount(cells, minlength=self.number * width).reshape(self.number, width)
-        people = People(self.known.kinds.of_row[inside], self.of_row[inside], held)
-        return people, self.wanted.exposure(people, self.known, groups)
+        return People(self.known.kinds.of_row[inside], self.of_row[inside], held)
+
+    def exposure(self) -> Exposure:
+        """How exposed the people in the groups are."""
+        return self.wanted.exposure(self.people(), self.known)
 
     def until_exact(self) -> None:
-        """Let groups in which p(t:x) is above 1/r take in more people, and when nobody is left, join others."""
-        groups: Integers | None = None
+        """Let groups in which p(t:x) may be above 1/r take in more people, and when nobody is left, join others."""
+        failing: Integers | None = None
         while True:
-            people, found = self.exposure(groups)
-            failing = np.unique(people.group[self.wanted.fails(found.worst)])
-            if not len(failing) or (self.wanted.worlds == "values" and found.over[failing].any()):
-                return  # more people only make more states
+            people = self.people()
+            failing = self.wanted.broken(people, self.known, failing)
+            if not len(failing):
+                return
             self.progress("cuts", 0.5)
             size = np.bincount(people.group, minlength=self.number)[failing]
-            stuck = self.widen(failing, size + np.maximum(1, size // 8))
-            if stuck.all():
+            if self.widen(failing, size + np.maximum(1, size // 8)).all():
                 self._join(failing)
                 return
-            groups = failing
 
     def widen(self, chosen: Integers, least: Integers) -> NDArray[np.bool_]:
         """Let chosen groups grow to at least so many rows; which of them found nobody any more."""
@@ -158,8 +157,7 @@ class Growth:
             return
         alive, into, number = np.isfinite(low[:, 0]), np.arange(self.number), 1
         while True:
-            people, found = self.exposure(failing)
-            failing = np.unique(people.group[self.wanted.fails(found.worst)])
+            failing = self.wanted.broken(self.people(), self.known, failing)
             if not len(failing) or alive.sum() == 1:
                 return
             for g in failing:

@@ -12,12 +12,22 @@ def one_of_each(parts: Sequence[Callable[[], Iterable[T]]]) -> Iterator[tuple[T,
     >>> list(one_of_each([lambda: "ab", lambda: "cd"]))
     [('a', 'c'), ('a', 'd'), ('b', 'c'), ('b', 'd')]
     """
-    if not parts:
-        yield ()
-        return
-    for first in parts[0]():
-        for others in one_of_each(parts[1:]):
-            yield first, *others
+    chosen: list[T] = []
+    open_: list[Iterator[T]] = []
+    while True:
+        if len(chosen) == len(parts):
+            yield tuple(chosen)
+        else:
+            open_.append(iter(parts[len(chosen)]()))
+        while open_:
+            del chosen[len(open_) - 1 :]
+            try:
+                chosen.append(next(open_[-1]))
+                break
+            except StopIteration:
+                open_.pop()
+        if not open_:
+            return
 
 
 def arrangements(values: Sequence[int]) -> Iterator[tuple[int, ...]]:

@@ -20,7 +20,6 @@ from sfumato.release.manifest import describe
 from sfumato.release.people import refuse_rows_for_people
 from sfumato.release.release import Release
 from sfumato.requirement.base import GroupRequirement, Requirement, as_fraction, is_number, share
-from sfumato.requirement.k_anonymity import KAnonymity
 from sfumato.table.encode import Column, Role, smallest
 from sfumato.table.line import Line
 from sfumato.table.microdata import Microdata
@@ -103,10 +102,11 @@ class Incognito(Method):
         "were chosen and rows suppressed; the least loss of all full-domain generalizations"
     )
     refuted: ClassVar[str | None] = (
-        "with requirements on sensitive values, which levels and rows were not shown tells about them. "
-        "Counterexamples, l = 2: two people of zip 1 and two of zip 2 shown as one group with a, a, b, b, "
-        "then those of one zip share a value; or the two of zip 1 suppressed, then they share a value. "
-        "Take mondrian+ instead"
+        "where a requirement reads sensitive values, which levels and rows were not shown tells about them. Smallest "
+        "counterexample, a share of 'a' of at most 1/2: one person of zip 1 and two of zip 2 shown as one group with "
+        "a, b, b: the one of zip 1 has a for certain, else the zips would be shown. l = 2: two people of zip 1 and two "
+        "of zip 2 shown as one group with a, a, b, b, then those of one zip share a value; or the two of zip 1 "
+        "suppressed, then they share a value. Take mondrian+ instead"
     )
 
     beside: ClassVar[frozenset[str]] = frozenset({"levels", "suppressed", "suppressed_share", "lost"})
@@ -119,9 +119,8 @@ class Incognito(Method):
         loss_named(self.loss)
 
     def warnings(self, requirements: Sequence[Requirement]) -> list[str]:
-        """Nothing where the requirements do not look at sensitive values: then neither levels nor gaps tell of them."""
-        looks = [r for r in requirements if not isinstance(r, KAnonymity)]
-        return super().warnings(requirements) if looks else []
+        """Nothing where sizes alone decide: then neither levels nor gaps tell of sensitive values."""
+        return self.if_steered(requirements, "the levels and the rows left out")
 
     def contradiction(self, manifest: Mapping[str, Any]) -> str | None:
         told = manifest["method"]

@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 from sfumato.engine.draws import drawn_words, shuffled
 from sfumato.errors import PolicyError, SfumatoError
 from sfumato.kernel.fitting import fit
-from sfumato.kernel.group import group_rows
 from sfumato.kernel.pick import make_buckets
 from sfumato.method.base import Drawn, Groups, PartitionMethod, Progress, Scheme
 from sfumato.method.diversity import diversity
+from sfumato.requirement.attribute_sets import large_sets
 from sfumato.requirement.base import Requirement, is_number
-from sfumato.requirement.distribution import Kinds, attribute_sets, kinds_of
+from sfumato.requirement.distribution import Kinds, kinds_of, tallied
 from sfumato.table.encode import Column
 from sfumato.table.microdata import Microdata
 
@@ -41,7 +41,13 @@ class Injector(PartitionMethod):
     name: ClassVar[str] = "injector"
     summary: ClassVar[str] = "l-diverse buckets of rows that could have each other's values by what the data show"
     guarantees: ClassVar[str] = (
-        "frequency l-diversity; against negative rules only as far as rows that fit are found, and not r-robustness"
+        "frequency l-diversity, against an adversary who does not know the algorithm; against negative rules only as "
+        "far as rows that fit are found, and not r-robustness"
+    )
+    refuted: ClassVar[str | None] = (
+        "the rules come from the sensitive values, so who is put together with whom tells about them. Counterexample, "
+        "l = 2, t1, t2, t3 alike and t4, t5, t6 alike: {t1, t3} with a, c, {t2, t5} with a, b and {t4, t6} with b, c: "
+        "t2 has a with 2/3. Take anatomy or mondrian++ instead"
     )
     scheme: Scheme = "bucketization"
     min_exp: float = 0.9
@@ -94,14 +100,11 @@ def excluded(kinds: Kinds, sensitive: Column, *, min_exp: float, size: int | Non
     counts = np.bincount(cells, minlength=kinds.number * width).reshape(kinds.number, width)
     share = counts.sum(axis=0) / len(kinds.of_row)
     out = np.zeros((kinds.number, width), np.bool_)
-    for chosen in attribute_sets(kinds.names, size):
-        at = [kinds.names.index(name) for name in chosen]
-        found = group_rows([kinds.codes[j] for j in at], [kinds.sizes[j] for j in at])
-        number = len(found.first)
-        places = (found.of_row[:, None] * width + np.arange(width)).ravel()
-        have = np.bincount(places, weights=counts.ravel(), minlength=number * width).reshape(number, width)
+    people, least = counts.sum(axis=1), min_exp / share.max()
+    for chosen in large_sets("injector", kinds, people, least=least, size=size, numbers=1):
+        of_kind, have = tallied(kinds, counts, chosen)
         rule = (have == 0) & (have.sum(axis=1, keepdims=True) * share >= min_exp)
-        out |= rule[found.of_row]
+        out |= rule[of_kind]
     return out
 
 

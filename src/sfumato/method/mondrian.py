@@ -43,9 +43,11 @@ class Mondrian(PartitionMethod):
         "every monotone requirement, against an adversary who does not exploit how the algorithm chose its cuts"
     )
     refuted: ClassVar[str | None] = (
-        "with requirements on sensitive values, which cuts were refused tells about them. Smallest counterexample, "
-        "l = 2: the group {t1, t2, t3, t4} with a, a, b, b tells that t1, t2 and t3, t4 share a value. "
-        "Take mondrian+ instead"
+        "where a requirement reads sensitive values, the cut nearest to the median that it allows tells which cuts it "
+        "refused, and that pins people down. Smallest counterexample, three people on a line, a share of 'a' of at "
+        "most 1/2: {t1, t2} shown with a, b and {t3} with b: t1 has a for certain, else t1 would have been cut off. "
+        "l-diversity, l = 2, five people shown as {t1, t2, t3} with a, b, c and {t4, t5} with c, d: t3 has c for "
+        "certain. Take mondrian+ instead"
     )
 
     strict: bool = True
@@ -60,7 +62,7 @@ class Mondrian(PartitionMethod):
 
     def warnings(self, requirements: Sequence[Requirement]) -> list[str]:
         """Nothing where sizes alone decide: then the cuts tell nothing about sensitive values."""
-        return super().warnings(requirements) if any(r.columns() for r in on_groups(requirements, self.name)) else []
+        return self.if_steered(requirements, "the cuts")
 
     def shows_sets(self) -> bool:
         return self.labels == "siblings"

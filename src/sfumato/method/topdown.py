@@ -52,7 +52,7 @@ class TopDown(Method):
     summary: ClassVar[str] = "refine the most masked table top down, for classification; stops at any time"
     guarantees: ClassVar[str] = (
         "anonymity and confidentiality templates and k-anonymity, at every step, against an adversary who does not "
-        "exploit how the algorithm chose its refinements"
+        "exploit how the algorithm chose its refinements; the class steers them and is not protected"
     )
     refuted: ClassVar[str | None] = (
         "with templates on sensitive values, which refinements were refused tells about them. Smallest counterexample, "
@@ -79,8 +79,7 @@ class TopDown(Method):
 
     def warnings(self, requirements: Sequence[Requirement]) -> list[str]:
         """Nothing where sizes alone decide: then what was refused tells nothing about sensitive values."""
-        looks = [r for r in requirements if isinstance(r, Anonymity | Confidentiality) and r.y]
-        return super().warnings(requirements) if looks else []
+        return self.if_steered(requirements, "the refinements")
 
     def settings(self) -> dict[str, Any]:
         return {name: value for name, value in super().settings().items() if name not in ("templates", "scheme")}

@@ -43,7 +43,7 @@ def _sensitive(bound: Sequence[Requirement], table: Microdata, summary: Summary)
     """
     schema = TableSchema(table)
     for column in table.sensitive or table.with_role(Role.CLASS):
-        about = [r for r in bound if column.name in r.reads(schema)]
+        about = [r for r in bound if column.name in r.covers(schema)]
         guess = summary.guesses.get(column.name)
         if not about:
             yield _uncovered(column, summary, guess)

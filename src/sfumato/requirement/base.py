@@ -140,11 +140,15 @@ class Requirement(ABC):
         """The same requirement with the attributes that it leaves open filled in from the table."""
         return self
 
+    def reads(self) -> Key:
+        """The columns whose values decide whether it holds; a search that it steers tells about them."""
+        return ()
+
     @abstractmethod
     def words(self) -> str:
         """What is required, as a sentence a person can read."""
 
-    def reads(self, schema: Schema) -> frozenset[str]:
+    def covers(self, schema: Schema) -> frozenset[str]:
         """The attributes whose values it is about, once it is bound; a promise is about the sensitive ones."""
         return frozenset(names(getattr(self, "sensitive", None)) or schema.sensitive_names())
 
@@ -194,8 +198,11 @@ class GroupRequirement(Requirement):
         """The columns of which it only needs the number of distinct values in each group."""
         return ()
 
-    def reads(self, schema: Schema) -> frozenset[str]:
-        return frozenset(name for key in (*self.columns(), *self.distinct_columns()) for name in key)
+    def reads(self) -> Key:
+        return tuple(dict.fromkeys(name for key in (*self.columns(), *self.distinct_columns()) for name in key))
+
+    def covers(self, schema: Schema) -> frozenset[str]:
+        return frozenset(self.reads())
 
     @abstractmethod
     def achieved(self, schema: Schema, tally: Tally) -> dict[str, float]:

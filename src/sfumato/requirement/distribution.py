@@ -6,9 +6,8 @@ are of one kind; everything here is decided on kinds.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -25,21 +24,37 @@ _LEAST = 1e-300
 
 @dataclass(frozen=True, eq=False)
 class Values:
-    """The sensitive values as worlds tell them apart: a set that is protected as one value is one value here.
+    """The sensitive values as worlds tell them apart, and the sets of them that are protected.
 
-    ``of_code`` gives the value of each code of the sensitive attribute; ``protected`` are the values to bound.
+    ``of_code`` gives the value of each code of the sensitive attribute. A set is held by whoever holds one of its
+    values; ``titles`` are the words for the sets.
     """
 
     names: tuple[str, ...]
     of_code: NDArray[np.int64]
-    protected: tuple[int, ...]
+    protected: tuple[tuple[int, ...], ...]
+    titles: tuple[str, ...]
+
+    def sets(self) -> NDArray[np.bool_]:
+        """Which values are in each set: sets x values."""
+        out = np.zeros((len(self.protected), len(self.names)), np.bool_)
+        for i, members in enumerate(self.protected):
+            out[i, list(members)] = True
+        return out
+
+    def set_of(self) -> NDArray[np.int64]:
+        """The set that each value belongs to, -1 for none."""
+        sets = self.sets()
+        return np.where(sets.any(axis=0), sets.argmax(axis=0), -1)
 
 
-def collapse(leaves: Sequence[str], sets: Sequence[Sequence[str]], *, rest: bool) -> Values:
-    """Collapse each protected set into one value, and with ``rest`` all other values into one more.
+def told_apart(leaves: Sequence[str], sets: Sequence[Sequence[str]], *, actual: bool) -> Values:
+    """The actual values, or (as ART does) each protected set as one value and all others as one more.
 
-    >>> collapse(["a", "b", "c", "d"], [["b", "c"]], rest=True).of_code.tolist()
+    >>> told_apart(["a", "b", "c", "d"], [["b", "c"]], actual=False).of_code.tolist()
     [1, 0, 0, 1]
+    >>> told_apart(["a", "b", "c", "d"], [["b", "c"]], actual=True).protected
+    ((1, 2),)
     """
     chosen = [tuple(s) for s in sets] or [(leaf,) for leaf in leaves]
     at: dict[str, int] = {}
@@ -52,16 +67,14 @@ def collapse(leaves: Sequence[str], sets: Sequence[Sequence[str]], *, rest: bool
             if value in at:
                 raise PolicyError(f"r-robustness: {value!r} is named twice; a value belongs to one set")
             at[value] = i
-    words = [", ".join(s) if len(s) < 4 else f"{s[0]}, {s[1]} and {len(s) - 2} others" for s in chosen]
-    others = [leaf for leaf in leaves if leaf not in at]
-    if others and rest:
-        words.append("any other")
-        at |= dict.fromkeys(others, len(chosen))
-    else:
-        at |= {leaf: len(words) + i for i, leaf in enumerate(others)}
-        words += others
-    codes = np.array([at[leaf] for leaf in leaves], dtype=np.int64)
-    return Values(tuple(words), codes, tuple(range(len(chosen))))
+    titles = tuple(", ".join(s) if len(s) < 4 else f"{s[0]}, {s[1]} and {len(s) - 2} others" for s in chosen)
+    if actual:
+        place = {leaf: i for i, leaf in enumerate(leaves)}
+        within = tuple(tuple(place[v] for v in s) for s in chosen)
+        return Values(tuple(leaves), np.arange(len(leaves)), within, titles)
+    codes = np.array([at.get(leaf, len(chosen)) for leaf in leaves], dtype=np.int64)
+    words = titles if len(at) == len(leaves) else (*titles, "any other")
+    return Values(words, codes, tuple((i,) for i in range(len(chosen))), titles)
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,9 +109,9 @@ class Distribution:
     of_kind: NDArray[np.int64]
     chance: NDArray[np.float64]
 
-    def of(self, value: int) -> NDArray[np.float64]:
-        """The chance of one value, a kind each."""
-        return np.asarray(self.chance[self.of_kind, value])
+    def of(self, values: Sequence[int]) -> NDArray[np.float64]:
+        """The chance of having one of some values, a kind each."""
+        return np.asarray(self.chance[:, list(values)].sum(axis=1)[self.of_kind])
 
 
 def absence(chance: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -110,18 +123,8 @@ def absence(chance: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.maximum(1.0 - chance, _LEAST)
 
 
-def attribute_sets(names: Sequence[str], size: int | None) -> list[tuple[str, ...]]:
-    """All sets of one up to ``size`` attributes.
-
-    >>> attribute_sets(["a", "b", "c"], 2)
-    [('a',), ('b',), ('c',), ('a', 'b'), ('a', 'c'), ('b', 'c')]
-    """
-    most = len(names) if size is None else min(size, len(names))
-    return [chosen for number in range(1, most + 1) for chosen in combinations(names, number)]
-
-
 def estimate(
-    kinds: Kinds, counts: NDArray[np.int64], sets: Sequence[tuple[str, ...]], *, smoothing: float, minimum: int
+    kinds: Kinds, counts: NDArray[np.int64], sets: Iterable[tuple[str, ...]], *, smoothing: float, minimum: int
 ) -> list[Distribution]:
     """f = (count with the value + smoothing · its share in all) / (count + smoothing), by each attribute set.
 
@@ -133,17 +136,25 @@ def estimate(
     share = total / total.sum()
     out = []
     for chosen in sets:
-        at = [kinds.names.index(name) for name in chosen]
-        found = group_rows([kinds.codes[j] for j in at], [kinds.sizes[j] for j in at])
-        number, width = len(found.first), counts.shape[1]
-        cells = (found.of_row[:, None] * width + np.arange(width)).ravel()
-        have = np.bincount(cells, weights=counts.ravel(), minlength=number * width).reshape(number, width)
+        of_kind, have = tallied(kinds, counts, chosen)
         people = have.sum(axis=1, keepdims=True)
         known = people >= minimum
         if known.any():
             chance = np.where(known, (have + smoothing * share) / (people + smoothing), share)
-            out.append(Distribution(chosen, *_with_unknown_together(found.of_row, chance, known[:, 0])))
+            out.append(Distribution(chosen, *_with_unknown_together(of_kind, chance, known[:, 0])))
     return out or [Distribution((), np.zeros(kinds.number, np.int64), share[None, :])]
+
+
+def tallied(
+    kinds: Kinds, counts: NDArray[np.int64], chosen: Sequence[str]
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """By one attribute set: the signature of each kind, and how many people of each signature have each value."""
+    at = [kinds.names.index(name) for name in chosen]
+    found = group_rows([kinds.codes[j] for j in at], [kinds.sizes[j] for j in at])
+    number, width = len(found.first), counts.shape[1]
+    cells = (found.of_row[:, None] * width + np.arange(width)).ravel()
+    have = np.bincount(cells, weights=counts.ravel(), minlength=number * width).astype(np.float64)
+    return found.of_row, have.reshape(number, width)
 
 
 def _with_unknown_together(
@@ -218,7 +229,7 @@ def _words(signature: Mapping[str, str]) -> str:
 
 
 def collapsed(chance: NDArray[np.float64], values: Values) -> NDArray[np.float64]:
-    """Chances over the sensitive leaves as chances over the values of worlds."""
+    """Chances over the sensitive leaves as chances over the values that worlds tell apart."""
     out = np.zeros((len(chance), len(values.names)))
     np.add.at(out.T, values.of_code, chance.T)
     return out

@@ -1,7 +1,7 @@
 """How exposed people in groups are to an adversary with QI-based distributions: the worst p(t:x) by what he knows."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -9,9 +9,13 @@ from numpy.typing import NDArray
 
 from sfumato.kernel.arrange import sort_order
 from sfumato.kernel.exposure import exposed
-from sfumato.requirement.distribution import Distribution, absence
+from sfumato.requirement.distribution import Distribution, Values, absence
 
-Worlds = Literal["two-valued", "values"]
+Worlds = Literal["values", "two-valued"]
+
+_BLOCK_CELLS = 20_000_000
+_REFINED = 64
+"""How many groups that hold by the bound are computed exactly to find the greatest p(t:x)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,10 +29,10 @@ class People:
 
 @dataclass(frozen=True, eq=False)
 class Exposure:
-    """``worst[i]`` is the greatest p(t:x) of person i over attribute sets and protected values.
+    """``worst[i]`` is the greatest p(t:x) of person i over attribute sets and protected sets.
 
-    ``over`` marks the groups of which some p(t:x) is a certified upper bound, since they have too many
-    states; ``attributes`` and ``value`` are those of the greatest p of all.
+    ``over`` marks the groups of which some p(t:x) is a certified upper bound; ``attributes`` and ``value`` (the
+    number of the protected set) are those of the greatest p of all.
     """
 
     worst: NDArray[np.float64]
@@ -46,31 +50,79 @@ class Exposure:
         """The greatest p(t:x) of all."""
         return float(self.worst.max(initial=0.0))
 
+    def with_groups(self, other: "Exposure", groups: NDArray[np.int64], of_person: NDArray[np.int64]) -> "Exposure":
+        """The same with some groups as the other has them."""
+        over, chosen = self.over.copy(), np.zeros(len(self.over), np.bool_)
+        chosen[groups] = True
+        over[groups] = other.over[groups]
+        return replace(self, worst=np.where(chosen[of_person], other.worst, self.worst), over=over)
 
-def exposure(
+
+def judged(
     people: People,
     knowledge: Sequence[Distribution],
-    protected: Sequence[int],
+    values: Values,
     *,
     worlds: Worlds,
     limit: float,
+    enough: float = 0.0,
     groups: NDArray[np.int64] | None = None,
 ) -> Exposure:
-    """p(t:x) of every person, by each distribution and for each protected value; ``groups``: only of these."""
-    worst = np.zeros(len(people.kind))
-    over = np.zeros(len(people.held), np.bool_)
-    top: tuple[float, tuple[str, ...], int] = (0.0, (), protected[0])
-    for x in protected:
-        chosen = np.flatnonzero(people.held[:, x]) if groups is None else groups[people.held[groups, x] > 0]
+    """p(t:x) of every person, by each distribution and for each protected set; ``groups``: only of these.
+
+    Groups of more than ``limit`` states, and those whose bound is at most ``enough``, are judged by the bound; with a
+    limit of 0 all are.
+    """
+    worst, over = np.zeros(len(people.kind)), np.zeros(len(people.held), np.bool_)
+    top: tuple[float, tuple[str, ...], int] = (0.0, (), 0)
+    for sets in _blocks(len(values.protected), len(people.kind) if worlds == "values" else _BLOCK_CELLS):
+        members = [v for s in sets for v in values.protected[s]]
+        holding = np.flatnonzero(people.held[:, members].any(axis=1))
+        chosen = holding if groups is None else np.intersect1d(holding, groups)
         if not len(chosen):
             continue
         part = _part(people, chosen)
         for known in knowledge:
-            p, bounded = _chances(part, known, x, worlds, limit)
+            if worlds == "values":
+                p, bounded = _over_values(part, known, values.sets()[sets], limit, enough)
+            else:
+                p, bounded = _over_absence(part, known, values.protected[sets[0]][0], limit)
             over[chosen[bounded]] = True
-            worst[part.rows] = np.maximum(worst[part.rows], p)
-            top = max(top, (float(p.max()), known.attributes, x))
+            worst[part.rows] = np.maximum(worst[part.rows], p.max(axis=1))
+            greatest = int(p.max(axis=0).argmax())
+            top = max(top, (float(p[:, greatest].max()), known.attributes, int(sets[greatest])))
     return Exposure(worst, over, top[1], top[2])
+
+
+def exposure(
+    people: People, knowledge: Sequence[Distribution], values: Values, *, worlds: Worlds, limit: float, most: float
+) -> Exposure:
+    """The same, and exact where that matters: in groups whose bound is above ``most``, and where the greatest p may be.
+
+    A group of more than ``limit`` states is judged by the bound.
+    """
+    if worlds == "two-valued":
+        return judged(people, knowledge, values, worlds=worlds, limit=limit)
+    found = judged(people, knowledge, values, worlds=worlds, limit=0)
+    bound, greatest = np.zeros(len(people.held)), 0.0
+    np.maximum.at(bound, people.group, found.worst)
+    order = np.argsort(-bound, kind="stable")
+    at, end = 0, int((bound * (1 - 1e-12) > most).sum())
+    top = (found.attributes, found.value)
+    while at < len(order) and bound[order[at]] > greatest and at < max(end, _REFINED):
+        chosen = order[at : max(end, at + 8)]
+        exact = judged(people, knowledge, values, worlds=worlds, limit=limit, groups=chosen)
+        found = found.with_groups(exact, chosen, people.group)
+        if exact.greatest > greatest:
+            greatest, top = exact.greatest, (exact.attributes, exact.value)
+        at += len(chosen)
+    return replace(found, attributes=top[0], value=top[1])
+
+
+def _blocks(number: int, rows: int) -> list[NDArray[np.int64]]:
+    """The numbers of the sets, as many at once as memory allows for so many rows."""
+    step = max(1, _BLOCK_CELLS // max(rows, 1))
+    return [np.arange(begin, min(begin + step, number)) for begin in range(0, number, step)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,13 +145,11 @@ def _part(people: People, chosen: NDArray[np.int64]) -> _Part:
     return _Part(rows, people.kind[rows], starts, people.held[chosen])
 
 
-def _chances(
-    part: _Part, known: Distribution, x: int, worlds: Worlds, limit: float
+def _over_absence(
+    part: _Part, known: Distribution, x: int, limit: float
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """p(t:x) of the people in group order, and which groups were bounded only."""
-    if worlds == "values":
-        return _counted(known.of_kind[part.kind], known.chance, part.starts, part.held, x, limit)
-    out = _by_odds(known.of(x)[part.kind], part)
+    """p(t:x) of the people in group order, in worlds of x and its absence, and which groups were bounded only."""
+    out = _by_odds(known.of([x])[part.kind], part)
     over = np.zeros(len(part.held), np.bool_)
     several = np.flatnonzero(part.held[:, x] > 1)
     if len(several):
@@ -108,8 +158,12 @@ def _chances(
         starts = np.concatenate([[0], np.cumsum(size[several])])
         held = np.stack([part.held[several, x], size[several] - part.held[several, x]], axis=1)
         both = np.stack([known.chance[:, x], absence(known.chance[:, x])], axis=1)
-        out[rows], over[several] = _counted(known.of_kind[part.kind[rows]], both, starts, held, 0, limit)
-    return out, over
+        there = _Part(part.rows[rows], part.kind[rows], starts, held)
+        found, over[several] = _over_values(
+            there, Distribution((), known.of_kind, both), np.array([[True, False]]), limit, 0.0
+        )
+        out[rows] = found[:, 0]
+    return out[:, None], over
 
 
 def _by_odds(chance: NDArray[np.float64], part: _Part) -> NDArray[np.float64]:
@@ -118,23 +172,19 @@ def _by_odds(chance: NDArray[np.float64], part: _Part) -> NDArray[np.float64]:
     return np.asarray(odds / np.repeat(np.add.reduceat(odds, part.starts[:-1]), np.diff(part.starts)))
 
 
-def _counted(
-    signature: NDArray[np.int64],
-    chance: NDArray[np.float64],
-    starts: NDArray[np.int64],
-    held: NDArray[np.int64],
-    x: int,
-    limit: float,
+def _over_values(
+    part: _Part, known: Distribution, sets: NDArray[np.bool_], limit: float, enough: float
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """By dynamic programming over what is given away, or a certified bound."""
-    out, over = np.zeros((len(signature), 1)), np.zeros(len(held), np.bool_)
-    exposed(signature, np.ascontiguousarray(chance), starts, held, np.array([x]), float(limit), over, out)
-    return out[:, 0], over
+    """The same in worlds over the actual values, for each set: by dynamic programming, or a certified bound."""
+    out, over = np.zeros((len(part.kind), len(sets))), np.zeros(len(part.held), np.bool_)
+    chance = np.ascontiguousarray(known.chance)
+    exposed(known.of_kind[part.kind], chance, part.starts, part.held, sets, float(limit), float(enough), over, out)
+    return out, over
 
 
-def deviation(people: People, known: Distribution, x: int) -> float:
-    """The average over all groups of Δ: the greatest chance of x in a group less the least (ART, section 5)."""
-    chance = known.of(x)[people.kind]
+def deviation(people: People, known: Distribution, values: Sequence[int]) -> float:
+    """The average over all groups of Δ: the greatest chance of a set in a group less the least (ART, section 5)."""
+    chance = known.of(values)[people.kind]
     most, least = np.zeros(len(people.held)), np.ones(len(people.held))
     np.maximum.at(most, people.group, chance)
     np.minimum.at(least, people.group, chance)

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.requirement.attribute_sets import large_sets
 from sfumato.requirement.distribution import (
     Distribution,
     Entry,
     Kinds,
     Values,
-    attribute_sets,
     collapsed,
     estimate,
     given,
@@ -45,7 +45,8 @@ def estimated(
     kinds = kinds_of(quasi, more)
     value = values.of_code[sensitive.codes]
     counts = _counts(kinds, value, len(values.names))
-    sets = attribute_sets([c.name for c in quasi], size)
+    numbers = 1 + 2 * len(values.protected)
+    sets = large_sets("r-robustness", kinds, counts.sum(axis=1), least=minimum, size=size, numbers=numbers)
     return Knowledge(values, kinds, value, estimate(kinds, counts, sets, smoothing=smoothing, minimum=minimum))
 
 

@@ -18,6 +18,9 @@ from sfumato.requirement.base import is_number, whole_number
 STATES = 1_000_000
 """Up to how many states of a group p(t:x) is computed exactly, unless told otherwise; a state is 16 bytes."""
 
+MOST_STATES = 100_000_000
+MOST_DRAWN = 200_000_000
+
 Chances = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
@@ -34,6 +37,7 @@ def linkage_probabilities(f: ArrayLike, counts: ArrayLike, *, limit: int = STATE
     """
     chance, held = _checked(f, counts)
     whole_number("linkage_probabilities", "limit", limit, 1)
+    _refuse_beyond("linkage_probabilities: limit", limit, MOST_STATES)
     p, exact = _linked(chance, held, float(limit))
     if not exact:
         warnings.warn(
@@ -50,17 +54,18 @@ def _linked(chance: Chances, held: Counts, limit: float) -> tuple[Chances, bool]
     """p[t, v] of one group, and whether it is exact or the bound."""
     kinds, kind_of = np.unique(chance, axis=0, return_inverse=True)
     out, over = np.zeros(chance.shape), np.zeros(1, np.bool_)
-    starts, wanted = np.array([0, len(chance)]), np.arange(len(held))
-    exposed(kind_of.reshape(-1), kinds, starts, held[None, :], wanted, limit, over, out)
+    starts, sets = np.array([0, len(chance)]), np.eye(len(held), dtype=np.bool_)
+    exposed(kind_of.reshape(-1), kinds, starts, held[None, :], sets, limit, 0.0, over, out)
     return out, not over[0]
 
 
 def linkage_bounds(f: ArrayLike, counts: ArrayLike) -> Chances:
     """Certified upper bounds of p[t, v], for groups of any size.
 
-    Swapping the values of t (x) and of another person u (v) changes the weight of a world by f[t, v] f[u, x] /
-    (f[t, x] f[u, v]); so p(t:x) <= max(1, R) p(u:x), where R is the greatest inverse over the values v, and
-    the p(u:x) add up to counts[x]. Exact for a value that occurs once in worlds of two values.
+    Exchanging the values of t (x) and of another person u (v) divides the weight of a world by R = f[t, x] f[u, v] /
+    (f[u, x] f[t, v]). So p(t:x) <= max(1, R) p(u:x) with the greatest R over v, and the p(u:x) add up to counts[x]; a
+    second bound averages over the values v as well, see `sfumato.kernel.swap`. Exact for a value that occurs
+    once in worlds of two values.
 
     >>> linkage_bounds([[0.1, 0.9], [0.003, 0.997]], [1, 1])[0, 0].round(4).item()
     0.9736
@@ -92,6 +97,7 @@ def sample_linkage(
     """
     chance, held = _checked(f, counts)
     whole_number("sample_linkage", "draws", draws, 2)
+    _refuse_beyond("sample_linkage: draws x people", draws * len(chance), MOST_DRAWN)
     if not is_number(confidence) or not 0 < confidence < 1:
         raise PolicyError(f"sample_linkage: confidence = {confidence!r}; it lies between 0 and 1")
     world, log_weight = _draw(chance, held, draws, rng or np.random.default_rng())
@@ -141,6 +147,12 @@ def _draw(chance: Chances, held: Counts, draws: int, rng: np.random.Generator) -
         world[:, t] = pick
         left[rows, pick] -= 1
     return world, np.where(np.isnan(log_weight), -np.inf, log_weight)
+
+
+def _refuse_beyond(what: str, number: int, most: int) -> None:
+    """Refuse what would not fit into memory."""
+    if number > most:
+        raise PolicyError(f"{what} = {number:,}; it must be at most {most:,}, since all of them are kept in memory")
 
 
 def _checked(f: ArrayLike, counts: ArrayLike) -> tuple[Chances, Counts]:

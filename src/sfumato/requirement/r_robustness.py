@@ -6,7 +6,7 @@ values have a sensitive value (ART, Definition 1).
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import polars as pl
@@ -14,8 +14,10 @@ from numpy.typing import NDArray
 
 from sfumato.errors import PolicyError
 from sfumato.requirement.base import (
+    Key,
     Promise,
     Schema,
+    Status,
     Verdict,
     is_number,
     names,
@@ -23,29 +25,31 @@ from sfumato.requirement.base import (
     settled,
     whole_number,
 )
-from sfumato.requirement.distribution import Values, collapse
-from sfumato.requirement.exposure import Exposure, People, Worlds, exposure
+from sfumato.requirement.distribution import Values, told_apart
+from sfumato.requirement.exposure import Exposure, People, Worlds, exposure, judged
 from sfumato.requirement.given import checked, resolved
 from sfumato.requirement.knowledge import Knowledge, as_given, estimated
+from sfumato.requirement.linkage import MOST_STATES, STATES
 from sfumato.table.encode import Attribute, Column, Kind, Role, encode, value_codes
 from sfumato.table.microdata import Microdata
 from sfumato.table.taxonomy import named
 
 _HAIR = 1e-9
 _LEAST_SMOOTHING = 1e-6
-_WORLDS = ("two-valued", "values")
+_WORLDS = ("values", "two-valued")
 
 
 @dataclass(frozen=True, kw_only=True)
 class RRobustness(Promise):
     """p(t:x) is at most 1/r for everyone and every protected value, whichever attribute set the adversary knows.
 
-    ``values``: the sensitive values to protect; a list is one set, collapsed into one value, a list of lists are
-    several; none means every value by itself. ``worlds``: what an adversary tells apart in a group, the protected value
-    and its absence (``two-valued``), or all the actual values (``values``). The distributions are estimated from the
-    table for all attribute sets up to ``size`` (none: all), with ``smoothing`` towards the whole table, and of
-    signatures with at least ``minimum`` people; or they are given as ``distributions``, a file or a
-    list of [signature, value, probability]. Groups of more than ``limit`` states are judged by a certified bound.
+    ``values``: the sensitive values to protect; a list is one set, held by whoever has one of its values, a list of
+    lists are several; none means every value by itself. ``worlds``: what an adversary tells apart in a group, the
+    actual values (``values``), or, as ART has it, only a protected set and its absence (``two-valued``: refuted,
+    since an adversary who knows the distributions of the other values can exceed 1/r). The distributions are estimated
+    from the table for all attribute sets up to ``size`` (none: all), with ``smoothing`` towards the whole table, and of
+    signatures with at least ``minimum`` people; or they are given as ``distributions``, a file or a list of
+    [signature, value, probability]. Groups of more than ``limit`` states are judged by a certified upper bound.
 
     >>> RRobustness(r=2).words()
     'nobody is linked to a sensitive value with a probability above 1/2, by any known distribution'
@@ -56,7 +60,7 @@ class RRobustness(Promise):
     r: float
     sensitive: str | Sequence[str] | None = None
     values: Sequence[str] | Sequence[Sequence[str]] = ()
-    worlds: Worlds = "two-valued"
+    worlds: Worlds = "values"
     size: int | None = None
     smoothing: float = 1.0
     minimum: int = 100
@@ -67,14 +71,17 @@ class RRobustness(Promise):
         if not is_number(self.r) or not 1 < self.r < 1e9:
             raise PolicyError(f"{self.model}: r = {self.r!r}; it is a number above 1 and below 1e9")
         if self.worlds not in _WORLDS:
-            raise PolicyError(f"{self.model}: worlds = {self.worlds!r}; it is 'two-valued' or 'values'")
+            raise PolicyError(f"{self.model}: worlds = {self.worlds!r}; it must be 'values' or 'two-valued'")
         if not is_number(self.smoothing) or not self.smoothing >= _LEAST_SMOOTHING:
             raise PolicyError(
                 f"{self.model}: smoothing = {self.smoothing!r}; it is a number of people, {_LEAST_SMOOTHING:g} or "
                 "more, since a chance of 0 or 1 would be certainty"
             )
         whole_number(self.model, "minimum", self.minimum, 1)
-        whole_number(self.model, "limit", self.limit, 1)
+        if whole_number(self.model, "limit", self.limit, 1) > MOST_STATES:
+            raise PolicyError(
+                f"{self.model}: limit = {self.limit}; it must be at most {MOST_STATES:,}, 1.6 GB of states"
+            )
         if self.size is not None:
             whole_number(self.model, "size", self.size, 1)
         object.__setattr__(self, "sensitive", names(self.sensitive))
@@ -94,10 +101,14 @@ class RRobustness(Promise):
             sensitive=chosen, distributions=resolved(checked(self.distributions), quasi, leaves)
         )
 
+    def reads(self) -> Key:
+        return names(self.sensitive)
+
     def words(self) -> str:
         sets = [s[0] if len(s) == 1 else f"one of {', '.join(s)}" for s in self.values]
         what = " or ".join(sets) or "a sensitive value"
-        return f"nobody is linked to {what} with a probability above 1/{float(self.r):g}, by any known distribution"
+        told = f"nobody is linked to {what} with a probability above 1/{float(self.r):g}, by any known distribution"
+        return told + (" of it alone (two-valued worlds, as published in ART)" if self.worlds == "two-valued" else "")
 
     def parameters(self) -> dict[str, Any]:
         plain = {name: value for name, value in super().parameters().items() if name not in ("values", "distributions")}
@@ -110,8 +121,8 @@ class RRobustness(Promise):
 
     def told_apart(self, leaves: Sequence[str]) -> Values:
         """The sensitive values as worlds tell them apart."""
-        sets = [list(s) for s in self.values]
-        return collapse(leaves, sets, rest=self.worlds == "two-valued")
+        sets: list[tuple[str, ...]] = [names(s) for s in self.values]
+        return told_apart(leaves, sets, actual=self.worlds == "values")
 
     def known(self, table: Microdata, more: Sequence[NDArray[Any]] = ()) -> Knowledge:
         """What the adversary knows about a table that the requirement is bound to; ``more`` people as kinds."""
@@ -131,10 +142,16 @@ class RRobustness(Promise):
             more=more,
         )
 
-    def exposure(self, people: People, known: Knowledge, groups: NDArray[np.int64] | None = None) -> Exposure:
+    def exposure(self, people: People, known: Knowledge) -> Exposure:
         """p(t:x) of people in groups."""
-        protected = known.values.protected
-        return exposure(people, known.distributions, protected, worlds=self.worlds, limit=self.limit, groups=groups)
+        d, v = known.distributions, known.values
+        return exposure(people, d, v, worlds=self.worlds, limit=self.limit, most=1 / self.r)
+
+    def broken(self, people: People, known: Knowledge, groups: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
+        """Of these groups, or all, those in which p(t:x) is above 1/r, or not known not to be."""
+        d, v = known.distributions, known.values
+        found = judged(people, d, v, worlds=self.worlds, limit=self.limit, enough=1 / self.r, groups=groups)
+        return np.asarray(np.unique(people.group[self.fails(found.worst)]))
 
     def fails(self, p: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Which probabilities are above 1/r; what is only a hair above, by rounding, is not."""
@@ -158,7 +175,8 @@ class RRobustness(Promise):
         values = self.told_apart(leaves)
         of_values = np.zeros((len(held), len(values.names)), np.int64)
         np.add.at(of_values.T, values.of_code, held.T)
-        share = float((of_values[:, list(values.protected)].max(axis=1) / of_values.sum(axis=1)).max())
+        shares = [of_values[:, list(members)].sum(axis=1) / of_values.sum(axis=1) for members in values.protected]
+        share = float(np.max(shares))
         if self.fails(np.array([share]))[0]:
             return Verdict(
                 "broken", self.achieved(share), f"a group holds a protected value with a share of {share:.4g}"
@@ -168,12 +186,22 @@ class RRobustness(Promise):
         columns, codes = [_words_column(tables["quasi"][name]) for name in quasi], np.zeros(0, np.int64)
         entries = resolved(checked(self.distributions), {n: attributes[n]["domain"] for n in quasi}, leaves)
         known = as_given(entries, columns, leaves, held.sum(axis=0), values, codes)
-        found = self.exposure(People(known.kinds.of_row, group, of_values), known)
-        failing = int(self.fails(found.worst).sum())
-        status: Literal["holds", "broken"] = "broken" if failing else "holds"
+        people = People(known.kinds.of_row, group, of_values)
+        return self._verdict(self.with_parameters(limit=STATES).exposure(people, known), group)
+
+    def _verdict(self, found: Exposure, group: NDArray[np.int64]) -> Verdict:
+        """Broken is only what is exactly so; where a bound alone is above 1/r nothing is known."""
+        above = self.fails(found.worst)
+        exact = above & ~found.over[group]
         detail = f"the greatest probability is {found.greatest:.6g}"
-        detail += f", and {failing} people are above 1/{self.r:g}" if failing else ""
-        detail += f"; {found.bounded} groups are judged by a certified bound" if found.bounded else ""
+        if exact.any():
+            detail += f", and {int(above.sum())} people are above 1/{self.r:g}"
+        elif found.bounded:
+            detail = f"no probability is above {found.greatest:.6g}; {found.bounded} groups are judged by a certified "
+            detail += "upper bound"
+        if above.any() and not exact.any():
+            detail += f", which does not show 1/{self.r:g}: they have more than {STATES:,} states"
+        status: Status = "broken" if exact.any() else "stated" if above.any() else "holds"
         return Verdict(status, self.achieved(found.greatest), detail)
 
     def _unseen(self, bucketized: bool, share: float) -> str:
