@@ -120,6 +120,9 @@ class Incognito(Method):
         looks = [r for r in requirements if not isinstance(r, KAnonymity)]
         return super().warnings(requirements) if looks else []
 
+    def redrawn(self) -> str | None:
+        return None
+
     def solve(self, table: Microdata, requirements: Sequence[Requirement], progress: Progress = silent) -> _Solved:
         """Find the best node, and the rows that are kept on it."""
         wanted = self._bound(table, requirements)

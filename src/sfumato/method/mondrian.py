@@ -62,6 +62,9 @@ class Mondrian(PartitionMethod):
         """Nothing where sizes alone decide: then the cuts tell nothing about sensitive values."""
         return super().warnings(requirements) if any(r.columns() for r in on_groups(requirements, self.name)) else []
 
+    def redrawn(self) -> str | None:
+        return None if self.strict else super().redrawn()
+
     def shows_sets(self) -> bool:
         return self.labels == "siblings"
 

@@ -91,6 +91,12 @@ class PG(Method):
         if self.boxes not in ("closed", "tight"):
             raise PolicyError(f"pg: boxes = {self.boxes!r}; it is 'closed' or 'tight'")
 
+    def redrawn(self) -> str | None:
+        return (
+            "Every release of pg perturbs again: the more of them somebody holds, the more surely the value that "
+            "occurs most often is the true one. The bounds are for one release."
+        )
+
     def publish(
         self,
         table: Microdata,

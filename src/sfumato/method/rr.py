@@ -67,6 +67,12 @@ class RandomizedResponse(Method):
         if twice := sorted({*(self.keep or ())} & {*(self.matrices or ())}):
             raise PolicyError(f"rr: {named(twice)} has both a keep probability and a matrix; give one of the two")
 
+    def redrawn(self) -> str | None:
+        return (
+            "Every release of rr randomizes again: the epsilons of releases that somebody holds add up, and the value "
+            "that occurs most often is more and more surely the true one."
+        )
+
     def settings(self) -> dict[str, Any]:
         by_hand = bool(self.keep or self.matrices)
         return {"name": self.name, "mode": "by hand" if by_hand else self.mode}

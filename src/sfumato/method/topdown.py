@@ -82,6 +82,9 @@ class TopDown(Method):
         looks = [r for r in requirements if isinstance(r, Anonymity | Confidentiality) and r.y]
         return super().warnings(requirements) if looks else []
 
+    def redrawn(self) -> str | None:
+        return None
+
     def settings(self) -> dict[str, Any]:
         return {name: value for name, value in super().settings().items() if name not in ("templates", "scheme")}
 

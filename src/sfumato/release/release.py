@@ -14,8 +14,9 @@ from sfumato.errors import PolicyError, ReleaseError, SfumatoError
 from sfumato.kernel.group import group_rows
 from sfumato.release.bucketization import COUNT, GROUP
 from sfumato.release.judgement import Judgement, judge
+from sfumato.release.output import whole_folder
 from sfumato.release.sampling import SIZE, examine
-from sfumato.release.store import read_folder, write_folder
+from sfumato.release.store import fill, read_folder
 from sfumato.requirement.base import GroupRequirement, Promise, Requirement, Schema, names
 from sfumato.requirement.catalogue import from_table
 from sfumato.table.distortion import stated
@@ -72,7 +73,8 @@ class Release:
 
     def write(self, folder: str | Path, *, force: bool = False) -> None:
         """Write the folder whole or not at all; an existing one is refused without ``force``."""
-        write_folder(Path(folder), self.manifest, self.tables, force=force)
+        with whole_folder(Path(folder), force=force) as draft:
+            fill(draft, self.manifest, self.tables)
 
     def check(self) -> list[Finding]:
         """Verify every claim of the manifest from the public part alone; raises if one does not hold."""
