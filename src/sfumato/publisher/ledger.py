@@ -26,6 +26,9 @@ from sfumato.release.output import whole_file
 from sfumato.release.store import MANIFEST, digest
 
 LEDGER = "sfumato-ledger.json"
+_UNWRITTEN = (
+    f"No {LEDGER} could be written beside the source or the policy: a second release of this table will not be noticed."
+)
 _LARGEST = 64 * 1024 * 1024
 _SLICE = 100_000
 
@@ -88,11 +91,9 @@ class Ledger:
             if os.access(place.parent, os.W_OK):
                 with contextlib.suppress(OSError, OutputError):
                     self._write(place, entry)
+                    self.warnings = [w for w in self.warnings if w != _UNWRITTEN]
                     return
-        self.warnings.append(
-            f"No {LEDGER} could be written beside the source or the policy: a second release of this table will not "
-            "be noticed."
-        )
+        self.warnings.append(_UNWRITTEN)
 
     def _write(self, place: Path, entry: Entry) -> None:
         with locked(place, create=True):

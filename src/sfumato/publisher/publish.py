@@ -17,7 +17,7 @@ from sfumato.method.base import Method, PartitionMethod, Progress, silent
 from sfumato.method.catalogue import from_table as method_from_table
 from sfumato.publisher.advice import advice
 from sfumato.publisher.again import published_again
-from sfumato.publisher.ledger import Ledger, entry_of, policy_digest, table_digest
+from sfumato.publisher.ledger import Entry, Ledger, entry_of, policy_digest, table_digest
 from sfumato.publisher.policy import Policy, read_policy
 from sfumato.release import stages
 from sfumato.release.judgement import bind, listed
@@ -150,21 +150,26 @@ def publish_policy(
         force=force,
     )
     private = [*advice(table, release), *told.warnings, *(known.warnings if known else ())]
-    with whole_folder(folder, force=force) as draft:
+    made: list[Entry] = []
+    with whole_folder(folder, force=force, afterwards=lambda: _finish(known, made)) as draft:
         heard("write", 0.0)
         (draft / PUBLIC).mkdir()
         fill(draft / PUBLIC, release.manifest, release.tables)
         write_private(draft, _private_files(job, table, release, seed, log, private))
         stages.reached("private written")
-        entry = entry_of(job, content, folder, draft / PUBLIC / MANIFEST, seed)
+        made.append(entry_of(job, content, folder, draft / PUBLIC / MANIFEST, seed))
         if known:
-            known.record(entry)
+            known.record(made[0])
             stages.reached("ledger written")
-    if known:
-        known.record(replace(entry, finished=True))
     progress("done", 1.0)
     warnings = [*release.warnings, *private, *(known.warnings if known else ())]
     return Published(release, folder, tuple(dict.fromkeys(warnings)), tuple(told.notes))
+
+
+def _finish(ledger: Ledger | None, made: Sequence[Entry]) -> None:
+    """Write down that the release is in its place."""
+    if ledger is not None:
+        ledger.record(replace(made[0], finished=True))
 
 
 def _private_files(

@@ -14,7 +14,7 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from sfumato.errors import OutputError
@@ -39,10 +39,13 @@ def refuse_existing(folder: Path, *, force: bool) -> None:
 
 
 @contextlib.contextmanager
-def whole_folder(folder: Path, *, force: bool = False) -> Iterator[Path]:
-    """A private folder that takes the place of ``folder`` when all is written, and vanishes otherwise."""
+def whole_folder(folder: Path, *, force: bool = False, afterwards: Callable[[], None] = lambda: None) -> Iterator[Path]:
+    """A private folder that takes the place of ``folder`` when all is written, and vanishes otherwise.
+
+    ``afterwards`` is called once it is in its place. From then on an interrupt is too late and changes nothing.
+    """
     refuse_existing(folder, force=force)
-    with _draft(folder) as draft:
+    with _draft(folder, heeds_late_interrupts=False) as draft:
         new = draft / _NEW
         new.mkdir()
         mode = new.stat().st_mode & 0o755  # what the umask leaves
@@ -58,6 +61,7 @@ def whole_folder(folder: Path, *, force: bool = False) -> Iterator[Path]:
         else:
             new.rename(folder)
         stages.reached("after exchange")
+        afterwards()
 
 
 @contextlib.contextmanager
@@ -65,11 +69,10 @@ def whole_file(path: Path) -> Iterator[Path]:
     """A private file that takes the place of ``path`` when it is written, and vanishes otherwise."""
     recover(path.parent)
     with _draft(path) as draft:
-        stages.reached("draft made")
         yield draft / _NEW
-        stages.reached("before exchange")
+        stages.reached("file written")
         (draft / _NEW).replace(path)
-        stages.reached("after exchange")
+        stages.reached("file in place")
 
 
 def write_private(folder: Path, texts: Mapping[str, str]) -> None:
@@ -86,24 +89,27 @@ def write_private(folder: Path, texts: Mapping[str, str]) -> None:
 
 
 @contextlib.contextmanager
-def _draft(target: Path) -> Iterator[Path]:
-    """A locked draft beside the target. Once the target is in place, an interrupt is too late and changes nothing."""
-    before = _identity(target)
+def _draft(target: Path, *, heeds_late_interrupts: bool = True) -> Iterator[Path]:
+    """A locked draft beside the target; what goes wrong once the target is in its place is no failure."""
+    before, draft = _identity(target), None
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         with _locked_draft(target) as draft:
             try:
                 yield draft
-            except (OSError, KeyboardInterrupt, SystemExit):
-                if _identity(target) in (None, before):
-                    raise
             finally:
                 _put_back(draft, target)
                 _remove(draft)
-                stages.reached("draft removed")
-    except OSError as e:
-        if _identity(target) in (None, before):
+                stages.reached(f"draft of {target.name} removed")
+    except (OSError, KeyboardInterrupt, SystemExit) as e:
+        if draft is not None:
+            _remove(draft)
+        late = _identity(target) not in (None, before)
+        if late and (isinstance(e, OSError) or not heeds_late_interrupts):
+            return
+        if isinstance(e, OSError):
             raise OutputError(f"cannot write {target}: {e.strerror or e}; nothing was written") from None
+        raise
 
 
 @contextlib.contextmanager
