@@ -93,27 +93,32 @@ class Address:
         """The address with *** for all that is not known to be harmless."""
         user = self.user if _is_reference(self.user) or self._has_plain_user() else _HIDDEN
         password = self.password if self.password is None or _is_reference(self.password) else _HIDDEN
-        parts = replace(self, user=user, password=password, host=self._shown_host(), path=self._shown_path())
-        shown = "&".join(option.shown for option in self.options)
-        return f"{replace(parts, options=())}{'?' if shown else ''}{shown}"
+        host, path, shown = self._shown_host(), self._shown_path(), "&".join(option.shown for option in self.options)
+        if host == _HIDDEN:  # where the parts begin and end is not sure
+            path, shown = path and f"/{_HIDDEN}", shown and _HIDDEN
+        parts = replace(self, user=user, password=password, host=host, path=path, options=())
+        return f"{parts}{'?' if shown else ''}{shown}"
 
     def _has_plain_user(self) -> bool:
         return "@" not in self.user and _PLAIN.fullmatch(unquote(self.user)) is not None
 
     def _shown_host(self) -> str:
-        return self.host if _is_reference(self.host) or _PLACE.fullmatch(self.host) else _HIDDEN
+        """The host; hidden where the @ before it may stand in an option, so that it may be the end of a password."""
+        plain = _is_reference(self.host) or _PLACE.fullmatch(self.host)
+        return self.host if plain and "?" not in self.user + (self.password or "") else _HIDDEN
 
     def _shown_path(self) -> str:
         """A database's name, or SQLite's file unless it could hold a user and password."""
         if self.scheme == "sqlite":
-            return self.path if not re.search(r":.*@", self.path) else f"/{_HIDDEN}"
+            return self.path if not re.search(r":.*@", str(self)[len("sqlite:") :]) else f"/{_HIDDEN}"
         name = self.path.removeprefix("/")
         return self.path if _is_reference(name) or _PLAIN.fullmatch(unquote(name)) else f"/{_HIDDEN}"
 
     def is_plain(self) -> bool:
         """Whether every part is one that can be told, so that a driver's message about one shows no secret."""
         odd = re.search(r"[@/?#\s]|%(?![0-9A-Fa-f]{2})", self.password or "")
-        told = self._has_plain_user() and all(o.value is not None for o in self.options)
+        told = self._has_plain_user() and all(re.fullmatch("[a-z_]+", o.name) for o in self.options)
+        told = told and all(o.value is not None for o in self.options)
         return told and not odd and _HIDDEN not in (self._shown_host(), self._shown_path().removeprefix("/"))
 
     def secrets(self) -> list[str]:

@@ -94,7 +94,7 @@ def _read_sqlite(url: str, rest: str, statement: str, folder: Path | None) -> pl
         )
     path = (folder or Path()) / Path(name).expanduser()
     if not path.exists():
-        path = path.with_name(unquote(path.name))
+        path = path.parent / unquote(path.name)
     if not path.exists() and masked(url) != url:
         raise PolicyError(
             f"{masked(url)} names no file; a SQLite file has no user, password or options. Write sqlite:///name.db."
