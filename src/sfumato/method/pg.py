@@ -93,8 +93,8 @@ class PG(Method):
 
     def redrawn(self) -> str | None:
         return (
-            "Every release of pg perturbs again: the more of them somebody holds, the more surely the value that "
-            "occurs most often is the true one. The bounds are for one release."
+            "Every release of pg draws and perturbs again: the more of them somebody holds, the better he knows how "
+            "often each value occurs in a group. The bounds are for one release."
         )
 
     def publish(

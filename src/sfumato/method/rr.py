@@ -69,8 +69,8 @@ class RandomizedResponse(Method):
 
     def redrawn(self) -> str | None:
         return (
-            "Every release of rr randomizes again: the epsilons of releases that somebody holds add up, and the value "
-            "that occurs most often is more and more surely the true one."
+            "Every release of rr randomizes again: where the rows of a person can be told, the true value shows in the "
+            "average of many releases. What is promised is for one release."
         )
 
     def settings(self) -> dict[str, Any]:

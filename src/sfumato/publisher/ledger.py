@@ -24,6 +24,7 @@ from sfumato.publisher.policy import Policy
 from sfumato.release.locks import locked
 from sfumato.release.output import whole_file
 from sfumato.release.store import MANIFEST, digest
+from sfumato.table.address import expanded
 
 LEDGER = "sfumato-ledger.json"
 _UNWRITTEN = (
@@ -75,7 +76,8 @@ class Ledger:
     @classmethod
     def of(cls, job: Policy) -> "Ledger":
         """The ledger beside the source and the one beside the policy; never one inside the package."""
-        folders = [job.folder] if "://" in job.source else [(job.folder / job.source).parent, job.folder]
+        source = expanded(job.source)
+        folders = [job.folder] if "://" in source else [(job.folder / source).parent, job.folder]
         package = Path(str(files("sfumato"))).resolve()
         places = dict.fromkeys(folder.resolve() / LEDGER for folder in folders)
         return cls(tuple(place for place in places if package not in place.parents))
