@@ -5,7 +5,8 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -54,11 +55,16 @@ def cli() -> None:
 def init(data: str, out: Path | None, query: str | None, force: bool, as_json: bool) -> None:
     """Look at the table DATA and propose a policy, with reasons."""
     from sfumato.publisher.propose import propose
+    from sfumato.table.address import expanded
     from sfumato.table.source import read_frame
 
     if out is not None and os.path.lexists(out) and not force:
         raise OutputError(f"{out} exists; name another file, or overwrite it with --force")
-    proposal = propose(read_frame(data, query=query), _as_seen_from(data, out), query=query)
+    source, variables = _as_seen_from(data, out)
+    proposal = propose(read_frame(expanded(data), query=query), source, query=query)
+    if variables:
+        note = f"the policy names no password: set {' and '.join(variables)} in the environment before you publish."
+        proposal = replace(proposal, warnings=(*proposal.warnings, note))
     if out is not None:
         _write_text(out, proposal.to_toml())
     if as_json:
@@ -75,7 +81,7 @@ def init(data: str, out: Path | None, query: str | None, force: bool, as_json: b
 @click.argument("policy", type=click.Path(path_type=Path))
 @click.option("-o", "--out", type=click.Path(path_type=Path), default=Path("out"), show_default=True)
 @click.option("--seed", type=click.IntRange(min=0), help="Repeatable randomness. For experiments only.")
-@click.option("--force", is_flag=True, help="Replace an OUT that sfumato wrote before.")
+@click.option("--force", is_flag=True, help="Replace an OUT that sfumato wrote before; the method draws anew.")
 @click.option(
     "--on-interrupt",
     type=click.Choice(["ask", "publish", "discard"]),
@@ -100,16 +106,22 @@ def demo(out: Path, force: bool, as_json: bool) -> None:
     policy = example_folder() / "policy.toml"
     if not as_json:
         click.echo(f"The policy of the example: {policy}")
-    _publish(policy, out, None, force, as_json)
+    _publish(policy, out, None, force, as_json, ledger=False)
 
 
 def _publish(
-    policy: Path, out: Path, seed: int | None, force: bool, as_json: bool, on_interrupt: str = "discard"
+    policy: Path,
+    out: Path,
+    seed: int | None,
+    force: bool,
+    as_json: bool,
+    on_interrupt: str = "discard",
+    ledger: bool = True,
 ) -> None:
     from sfumato.publisher.publish import publish_policy
 
     with _progress() as progress, _interrupts(on_interrupt, progress) as heard:
-        result = publish_policy(policy, out, seed=seed, force=force, progress=heard)
+        result = publish_policy(policy, out, seed=seed, force=force, ledger=ledger, progress=heard)
     manifest = result.release.manifest
     if as_json:
         _print_json(
@@ -122,6 +134,7 @@ def _publish(
                 "requirements": manifest["requirements"],
                 "loss": {n: a["loss"] for n, a in manifest["attributes"].items() if "loss" in a},
                 "warnings": list(result.warnings),
+                "notes": list(result.notes),
                 "seeded": seed is not None,
             }
         )
@@ -137,6 +150,8 @@ def _publish(
     click.echo(f"Your report:   {result.report}")
     for warning in result.warnings:
         click.echo(click.style("warning: ", fg="yellow", bold=True) + warning, err=True)
+    for note in result.notes:
+        click.echo(f"note: {note}", err=True)
 
 
 def _figure(value: float) -> str:
@@ -283,23 +298,23 @@ def plan(policy: Path | None, as_json: bool, **given: Any) -> None:
         click.echo("\n".join(chosen.lines()))
 
 
-def _as_seen_from(data: str, policy: Path | None) -> str:
-    """The source as the policy should name it: relative to the folder in which the policy lies."""
-    if "://" in data:
-        return data
-    return os.path.relpath(data, policy.parent if policy is not None else Path())
+def _as_seen_from(data: str, policy: Path | None) -> tuple[str, list[str]]:
+    """The source as the policy should name it: relative to its folder, or with variables in place of passwords."""
+    from sfumato.table.address import Address
+
+    address = Address.of(data)
+    if address is not None:
+        public, variables = address.without_secrets()
+        return str(public), variables
+    return os.path.relpath(data, policy.parent if policy is not None else Path()), []
 
 
 def _write_text(path: Path, text: str) -> None:
     """Write a file whole or not at all."""
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
+    from sfumato.release.output import whole_file
+
+    with whole_file(path) as draft:
         draft.write_text(text, encoding="utf-8")
-        draft.replace(path)
-    except OSError as e:
-        raise OutputError(f"cannot write {path}: {e.strerror}; choose another place") from None
-    finally:
-        draft.unlink(missing_ok=True)
 
 
 def _print_json(value: object) -> None:
@@ -386,6 +401,7 @@ def _compiled(name: str) -> bool:
 def main(arguments: list[str] | None = None) -> None:
     """Run a command; every error becomes one paragraph on stderr and an exit code."""
     given = sys.argv[1:] if arguments is None else arguments
+    _end_in_order()
     try:
         code = cli.main(given, prog_name="sfumato", standalone_mode=False)
     except click.exceptions.Abort:
@@ -405,6 +421,21 @@ def main(arguments: list[str] | None = None) -> None:
         _explain(e, words, "--debug" in given)
         sys.exit(1)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _end_in_order() -> None:
+    """Let a signal that ends the process end it as an error does, so that no draft is left; nohup stays nohup."""
+
+    def end(number: int, frame: object) -> None:
+        for each in signals:
+            signal.signal(each, signal.SIG_IGN)
+        sys.exit(128 + number)
+
+    signals = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    with suppress(ValueError):  # not the main thread: signals are somebody else's business
+        for each in signals:
+            if signal.getsignal(each) == signal.SIG_DFL:
+                signal.signal(each, end)
 
 
 def _explain(error: BaseException, words: str, debug: bool) -> None:

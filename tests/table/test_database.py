@@ -12,7 +12,8 @@ import polars as pl
 import pytest
 
 from sfumato.errors import DataError, PolicyError, SfumatoError
-from sfumato.table.database import checked, masked
+from sfumato.table.address import masked
+from sfumato.table.database import checked
 from sfumato.table.source import read_frame
 
 PEOPLE = """
@@ -281,7 +282,7 @@ def test_refused_query(query: str, fact: str) -> None:
     ("url", "shown"),
     [
         ("postgresql://ann:a:b@c/d@host:1/db", "postgresql://ann:***@host:1/db"),
-        ("postgresql://ann@host/db?sslpassword=x&a=b", "postgresql://ann@host/db?sslpassword=***&a=b"),
+        ("postgresql://ann@host/db?sslpassword=x&a=b", "postgresql://ann@host/db?sslpassword=***&a=***"),
         ("postgresql://host:5432/db", "postgresql://host:5432/db"),
     ],
 )

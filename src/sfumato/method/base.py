@@ -95,6 +95,10 @@ class Method(ABC):
             f"{self.refuted}"
         ]
 
+    def redrawn(self) -> str | None:
+        """What whoever holds two releases of one table can do; None if nothing is drawn but the order of rows."""
+        return "Whoever holds two releases with different draws can combine them: the guarantee is for one release."
+
     def settings(self) -> dict[str, Any]:
         """The name and the public parameters, as the manifest states them."""
         chosen = {f.name: getattr(self, f.name) for f in fields(self)}

@@ -137,6 +137,9 @@ class Incognito(Method):
             return f"{told['suppressed']} suppressed beside {manifest['rows']} rows are not {told['suppressed_share']}"
         return "more rows are suppressed than allowed" if part > self.suppression + 1e-9 else None
 
+    def redrawn(self) -> str | None:
+        return None
+
     def solve(self, table: Microdata, requirements: Sequence[Requirement], progress: Progress = silent) -> _Solved:
         """Find the best node, and the rows that are kept on it."""
         wanted = self._bound(table, requirements)

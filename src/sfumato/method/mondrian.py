@@ -64,6 +64,9 @@ class Mondrian(PartitionMethod):
         """Nothing where sizes alone decide: then the cuts tell nothing about sensitive values."""
         return self.if_steered(requirements, "the cuts")
 
+    def redrawn(self) -> str | None:
+        return None if self.strict else super().redrawn()
+
     def shows_sets(self) -> bool:
         return self.labels == "siblings"
 

@@ -94,6 +94,12 @@ class PG(Method):
         if self.boxes not in ("closed", "tight"):
             raise PolicyError(f"pg: boxes = {self.boxes!r}; it is 'closed' or 'tight'")
 
+    def redrawn(self) -> str | None:
+        return (
+            "Every release of pg draws and perturbs again: the more of them somebody holds, the better he knows how "
+            "often each value occurs in a group. The bounds are for one release."
+        )
+
     def publish(
         self,
         table: Microdata,

@@ -102,6 +102,12 @@ class RandomizedResponse(Method):
         """Whether the matrices are given, not fitted."""
         return bool(self.keep or self.matrices)
 
+    def redrawn(self) -> str | None:
+        return (
+            "Every release of rr randomizes again: where the rows of a person can be told, the true value shows in the "
+            "average of many releases. What is promised is for one release."
+        )
+
     def settings(self) -> dict[str, Any]:
         if self.by_hand:
             return {"name": self.name, "mode": "by hand", "fit": "by hand"}

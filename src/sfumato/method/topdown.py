@@ -81,6 +81,9 @@ class TopDown(Method):
         """Nothing where sizes alone decide: then what was refused tells nothing about sensitive values."""
         return self.if_steered(requirements, "the refinements")
 
+    def redrawn(self) -> str | None:
+        return None
+
     def settings(self) -> dict[str, Any]:
         return {name: value for name, value in super().settings().items() if name not in ("templates", "scheme")}
 

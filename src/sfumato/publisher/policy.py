@@ -2,15 +2,18 @@
 
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from sfumato.errors import PolicyError, nearest
 from sfumato.method.base import Method
 from sfumato.method.catalogue import from_table as method_from_table
+from sfumato.publisher.toml import document
+from sfumato.release.spreadsheet import SPREADSHEET
 from sfumato.requirement.base import Requirement
 from sfumato.requirement.catalogue import from_table as requirement_from_table
+from sfumato.table.address import masked, may_hold_secret
 from sfumato.table.encode import Attribute, Role, kind_of
 from sfumato.table.microdata import Missing
 from sfumato.table.taxonomy import named
@@ -35,8 +38,9 @@ ROLE_WORDS = {
 }
 """Role words, those of other tools included, in lower case."""
 
-_TOP = ("title", "data", "attributes", "require", "method")
+_TOP = ("title", "data", "attributes", "require", "method", "output")
 _DATA = ("source", "query", "missing", "others", "nulls")
+_OUTPUT = ("spreadsheet",)
 _ATTRIBUTE = ("role", "kind", "taxonomy", "domain")
 _MISSING = ("error", "category", "drop")
 _OTHERS = ("error", "drop", "insensitive")
@@ -56,8 +60,15 @@ class Policy:
     attributes: tuple[Attribute, ...]
     requirements: tuple[Requirement, ...]
     method: Method
+    spreadsheet: str
     folder: Path
-    text: str
+    content: Mapping[str, Any] = field(repr=False)
+    """What the file says, parsed; ``source`` and this may hold a password."""
+
+    def to_toml(self) -> str:
+        """The policy as it may be kept: rebuilt from what it says, without comments and without a password."""
+        data = {**self.content["data"], "source": masked(self.source)}
+        return document({**self.content, "data": data})
 
     def covering(self, columns: Iterable[str]) -> tuple[Attribute, ...]:
         """The attributes of a table with these columns: those named, and by the rule for others the rest."""
@@ -89,6 +100,8 @@ def read_policy(path: str | Path) -> Policy:
     except UnicodeDecodeError:
         raise PolicyError(f"{path} is not UTF-8; save it as UTF-8") from None
     except OSError as e:
+        if may_hold_secret(str(path)):
+            raise PolicyError("expected a policy file, not a database address; `sfumato init` proposes one") from None
         raise PolicyError(f"cannot read the policy {path}: {e.strerror}; `sfumato init DATA` proposes one") from None
     return parse_policy(text, folder=path.parent, name=path.name)
 
@@ -104,7 +117,7 @@ def parse_policy(text: str, *, folder: Path, name: str = "the policy") -> Policy
     _known_keys(data, _DATA, f"[data] of {name}")
     return Policy(
         title=_text(content.get("title", ""), "title"),
-        source=_text(data.get("source"), "source under [data]", needed=True),
+        source=_source(data.get("source")),
         query=_text(data["query"], "query under [data]") if "query" in data else None,
         missing=_one_of(data.get("missing", "error"), _MISSING, "missing"),
         others=_one_of(data.get("others", "error"), _OTHERS, "others"),
@@ -112,8 +125,9 @@ def parse_policy(text: str, *, folder: Path, name: str = "the policy") -> Policy
         attributes=tuple(_attributes(_table(content, "attributes", name))),
         requirements=tuple(_requirements(content.get("require"), name, folder)),
         method=method_from_table(_table(content, "method", name) if "method" in content else {"name": "mondrian"}),
+        spreadsheet=_spreadsheet(_table(content, "output", name) if "output" in content else {}, name),
         folder=folder,
-        text=text,
+        content=content,
     )
 
 
@@ -130,9 +144,21 @@ def _table(content: Mapping[str, Any], key: str, name: str) -> dict[str, Any]:
     return table
 
 
-def _text(value: object, what: str, *, needed: bool = False) -> str:
-    if value is None and needed:
-        raise PolicyError(f"the policy has no {what}; name a file or a database URL")
+def _source(value: object) -> str:
+    """The source; what is not one is not shown, for it may hold a password."""
+    if value is None:
+        raise PolicyError("the policy has no source under [data]; name a file or a database URL")
+    if not isinstance(value, str):
+        raise PolicyError("source under [data] must be a string: a file name or a database URL")
+    return value
+
+
+def _spreadsheet(output: Mapping[str, Any], name: str) -> str:
+    _known_keys(output, _OUTPUT, f"[output] of {name}")
+    return str(_one_of(output.get("spreadsheet", "plain"), SPREADSHEET, "spreadsheet"))
+
+
+def _text(value: object, what: str) -> str:
     if not isinstance(value, str):
         raise PolicyError(f"{what} is {value!r}; it is a text")
     return value

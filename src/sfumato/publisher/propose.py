@@ -7,7 +7,7 @@ is escaped: no table, however odd, breaks out of a string or a comment.
 
 import re
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import PurePath
 from typing import Any
@@ -15,6 +15,7 @@ from typing import Any
 import polars as pl
 
 from sfumato.publisher.signs import Profile, Sign, dated, order, profile, recognize, texts
+from sfumato.publisher.toml import escape, key, toml
 
 K, ROWS_FOR_K, SMALL_TREE = 5, 50, 6
 MARGIN = 0.9  # of 1/l: how common the commonest sensitive value may be
@@ -109,31 +110,8 @@ class Proposal:
         yield from ("", "[method]", f"name = {toml(self.method)}")
 
 
-def escape(text: str) -> str:
-    r"""The text with whatever does not print as TOML escapes, so that it stays on its line.
-
-    >>> print(escape("a\nb"), toml('"a"'))
-    a\nb "\"a\""
-    """
-    printed = text.encode("utf-8", "replace").decode()
-    return "".join(c if c.isprintable() else f"\\U{ord(c):08x}" if c != "\n" else "\\n" for c in printed)
-
-
 def comment(text: str) -> list[str]:
     return textwrap.wrap(escape(text), 100, initial_indent="# ", subsequent_indent="# ", break_on_hyphens=False)
-
-
-def key(name: str) -> str:
-    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else toml(name)
-
-
-def toml(value: object) -> str:
-    """A value as TOML writes it, tables inline."""
-    if isinstance(value, Mapping):
-        return "{ " + ", ".join(f"{key(name)} = {toml(inner)}" for name, inner in value.items()) + " }"
-    if isinstance(value, str):
-        return '"' + escape(value.replace("\\", "\\\\").replace('"', '\\"')) + '"'
-    return "[" + ", ".join(map(toml, value)) + "]" if isinstance(value, Sequence) else str(value)
 
 
 def propose(frame: pl.DataFrame, source: str, *, query: str | None = None) -> Proposal:

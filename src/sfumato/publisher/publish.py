@@ -3,11 +3,12 @@
 import datetime as dt
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.adversary.linkage import linkage_risk, quasi_groups
@@ -15,17 +16,22 @@ from sfumato.errors import DataError, PolicyError
 from sfumato.method.base import Method, PartitionMethod, Progress, silent
 from sfumato.method.catalogue import from_table as method_from_table
 from sfumato.publisher.advice import advice
+from sfumato.publisher.again import published_again
 from sfumato.publisher.insensitive import refuse_unnamed_identifiers
+from sfumato.publisher.ledger import Entry, Ledger, entry_of, policy_digest, table_digest
 from sfumato.publisher.policy import Policy, read_policy
+from sfumato.release import stages
 from sfumato.release.judgement import bind, listed
+from sfumato.release.output import refuse_existing, whole_folder, write_private
+from sfumato.release.recognize import PUBLIC
 from sfumato.release.release import Release
-from sfumato.release.store import fill, refuse_existing, whole_folder
+from sfumato.release.store import MANIFEST, fill
 from sfumato.report import render_report
 from sfumato.report.response import response
 from sfumato.report.risk import best_guesses_beside
 from sfumato.report.summary import Summary, summarize
 from sfumato.requirement.base import Requirement
-from sfumato.table.database import masked
+from sfumato.table.address import expanded
 from sfumato.table.encode import Role
 from sfumato.table.microdata import Microdata, refuse_raw
 from sfumato.table.source import read_frame
@@ -41,6 +47,8 @@ class Published:
     """The release in short: rows in and out, groups, information kept, what was suppressed."""
     warnings: tuple[str, ...] = ()
     """Everything the steward should know: the warnings of the release, then those that must stay private."""
+    notes: tuple[str, ...] = ()
+    """What is no cause for alarm."""
 
     @property
     def report(self) -> Path:
@@ -87,8 +95,17 @@ def partition(
 
 def microdata_of(policy: Policy, progress: Progress = silent) -> Microdata:
     """Read and code the data that a policy names."""
+    return _coded(policy, _frame_of(policy, progress), progress)
+
+
+def _frame_of(policy: Policy, progress: Progress) -> pl.DataFrame:
+    """Read the data that a policy names."""
     progress("read", 0.0)
-    frame = read_frame(policy.source, query=policy.query, nulls=policy.nulls, folder=policy.folder)
+    return read_frame(expanded(policy.source), query=policy.query, nulls=policy.nulls, folder=policy.folder)
+
+
+def _coded(policy: Policy, frame: pl.DataFrame, progress: Progress) -> Microdata:
+    """Code the data as the policy says."""
     progress("code", 0.0)
     refuse_unnamed_identifiers(policy, frame)
     table = Microdata.from_frame(frame, policy.covering(frame.columns), missing=policy.missing, folder=policy.folder)
@@ -107,9 +124,14 @@ def publish_policy(
     *,
     seed: int | None = None,
     force: bool = False,
+    ledger: bool = True,
     progress: Progress = silent,
 ) -> Published:
-    """Do what a policy says and write OUT/release and OUT/private, whole or not at all."""
+    """Do what a policy says and write OUT/release and OUT/private, whole or not at all.
+
+    The release is written down in the ledger beside the source, so that a second one is noticed; not if ``ledger``
+    is False.
+    """
     job = policy if isinstance(policy, Policy) else read_policy(policy)
     folder = Path(out)
     refuse_existing(folder, force=force)
@@ -117,25 +139,48 @@ def publish_policy(
         raise PolicyError(f"the seed is {seed!r}; it is a whole number, 0 or more")
     log = _Log()
     heard = log.listening(progress)
-    table = microdata_of(job, heard)
+    frame = _frame_of(job, heard)
+    known = Ledger.of(job) if ledger else None
+    content = table_digest(frame) if known else ""
+    table = _coded(job, frame, heard)
     rng = None if seed is None else np.random.default_rng(seed)
     release = publish(table, require=job.requirements, method=job.method, title=job.title, rng=rng, progress=heard)
+    if job.spreadsheet != "plain":
+        release = Release({**release.manifest, "output": {"spreadsheet": job.spreadsheet}}, release.tables)
+    told = published_again(
+        known.earlier(content) if known else [],
+        policy=policy_digest(job),
+        method=job.method,
+        seed=seed,
+        out=folder,
+        force=force,
+    )
     summary = summarize(release, table)
-    private = advice(job, table, summary)
-    warnings = tuple(dict.fromkeys([*release.warnings, *private]))
-    log.lines += [*summary.lines(), *(f"warning: {w}" for w in warnings)]
-    with whole_folder(folder, force=force) as draft:
+    private = [*advice(job, table, summary), *told.warnings, *(known.warnings if known else ())]
+    log.lines += [*summary.lines(), *(f"warning: {w}" for w in dict.fromkeys([*release.warnings, *private]))]
+    made: list[Entry] = []
+    with whole_folder(folder, force=force, afterwards=lambda: _finish(known, made)) as draft:
         heard("write", 0.0)
-        (draft / "release").mkdir()
-        fill(draft / "release", release.manifest, release.tables)
-        (draft / "private").mkdir()
-        _write_private(draft / "private", job, table, release, seed, log, summary, private)
+        (draft / PUBLIC).mkdir()
+        fill(draft / PUBLIC, release.manifest, release.tables)
+        write_private(draft, _private_files(job, table, release, seed, log, summary, private))
+        stages.reached("private written")
+        made.append(entry_of(job, content, folder, draft / PUBLIC / MANIFEST, seed))
+        if known:
+            known.record(made[0])
+            stages.reached("ledger written")
     progress("done", 1.0)
-    return Published(release, folder, summary, warnings)
+    warnings = [*release.warnings, *private, *(known.warnings if known else ())]
+    return Published(release, folder, summary, tuple(dict.fromkeys(warnings)), tuple(told.notes))
 
 
-def _write_private(
-    folder: Path,
+def _finish(ledger: Ledger | None, made: Sequence[Entry]) -> None:
+    """Write down that the release is in its place."""
+    if ledger is not None:
+        ledger.record(replace(made[0], finished=True))
+
+
+def _private_files(
     job: Policy,
     table: Microdata,
     release: Release,
@@ -143,9 +188,9 @@ def _write_private(
     log: "_Log",
     summary: Summary,
     warnings: list[str],
-) -> None:
+) -> dict[str, str]:
     """The report, the audit figures, the policy and the log: never to be handed over."""
-    policy_text = job.text.replace(job.source, masked(job.source)) if "://" in job.source else job.text
+    policy_text = job.to_toml()
     report = render_report(
         release=release,
         table=table,
@@ -154,7 +199,6 @@ def _write_private(
         warnings=warnings,
         seeded=seed is not None,
     )
-    (folder / "report.html").write_text(report, encoding="utf-8")
     guesses = best_guesses_beside(release, table)
     audit: dict[str, Any] = {
         "requirements": release.manifest["requirements"],
@@ -170,9 +214,12 @@ def _write_private(
         "seed": seed,
         "response": response(release, table),
     }
-    (folder / "audit.json").write_text(json.dumps(audit, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-    (folder / "policy.toml").write_text(policy_text, encoding="utf-8")
-    (folder / "log.txt").write_text(log.text(), encoding="utf-8")
+    return {
+        "report.html": report,
+        "audit.json": json.dumps(audit, ensure_ascii=False, indent=1) + "\n",
+        "policy.toml": policy_text,
+        "log.txt": log.text(),
+    }
 
 
 class _Log:

@@ -15,9 +15,10 @@ from sfumato.release.claims import judged
 from sfumato.release.examine import stated, structure, whole_numbers
 from sfumato.release.finding import Finding
 from sfumato.release.judgement import Judgement, judge, judge_sizes
+from sfumato.release.output import whole_folder
 from sfumato.release.public import PublicSchema
 from sfumato.release.sampling import SIZE
-from sfumato.release.store import read_folder, write_folder
+from sfumato.release.store import fill, read_folder
 from sfumato.requirement.base import GroupRequirement, names
 from sfumato.table.encode import Role, value_codes
 
@@ -60,7 +61,8 @@ class Release:
 
     def write(self, folder: str | Path, *, force: bool = False) -> None:
         """Write the folder whole or not at all; an existing one is refused without ``force``."""
-        write_folder(Path(folder), self.manifest, self.tables, force=force)
+        with whole_folder(Path(folder), force=force) as draft:
+            fill(draft, self.manifest, self.tables)
 
     def check(self) -> list[Finding]:
         """Verify every claim of the manifest from the public part alone; raises if one does not hold."""

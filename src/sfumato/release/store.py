@@ -1,89 +1,25 @@
-"""The folder on disk: written whole or not at all, read with every path and digest checked."""
+"""The files of a release: written with their digests, read with every path and digest checked."""
 
-import contextlib
 import errno
 import hashlib
 import json
 import os
-import shutil
 import stat
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from sfumato.errors import OutputError, ReleaseError
+from sfumato.release import stages
+from sfumato.release.spreadsheet import csv_of
 from sfumato.release.statement import checked
 
+MANIFEST = "manifest.json"
 _TABLES = ("data", "quasi", "sensitive")
+RELEASE_FILES = (MANIFEST, *(f"{name}.{end}" for name in _TABLES for end in ("csv", "parquet")))
+"""All names that a file of a release can have."""
 _MANIFEST_LIMIT = 512 * 1024 * 1024
-
-
-@contextlib.contextmanager
-def whole_folder(folder: Path, *, force: bool = False) -> Iterator[Path]:
-    """A temporary folder beside ``folder`` that takes its place when all is written, and vanishes otherwise."""
-    refuse_existing(folder, force=force)
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        draft = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
-    except OSError as e:
-        raise OutputError(f"cannot write to {folder.parent}: {e.strerror}; choose another place") from None
-    try:
-        yield draft
-        draft.chmod(0o755)
-        refuse_existing(folder, force=force)
-        _take_place(draft, folder)
-    except OSError as e:
-        raise OutputError(f"cannot write {folder}: {e.strerror}; nothing was written") from None
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
-
-
-def refuse_existing(folder: Path, *, force: bool) -> None:
-    """Refuse an output that exists, or that ``force`` should not remove."""
-    if not os.path.lexists(folder):
-        return
-    if not force:
-        raise OutputError(f"{folder} exists; name another folder, or overwrite it with --force")
-    ours = folder.is_dir() and not folder.is_symlink() and _is_output(folder)
-    if not ours:
-        raise OutputError(f"{folder} exists and was not written by sfumato; --force does not remove it")
-
-
-def _is_output(folder: Path) -> bool:
-    """Whether a folder is empty or one that sfumato wrote."""
-    if (folder / "release").is_dir():
-        return all(e.name in ("release", "private") and e.is_dir() and not e.is_symlink() for e in folder.iterdir())
-    return all(entry.name in _release_files() and entry.is_file() for entry in folder.iterdir())
-
-
-def _release_files() -> set[str]:
-    return {"manifest.json"} | {f"{name}.{end}" for name in _TABLES for end in ("csv", "parquet")}
-
-
-def _take_place(draft: Path, folder: Path) -> None:
-    if folder.exists():
-        old = Path(tempfile.mkdtemp(prefix=f".{folder.name}.old.", dir=folder.parent))
-        folder.rename(old / folder.name)
-        try:
-            draft.rename(folder)
-        except OSError:
-            (old / folder.name).rename(folder)
-            raise
-        finally:
-            shutil.rmtree(old, ignore_errors=True)
-    else:
-        draft.rename(folder)
-
-
-def write_folder(
-    folder: Path, manifest: dict[str, Any], tables: dict[str, pl.DataFrame], *, force: bool = False
-) -> None:
-    """Write manifest and tables as a release folder."""
-    with whole_folder(folder, force=force) as draft:
-        fill(draft, manifest, tables)
 
 
 def fill(draft: Path, manifest: dict[str, Any], tables: dict[str, pl.DataFrame]) -> None:
@@ -91,12 +27,14 @@ def fill(draft: Path, manifest: dict[str, Any], tables: dict[str, pl.DataFrame])
     entries = []
     for name, frame in tables.items():
         frame.write_parquet(draft / f"{name}.parquet")
-        frame.write_csv(draft / f"{name}.csv")
+        csv_of(frame, manifest).write_csv(draft / f"{name}.csv")
         for end in ("parquet", "csv"):
             file = draft / f"{name}.{end}"
             entries.append({"name": name, "file": file.name, "sha256": digest(file), "columns": frame.columns})
+    stages.reached("tables written")
     text = json.dumps({**manifest, "tables": entries}, ensure_ascii=False, indent=1, allow_nan=False)
-    (draft / "manifest.json").write_text(text + "\n", encoding="utf-8")
+    (draft / MANIFEST).write_text(text + "\n", encoding="utf-8")
+    stages.reached("manifest written")
 
 
 def digest(file: Path) -> str:
@@ -107,7 +45,7 @@ def digest(file: Path) -> str:
 
 def read_folder(folder: Path) -> tuple[dict[str, Any], dict[str, pl.DataFrame]]:
     """Read a release folder; every file must be the one that the manifest describes."""
-    manifest = checked(_read_manifest(folder))
+    manifest = read_manifest(folder)
     refuse_unlisted(folder, manifest.get("tables"))
     tables: dict[str, pl.DataFrame] = {}
     twins: dict[str, Path] = {}
@@ -123,7 +61,7 @@ def read_folder(folder: Path) -> tuple[dict[str, Any], dict[str, pl.DataFrame]]:
     if tables.keys() not in ({"data"}, {"quasi", "sensitive"}) or twins.keys() != tables.keys():
         raise ReleaseError("manifest.json does not name the tables of its scheme; the release is damaged")
     for name, file in twins.items():
-        if not _same_content(file, tables[name]):
+        if not _same_content(file, csv_of(tables[name], manifest)):
             raise ReleaseError(f"{file.name} does not say the same as {name}.parquet; the release is damaged")
     return manifest, tables
 
@@ -154,8 +92,13 @@ def refuse_unlisted(folder: Path, entries: object) -> None:
             )
 
 
-def _read_manifest(folder: Path) -> object:
-    path = folder / "manifest.json"
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """The manifest of a release folder, if it has the parts that one must have."""
+    return checked(_read_json(folder))
+
+
+def _read_json(folder: Path) -> object:
+    path = folder / MANIFEST
     try:
         text = read_regular(path, _MANIFEST_LIMIT)
     except OSError as e:

@@ -15,6 +15,7 @@ from urllib.parse import unquote
 import polars as pl
 
 from sfumato.errors import DataError, PolicyError, SfumatoError
+from sfumato.table.address import Address, masked
 from sfumato.table.checks import check_file, check_names
 
 _QUOTED_OR_COMMENT = re.compile(
@@ -23,7 +24,6 @@ _QUOTED_OR_COMMENT = re.compile(
       | (?<![\w$])\$(?P<tag>\w*)\$.*?\$(?P=tag)\$""",
     re.VERBOSE | re.DOTALL,
 )
-_PASSWORD_OPTION = re.compile(r"(?<=password=)[^&]*", re.IGNORECASE)
 _READ_ONLY = (
     "SET TRANSACTION READ ONLY",
     # A first query seals the transaction: from here on PostgreSQL refuses to make it read-write again.
@@ -35,8 +35,8 @@ _ONE_BATCH = {"adbc.sqlite.query.batch_rows": str(1 << 30)}
 
 def read_database(url: str, query: str | None, folder: Path | None = None) -> pl.DataFrame:
     """The rows of a query on ``postgresql://user:password@host:port/name`` or ``sqlite:///path``."""
-    scheme, _, rest = url.partition("://")
-    if scheme.lower() not in ("postgresql", "postgres", "sqlite"):
+    address = Address.of(url)
+    if address is None or address.scheme not in ("postgresql", "postgres", "sqlite"):
         raise PolicyError(
             f"{masked(url)} is neither a file nor a known database; known are "
             "postgresql://user@host:port/name and sqlite:///path. Copy remote files here first; export "
@@ -48,9 +48,9 @@ def read_database(url: str, query: str | None, folder: Path | None = None) -> pl
             'query = "select * from discharges".'
         )
     statement = checked(query)
-    if scheme.lower() == "sqlite":
-        return _read_sqlite(url, rest, statement, folder)
-    return _read_postgresql(url, statement)
+    if address.scheme == "sqlite":
+        return _read_sqlite(url, url.partition("://")[2], statement, folder)
+    return _read_postgresql(address, statement)
 
 
 def checked(query: str) -> str:
@@ -85,18 +85,6 @@ def _is_balanced(bare: str) -> bool:
     return depth == 0
 
 
-def masked(url: str) -> str:
-    """The URL with *** for its password.
-
-    >>> masked("postgresql://ann:secret@localhost/clinic")
-    'postgresql://ann:***@localhost/clinic'
-    """
-    scheme, _, rest = url.partition("://")
-    account, at, place = rest.rpartition("@")
-    user, colon, _ = account.partition(":")
-    return _PASSWORD_OPTION.sub("***", f"{scheme}://{user}{':***' if colon else ''}{at}{place}")
-
-
 def _read_sqlite(url: str, rest: str, statement: str, folder: Path | None) -> pl.DataFrame:
     """Run the statement on a SQLite file that exists, opened read-only."""
     name = rest.removeprefix("/")
@@ -106,23 +94,27 @@ def _read_sqlite(url: str, rest: str, statement: str, folder: Path | None) -> pl
         )
     path = (folder or Path()) / Path(name).expanduser()
     if not path.exists():
-        path = path.with_name(unquote(path.name))
+        path = path.parent / unquote(path.name)
+    if not path.exists() and masked(url) != url:
+        raise PolicyError(
+            f"{masked(url)} names no file; a SQLite file has no user, password or options. Write sqlite:///name.db."
+        )
     check_file(path, f"The SQLite file {name}")
     driver = _driver("sqlite")
     uri = f"{path.resolve().as_uri()}?mode=ro"
     return _plain_frame(_fetch(driver, uri, url, ["PRAGMA query_only = ON"], statement, _ONE_BATCH))
 
 
-def _read_postgresql(url: str, statement: str) -> pl.DataFrame:
+def _read_postgresql(address: Address, statement: str) -> pl.DataFrame:
     """Run the statement on PostgreSQL in a read-only transaction; connecting takes ten seconds at most."""
-    account = url.partition("://")[2].rpartition("@")[0]
-    if re.search(r"[@/?#\s]|%(?![0-9A-Fa-f]{2})", account):
+    if not address.is_plain():
         raise PolicyError(
-            f"The user or password in {masked(url)} holds a character that means something else in a URL (@ "
-            "/ ? # % or a blank). Write it percent-encoded: %40 for @, %2F for /, %3F for ?, %23 for #, %25 "
-            "for %."
+            f"{address.masked()} cannot be read as postgresql://user:password@host:port/name?options. A user or "
+            "password with a character that means something else in a URL must be percent-encoded: %40 for @, %2F "
+            "for /, %3F for ?, %23 for #, %25 for %, %20 for a blank; or name an environment variable: ${PGPASSWORD}."
         )
     driver = _driver("postgresql")
+    url = str(address)
     timeout = "" if "connect_timeout=" in url else f"{'&' if '?' in url else '?'}connect_timeout=10"
     return _plain_frame(_fetch(driver, url + timeout, url, _READ_ONLY, statement, {}))
 
@@ -143,7 +135,7 @@ def _fetch(driver: Any, uri: str, url: str, before: Sequence[str], statement: st
     """Connect, run the preparing statements and then the query; the transaction is never committed."""
     try:
         connection = driver.connect(uri)
-    except driver.Error as error:
+    except (driver.Error, OSError, TypeError, ValueError) as error:
         raise DataError(
             f"The database {masked(url)} cannot be opened: {_words(error, url)}. Check host, port, database "
             "name, user and password, and that the server is running."
@@ -182,9 +174,8 @@ def _words(error: BaseException, url: str) -> str:
     text = re.sub(r"^[A-Z_]+: |\[(?:libpq|SQLite)\] ", "", text.rpartition("ERROR:")[2].strip())
     lines = [line.strip() for line in text.splitlines()]
     text = " ".join(line for line in lines if line.strip("^ ") and not line.startswith("LINE "))
-    account, _, _ = url.partition("://")[2].rpartition("@")
-    secrets = [account.partition(":")[2], *_PASSWORD_OPTION.findall(url)]
-    for secret in filter(None, [*secrets, *map(unquote, secrets)]):
+    address = Address.of(url)
+    for secret in address.secrets() if address else ():
         text = text.replace(secret, "***")
     return text.rstrip(". ")
 

@@ -16,6 +16,7 @@ from typing import Any
 import polars as pl
 
 from sfumato.errors import DataError, PolicyError
+from sfumato.table.address import may_hold_secret
 from sfumato.table.checks import check_file, check_names
 from sfumato.table.database import read_database
 from sfumato.table.delimited import read_delimited
@@ -85,6 +86,11 @@ def _read_file(path: Path, folder: Path | None) -> pl.DataFrame:
         **dict.fromkeys((".xlsx", ".xls"), _read_excel),
     }
     path = path.expanduser() if folder is None else folder / path.expanduser()
+    if may_hold_secret(where) and not path.exists():
+        raise PolicyError(
+            "The source is neither a file nor the address of a database, and is not shown since it may hold a "
+            "password. Write postgresql://user@host:port/name or sqlite:///path, or name a file that exists."
+        )
     check_file(path, where)
     reader = readers.get(path.suffix.lower())
     if reader is None:

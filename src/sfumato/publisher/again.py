@@ -1,0 +1,49 @@
+"""A table that was published before: what the steward is told, and what is only noted."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from sfumato.method.base import Method
+from sfumato.publisher.ledger import Entry
+
+
+class Told(NamedTuple):
+    """Warnings, and notes that are no cause for alarm."""
+
+    warnings: list[str]
+    notes: list[str]
+
+
+def published_again(
+    earlier: Sequence[Entry], *, policy: str, method: Method, seed: int | None, out: Path, force: bool
+) -> Told:
+    """What to say where a table has earlier releases."""
+    told = Told([], [])
+    same = [e for e in earlier if e.policy == policy]
+    fresh = [e for e in same if seed is None or e.seed != seed]
+    redrawn = method.redrawn()
+    if same and (redrawn is None or not fresh):
+        told.notes.append(f"{_where(same)}; {method.name} makes the same release of it, in another order of rows.")
+    elif fresh:
+        replaced = force and any(Path(e.folder) == out.resolve() for e in fresh)
+        remedy = (
+            "--force replaces it by a release with fresh draws; do that only if nobody holds the earlier one"
+            if replaced
+            else "hand over that release again, not this one"
+        )
+        told.warnings.append(f"{_where(fresh)}: {remedy}. {redrawn}")
+    if others := [e for e in earlier if e.policy != policy]:
+        told.warnings.append(
+            f"{_where(others, other=True)}. Whoever holds both releases can combine them, and no requirement is "
+            "checked on the two together."
+        )
+    return told
+
+
+def _where(entries: Sequence[Entry], *, other: bool = False) -> str:
+    last = entries[-1]
+    times = "" if len(entries) == 1 else f" {len(entries)} times, last"
+    which = f"another policy ({last.method})" if other else "this policy"
+    gone = "" if last.is_there else ", which no longer holds it"
+    return f"This table was published by {which}{times} on {last.date[:10]} in {last.folder}{gone}"

@@ -1,0 +1,188 @@
+"""The steward's ledger: which tables were published, by which policy, when and where to.
+
+``sfumato-ledger.json`` lies beside the source, or beside the policy where the source is a database or its folder
+cannot be written. It is private. A table is known by a digest of its cells, whatever the order of its rows, so that
+the same table is found again under another name. Publishing never fails for want of a ledger: what is wrong with it
+becomes a warning.
+"""
+
+import contextlib
+import datetime as dt
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from sfumato.errors import OutputError
+from sfumato.publisher.policy import Policy
+from sfumato.release.locks import locked
+from sfumato.release.output import whole_file
+from sfumato.release.store import MANIFEST, digest
+from sfumato.table.address import expanded
+
+LEDGER = "sfumato-ledger.json"
+_UNWRITTEN = (
+    f"No {LEDGER} could be written beside the source or the policy: a second release of this table will not be noticed."
+)
+_LARGEST = 64 * 1024 * 1024
+_SLICE = 100_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """One release that was made; ``finished`` only when it was in its place."""
+
+    table: str
+    policy: str
+    method: str
+    folder: str
+    date: str
+    manifest: str
+    seed: int | None = None
+    finished: bool = False
+
+    def __post_init__(self) -> None:
+        texts = (self.table, self.policy, self.method, self.folder, self.date, self.manifest)
+        if not all(isinstance(text, str) for text in texts) or not isinstance(self.finished, bool):
+            raise TypeError("an entry of the ledger has parts of the wrong kind")
+
+    @property
+    def is_there(self) -> bool:
+        """Whether its folder still holds the release."""
+        try:
+            return digest(Path(self.folder) / "release" / MANIFEST) == self.manifest
+        except OSError:
+            return False
+
+    @property
+    def was_made(self) -> bool:
+        """Whether the release took its place; a process may have been killed just before or just after."""
+        return self.finished or self.is_there
+
+
+@dataclass
+class Ledger:
+    """The ledgers of a job: all are read, the first that can be written is written."""
+
+    places: tuple[Path, ...] = ()
+    warnings: list[str] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, job: Policy) -> "Ledger":
+        """The ledger beside the source and the one beside the policy; never one inside the package."""
+        source = expanded(job.source)
+        folders = [job.folder] if "://" in source else [(job.folder / source).parent, job.folder]
+        package = Path(str(files("sfumato"))).resolve()
+        places = dict.fromkeys(folder.resolve() / LEDGER for folder in folders)
+        return cls(tuple(place for place in places if package not in place.parents))
+
+    def earlier(self, table: str) -> list[Entry]:
+        """The releases of a table that were made before, the oldest first."""
+        found = {entry: None for place in self.places for entry in self._read(place) if entry.table == table}
+        return sorted((e for e in found if e.was_made), key=lambda e: e.date)
+
+    def record(self, entry: Entry) -> None:
+        """Write an entry down, in place of the same one in an earlier state."""
+        for place in self.places:
+            if os.access(place.parent, os.W_OK):
+                with contextlib.suppress(OSError, OutputError):
+                    self._write(place, entry)
+                    self.warnings = [w for w in self.warnings if w != _UNWRITTEN]
+                    return
+        self.warnings.append(_UNWRITTEN)
+
+    def _write(self, place: Path, entry: Entry) -> None:
+        with locked(place, create=True):
+            others = [e for e in _entries(place) or () if replace(e, finished=entry.finished) != entry and e.was_made]
+            with whole_file(place) as draft:
+                draft.touch(mode=0o600)
+                draft.chmod(0o600)
+                text = json.dumps({"releases": [asdict(e) for e in (*others, entry)]}, ensure_ascii=False, indent=1)
+                draft.write_text(text + "\n", encoding="utf-8")
+
+    def _read(self, place: Path) -> list[Entry]:
+        """The entries of a ledger; a damaged one is set aside."""
+        if not os.path.lexists(place):
+            return []
+        try:
+            with locked(place):
+                entries = _entries(place)
+                if entries is None:
+                    aside = place.with_name(f"{LEDGER}.damaged-{_now().replace(':', '')}")
+                    place.rename(aside)
+                    self.warnings.append(
+                        f"{place} was damaged and is now {aside.name}: whether this table was published before is "
+                        "not known."
+                    )
+                return entries or []
+        except OSError as e:
+            self.warnings.append(
+                f"{place} cannot be read ({e.strerror}): whether this table was published before is not known."
+            )
+            return []
+
+
+def _entries(place: Path) -> list[Entry] | None:
+    """What a ledger says; None if it is damaged. An empty file is a ledger that was only just begun."""
+    try:
+        if place.stat().st_size > _LARGEST:
+            return None
+        text = place.read_text(encoding="utf-8")
+        return [Entry(**entry) for entry in json.loads(text)["releases"]] if text else []
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return None
+
+
+def entry_of(job: Policy, table: str, folder: Path, manifest: Path, seed: int | None) -> Entry:
+    """What is written down of a release whose manifest lies at a path and will lie in a folder."""
+    return Entry(
+        table=table,
+        policy=policy_digest(job),
+        method=job.method.name,
+        folder=str(folder.resolve()),
+        date=_now(),
+        manifest=digest(manifest),
+        seed=seed,
+    )
+
+
+def _now() -> str:
+    return dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
+
+
+def table_digest(frame: pl.DataFrame) -> str:
+    """A digest of all cells as text, whatever the order of rows and columns."""
+    text = pl.DataFrame([frame[name].cast(pl.String, strict=False) for name in sorted(frame.columns)])
+    summed = hashlib.sha256(json.dumps(text.columns).encode())
+    keys = [str(i) for i in range(text.width)]  # plain names: Polars would take some for patterns
+    text.columns = keys
+    for part in text.sort(keys).iter_slices(_SLICE):
+        summed.update(part.write_csv(include_header=False).encode())
+    return summed.hexdigest()
+
+
+def policy_digest(job: Policy) -> str:
+    """A digest of what the policy asks for: all but title, source and output, with the files it names."""
+    data = {name: value for name, value in job.content["data"].items() if name != "source"}
+    asked: Mapping[str, Any] = {
+        "data": data,
+        **{part: job.content.get(part) for part in ("attributes", "require", "method")},
+        "files": dict(_named_files(job)),
+    }
+    return hashlib.sha256(json.dumps(asked, sort_keys=True, default=str).encode()).hexdigest()
+
+
+def _named_files(job: Policy) -> Iterator[tuple[str, str]]:
+    """The digests of the taxonomies and distributions that a policy names by file."""
+    named = [a.taxonomy for a in job.attributes]
+    named += [entry.get("distributions") for entry in job.content["require"]]
+    for name in named:
+        if isinstance(name, str):
+            with contextlib.suppress(OSError):
+                yield name, digest(job.folder / name)

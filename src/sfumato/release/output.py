@@ -1,0 +1,211 @@
+"""What is written takes its place whole or not at all, and never that of something sfumato did not write.
+
+A draft lies beside its target in ``.NAME.XXXXXXXX.draft``, a folder that only its owner can enter:
+
+    sfumato.lock    locked as long as the process that writes lives
+    new             what is being written; after an exchange, what was there before
+    old             what was there before, where the file system cannot exchange two folders
+
+Whoever writes next to it removes drafts whose process is dead, and puts back an ``old`` whose place is empty.
+"""
+
+import contextlib
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+from sfumato.errors import OutputError
+from sfumato.release import stages
+from sfumato.release.exchange import exchange
+from sfumato.release.locks import locked
+from sfumato.release.recognize import PRIVATE, PRIVATE_FILES, stranger_in, unknown_files
+
+_DRAFT = re.compile(r"\.(?P<name>.+)\.[a-z0-9_]{8}\.draft", re.DOTALL)
+_LOCK, _NEW, _OLD, _SIGN = "sfumato.lock", "new", "old", b"a draft of sfumato\n"
+
+
+def refuse_existing(folder: Path, *, force: bool) -> None:
+    """Refuse an output that exists, or that ``force`` must not replace; first put right what a killed run left."""
+    recover(folder.parent)
+    if not os.path.lexists(folder):
+        return
+    if not force:
+        raise OutputError(f"{folder} exists; name another folder, or overwrite it with --force")
+    if stranger := stranger_in(folder):
+        raise OutputError(f"{folder} exists and was not written by sfumato ({stranger}); --force does not remove it")
+
+
+@contextlib.contextmanager
+def whole_folder(folder: Path, *, force: bool = False, afterwards: Callable[[], None] = lambda: None) -> Iterator[Path]:
+    """A private folder that takes the place of ``folder`` when all is written, and vanishes otherwise.
+
+    ``afterwards`` is called once it is in its place. From then on an interrupt is too late and changes nothing.
+    """
+    refuse_existing(folder, force=force)
+    with _draft(folder, heeds_late_interrupts=False) as draft:
+        new = draft / _NEW
+        new.mkdir()
+        mode = new.stat().st_mode & 0o755  # what the umask leaves
+        new.chmod(0o700)
+        stages.reached("draft made")
+        yield new
+        _settle_on_disk(new)
+        new.chmod(mode)
+        refuse_existing(folder, force=force)
+        stages.reached("before exchange")
+        if os.path.lexists(folder):
+            _replace(draft, folder)
+        else:
+            new.rename(folder)
+        stages.reached("after exchange")
+        afterwards()
+
+
+@contextlib.contextmanager
+def whole_file(path: Path) -> Iterator[Path]:
+    """A private file that takes the place of ``path`` when it is written, and vanishes otherwise."""
+    recover(path.parent)
+    with _draft(path) as draft:
+        yield draft / _NEW
+        stages.reached("file written")
+        (draft / _NEW).replace(path)
+        stages.reached("file in place")
+
+
+def write_private(folder: Path, texts: Mapping[str, str]) -> None:
+    """Write the private part of an output, which only its owner can read, whatever the umask."""
+    if unknown := texts.keys() - set(PRIVATE_FILES):
+        raise ValueError(f"{unknown} would not be recognized as files of sfumato")
+    private = folder / PRIVATE
+    private.mkdir(mode=0o700)
+    private.chmod(0o700)
+    for name, text in texts.items():
+        with (private / name).open("x", encoding="utf-8") as file:
+            (private / name).chmod(0o600)
+            file.write(text)
+
+
+@contextlib.contextmanager
+def _draft(target: Path, *, heeds_late_interrupts: bool = True) -> Iterator[Path]:
+    """A locked draft beside the target; what goes wrong once the target is in its place is no failure."""
+    before, draft = _identity(target), None
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with _locked_draft(target) as draft:
+            try:
+                yield draft
+            finally:
+                _put_back(draft, target)
+                _remove(draft)
+                stages.reached(f"draft of {target.name} removed")
+    except (OSError, KeyboardInterrupt, SystemExit) as e:
+        if draft is not None:
+            _remove(draft)
+        late = _identity(target) not in (None, before)
+        if late and (isinstance(e, OSError) or not heeds_late_interrupts):
+            return
+        if isinstance(e, OSError):
+            raise OutputError(f"cannot write {target}: {e.strerror or e}; nothing was written") from None
+        raise
+
+
+@contextlib.contextmanager
+def _locked_draft(target: Path) -> Iterator[Path]:
+    """A new draft folder with its lock held; where files cannot be locked, without one, and nobody sweeps it."""
+    with contextlib.ExitStack() as stack:
+        while True:
+            draft = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".draft", dir=target.parent))
+            try:
+                (draft / _LOCK).touch(mode=0o600)
+                file = stack.enter_context(locked(draft / _LOCK))
+                os.write(file, _SIGN)
+            except FileNotFoundError:  # swept away before it was locked
+                continue
+            except OSError:
+                (draft / _LOCK).unlink(missing_ok=True)
+            break
+        yield draft
+
+
+def _replace(draft: Path, folder: Path) -> None:
+    """Put the new folder into the place of the old one; the old one is still whole in the draft."""
+    new, old = draft / _NEW, draft / _OLD
+    if exchange(new, folder):
+        old = new
+    else:
+        folder.rename(old)
+        stages.reached("old moved aside")
+        new.rename(folder)
+    if stranger := stranger_in(old):  # something came into it in the last moment
+        if not exchange(old, folder):
+            folder.rename(draft / "refused")
+            old.rename(folder)
+        raise OutputError(f"{folder} exists and was not written by sfumato ({stranger}); --force does not remove it")
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """What tells whether a path still names the same file or folder."""
+    try:
+        found = path.lstat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _put_back(draft: Path, target: Path) -> None:
+    """Return what was moved aside, if nothing took its place."""
+    with contextlib.suppress(OSError):
+        if (draft / _OLD).exists() and not os.path.lexists(target):
+            (draft / _OLD).rename(target)
+
+
+def _remove(draft: Path) -> None:
+    """Remove a draft, its lock last, so that a draft that is removed in part can still be told."""
+    for part in list(draft.iterdir()) if draft.is_dir() else []:
+        if part.name != _LOCK:
+            shutil.rmtree(part, ignore_errors=True) if part.is_dir() else part.unlink(missing_ok=True)
+    with contextlib.suppress(OSError):
+        (draft / _LOCK).unlink(missing_ok=True)
+        draft.rmdir()
+
+
+def recover(folder: Path) -> None:
+    """Remove the drafts in a folder that killed processes left, and put back what one of them had moved aside."""
+    with contextlib.suppress(OSError):
+        for entry in list(os.scandir(folder)):
+            match = _DRAFT.fullmatch(entry.name)
+            if match and entry.is_dir(follow_symlinks=False):
+                with contextlib.suppress(OSError):
+                    _sweep(Path(entry.path), folder / match["name"])
+
+
+def _sweep(draft: Path, target: Path) -> None:
+    """Remove one draft if it is provably ours and nobody's any more."""
+    if not list(draft.iterdir()):
+        draft.rmdir()  # killed before it held anything; a living process makes itself another
+        return
+    with locked(draft / _LOCK, wait=False):
+        if (draft / _LOCK).read_bytes() not in (b"", _SIGN) or not _is_draft(draft):
+            return
+        _put_back(draft, target)
+        if not (draft / _OLD).exists() or os.path.lexists(target):
+            _remove(draft)
+
+
+def _is_draft(draft: Path) -> bool:
+    """Whether a folder holds nothing but what a draft does."""
+    parts = [part for part in draft.iterdir() if part.name != _LOCK]
+    if any(part.name not in (_NEW, _OLD) or part.is_symlink() for part in parts):
+        return False
+    return not any(part.is_dir() and any(unknown_files(part)) for part in parts)
+
+
+def _settle_on_disk(folder: Path) -> None:
+    """Have the system write the files to disk before they replace anything."""
+    for path in folder.rglob("*"):
+        if path.is_file():
+            with path.open("rb") as file:
+                os.fsync(file.fileno())

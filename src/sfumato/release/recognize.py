@@ -1,0 +1,56 @@
+"""Which folders sfumato wrote: by their manifest and by the names of all files in them."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from sfumato.errors import SfumatoError
+from sfumato.release.store import MANIFEST, RELEASE_FILES, read_manifest
+
+PUBLIC, PRIVATE = "release", "private"
+PRIVATE_FILES = ("report.html", "audit.json", "policy.toml", "log.txt")
+"""All that the private part of an output holds."""
+
+
+def stranger_in(folder: Path) -> str:
+    """Why a folder is not, or not only, what sfumato wrote; empty for an output, a release or an empty folder."""
+    if folder.is_symlink() or not folder.is_dir():
+        return "it is not a folder"
+    unknown = next(unknown_files(folder), None)
+    if unknown is not None:
+        return f"it holds {unknown.relative_to(folder)}"
+    if not any(folder.iterdir()):
+        return ""
+    public = folder / PUBLIC if (folder / PUBLIC).is_dir() else folder
+    return _unstated(public, folder)
+
+
+def unknown_files(folder: Path) -> Iterator[Path]:
+    """All below a folder that is neither a file of a release nor of a private part, each where it belongs."""
+    output = (folder / PUBLIC).is_dir() or (folder / PRIVATE).is_dir()
+    places = {folder / PUBLIC: RELEASE_FILES, folder / PRIVATE: PRIVATE_FILES} if output else {folder: RELEASE_FILES}
+    if output:
+        yield from (path for path in folder.iterdir() if path not in places or not _is_folder(path))
+    for place, names in places.items():
+        if _is_folder(place):
+            yield from (path for path in place.iterdir() if path.name not in names or not _is_file(path))
+
+
+def _unstated(public: Path, folder: Path) -> str:
+    """Why the public part is no release: no valid manifest, or a table that the manifest does not state."""
+    try:
+        tables = read_manifest(public).get("tables")
+    except SfumatoError:
+        return "it holds no valid manifest.json"
+    stated = {entry.get("file") for entry in tables if isinstance(entry, dict)} if isinstance(tables, list) else set()
+    for path in public.iterdir():
+        if path.name not in {MANIFEST, *stated}:
+            return f"its manifest does not state {path.relative_to(folder)}"
+    return ""
+
+
+def _is_folder(path: Path) -> bool:
+    return path.is_dir() and not path.is_symlink()
+
+
+def _is_file(path: Path) -> bool:
+    return path.is_file() and not path.is_symlink()
