@@ -17,9 +17,9 @@ from sfumato.errors import ReleaseError
 from sfumato.kernel.meet import meet
 from sfumato.release.generalization import Meaning, Shown, told_apart
 from sfumato.release.labels import Meanings
-from sfumato.release.meaning import Told, fits, masks_of, read
+from sfumato.release.meaning import Told, fits, masks_of, open_label, read
 from sfumato.table.encode import Column, Domain
-from sfumato.table.line import Line, after, day_text, number_text
+from sfumato.table.line import Line, day_text, number_text
 from sfumato.table.taxonomy import SUPPRESSED, Taxonomy, quoted
 
 SIZE = "G"
@@ -51,10 +51,13 @@ def show_boxes(column: Column, lo: NDArray[np.int64], hi: NDArray[np.int64]) -> 
 
 
 def label_of(domain: Domain, lo: int, hi: int) -> tuple[str, Meaning]:
-    """The label of the codes ``[lo, hi)`` and what it means; an interval reaches up to the next code.
+    """The label of the codes ``[lo, hi)`` and what it means.
 
-    >>> label_of(Line.of_numbers([20.0, 25.0, 39.0]), 0, 2)
-    ('[20, 39)', [20.0, 39.0])
+    An interval ends at a round number between two neighbouring values, and is open where it holds the least or the
+    greatest value: a single person's value is not to be read from it.
+
+    >>> label_of(Line.of_numbers([20.0, 25.0, 39.0, 44.0]), 0, 2), label_of(Line.of_numbers([20.0, 25.0, 39.0]), 1, 2)
+    (('< 30', [None, 30.0]), ('[21, 30)', [21.0, 30.0]))
     >>> label_of(Taxonomy.from_tree({"Any": {"A": ["a", "b"], "B": ["c", "d"]}}), 1, 4)
     ('{b, B}', ['b', 'c', 'd'])
     """
@@ -73,17 +76,16 @@ def label_of(domain: Domain, lo: int, hi: int) -> tuple[str, Meaning]:
 
 
 def _on_line(line: Line, lo: int, hi: int) -> tuple[str, Meaning]:
-    if hi > len(line.words) and hi - lo > 1:
+    values = len(line.words)
+    if hi - lo == line.size or (hi > values and hi - lo > 1):
         return SUPPRESSED, None
-    if line.form == "word" or hi > len(line.words):
+    if line.form == "word" or hi > values:
         return line.label(lo, hi), line.meaning(lo, hi)
-    low, high = line.bounds(lo, hi)
-    if hi < len(line.values):
-        high = float(line.values[hi])
-    if hi - lo == 1 and after(low, line.step) >= high:
-        return line.label(lo, hi), line.meaning(lo, hi)
-    text = day_text if line.form == "date" else number_text
-    return f"[{text(low)}, {text(high)})", [day_text(low), day_text(high)] if line.form == "date" else [low, high]
+    dated = line.form == "date"
+    ends = [None if code in (0, values) else line.boundary(code) for code in (lo, hi)]
+    low, high = (None if end is None else day_text(end) if dated else number_text(end) for end in ends)
+    label = f"[{low}, {high})" if low and high else open_label(low, high)
+    return label, [low, high] if dated else ends
 
 
 def _nodes(tree: Taxonomy, lo: int, hi: int) -> list[int]:
