@@ -207,11 +207,11 @@ class Incognito(Method):
     def _statement(self, table: Microdata, optimum: Optimum) -> dict[str, Any]:
         """What the manifest says of the method: settings, levels, the rows left out and the loss with them.
 
-        The loss on a tree built from the data depends on all its values, those of suppressed rows included: it is
-        stated only where nothing is suppressed or no tree was built.
+        The loss on a tree depends on how many leaves it has, and suppressed rows may have added some (a value, or that
+        one is missing): it is stated only where nothing is suppressed or there are no trees.
         """
-        trees = [c.domain for c in table.quasi if isinstance(c.domain, Taxonomy)]
-        tells = optimum.suppressed and any(t.derived and not t.shown_or_suppressed for t in trees)
+        trees = [c for c in table.quasi if isinstance(c.domain, Taxonomy) and not c.domain.shown_or_suppressed]
+        tells = optimum.suppressed and trees
         return self.settings() | {
             "levels": optimum.levels,
             "suppressed": optimum.suppressed,

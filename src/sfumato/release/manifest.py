@@ -88,10 +88,10 @@ def _shown_domain(column: Column, shown: Shown) -> list[Any]:
 
 
 def _between_ends(column: Column, shown: Shown) -> list[Any]:
-    """From the least to the greatest end that the labels show; nothing where they show none."""
+    """From the least to the greatest end that the labels show; nothing where they show fewer than two."""
     ends = finite_ends(read({"nodes": shown.nodes}))
     dated = isinstance(column.domain, Line) and column.domain.form == "date"
-    return [day_text(end) if dated else end for end in (ends[0], ends[-1])] if ends else []
+    return [day_text(end) if dated else end for end in (ends[0], ends[-1])] if len(ends) > 1 else []
 
 
 def checked(manifest: object) -> dict[str, Any]:

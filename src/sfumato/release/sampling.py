@@ -71,7 +71,7 @@ def label_of(domain: Domain, lo: int, hi: int) -> tuple[str, Meaning]:
     names = [domain.labels[node] for node in nodes]
     label = names[0] if len(names) == 1 else "{" + ", ".join(quoted(name) for name in names) + "}"
     if domain.derived:
-        return label, names if hi - lo == 1 or len(names) > 1 else None
+        return label, names if nodes[0] in domain.leaf_nodes or len(names) > 1 else None
     return label, [domain.leaves[code] for code in range(lo, hi)]
 
 
@@ -89,13 +89,17 @@ def _on_line(line: Line, lo: int, hi: int) -> tuple[str, Meaning]:
 
 
 def _nodes(tree: Taxonomy, lo: int, hi: int) -> list[int]:
-    """The fewest nodes that together cover the codes ``[lo, hi)``, the lowest where several cover the same."""
+    """The fewest nodes that together cover the codes ``[lo, hi)``.
+
+    Where several cover the same, the lowest; in a tree built from the data the highest, which says least of who
+    is there.
+    """
     found = []
     while lo < hi:
         node = int(tree.leaf_nodes[lo])
         above = int(tree.parent[node])
         while above >= 0 and tree.lo[above] >= lo and tree.hi[above] <= hi:
-            if tree.hi[above] > tree.hi[node]:
+            if tree.derived or tree.hi[above] > tree.hi[node]:
                 node = above
             above = int(tree.parent[above])
         found.append(node)
@@ -104,12 +108,11 @@ def _nodes(tree: Taxonomy, lo: int, hi: int) -> list[int]:
 
 
 def _share(domain: Domain, lo: int, hi: int) -> float:
-    """The share of the domain that a range hides, 0 for one value."""
-    if hi - lo == 1:
-        return 0.0
-    if isinstance(domain, Line):
-        return min(float(domain.position[hi - 1] - domain.position[lo]), 1.0)
-    return (hi - lo) / domain.size
+    """The share of the values that a range hides, 0 for one of them.
+
+    On a line too values are counted, not measured: how far the extremes lie would be told by the loss.
+    """
+    return 0.0 if hi - lo == 1 else (hi - lo) / domain.size
 
 
 Claim = tuple[str, str, str]
