@@ -305,7 +305,7 @@ def test_a_single_number_means_the_same_on_a_line_and_in_a_tree() -> None:
 
 def test_sets_of_a_built_tree_are_explained() -> None:
     """The contract: a label is explained by leaves or by [low, high]; a set of siblings is no suppressed value."""
-    _, release = built({"width": 5}, 4)
+    _, release = built({"intervals": [*range(0, 61, 2)]}, 4)
     nodes = release.manifest["attributes"]["q"]["nodes"]
     sets = [label for label in nodes if label.startswith("{")]
     assert sets

@@ -83,7 +83,7 @@ def test_hospital(frame: pl.DataFrame) -> None:
         "remarks": "identifier",
     }
     text = policy(proposal)
-    assert text["title"] == "Hospital stays 2025"
+    assert text["title"] == "", "the title is public, and the name of a file may tell whom it is about"
     assert text["data"] == {"source": "data/hospital_stays-2025.csv", "missing": "error", "others": "error"}
     assert text["method"] == {"name": "mondrian+"}
     assert text["attributes"]["dateOfBirth"] == {"role": "quasi", "kind": "date"}
@@ -356,9 +356,20 @@ def test_hostile_values_do_not_stall_a_pattern() -> None:
         assert recognize(profile(pl.Series("x", values))).role in ("identifier", "quasi")
 
 
-def test_the_title_of_a_database_holds_no_password() -> None:
-    proposal = propose(hospital(), "postgresql://ann:secret@host/clinic?sslmode=require")
-    assert proposal.title == "Clinic"
+@pytest.mark.parametrize("source", ["hiv_patients_smith.csv", "postgresql://ann:secret@host/clinic?sslmode=require"])
+def test_the_public_title_is_left_to_the_steward(source: str) -> None:
+    proposal = propose(hospital(), source)
+    assert proposal.to_dict()["title"] == ""
+    assert policy(proposal)["title"] == ""
+    (line,) = [line for line in proposal.to_toml().splitlines() if line.startswith("title")]
+    assert line.startswith('title = ""  # public')
+
+
+def test_rare_values_that_become_public_are_said_to() -> None:
+    frame = pl.DataFrame({"sex": ["F"] * 40 + ["M"] * 19 + ["X"], "city": [f"c{i % 12}" for i in range(59)] + ["Ys"]})
+    reasons = {a.name: a.reason for a in propose(frame, "t.csv").attributes}
+    assert "'X'); listed here, they are public" in reasons["sex"]
+    assert "public" not in reasons["city"]
 
 
 def test_words_of_names() -> None:

@@ -100,13 +100,14 @@ def test_missing_values_stand_apart() -> None:
     assert (found.before if found.after is None else found.after)[-1] == pytest.approx(1 / 3)
 
 
-def test_intervals_reach_beyond_the_data() -> None:
-    """A declared interval is spread whole, also where no value occurred."""
-    table = read(pl.DataFrame({"n": [1, 2, 3, 4]}), quasi=["n"], taxonomies={"n": {"intervals": [0, 10, 20]}})
+def test_declared_intervals_are_the_bars() -> None:
+    """Nothing finer than a declared interval is published, so that nothing finer is compared; all of them are bars."""
+    table = read(pl.DataFrame({"n": [1, 2, 3, 14]}), quasi=["n"], taxonomies={"n": {"intervals": [0, 10, 20, 30]}})
     found = reported(table, Mondrian(labels="nodes").publish(table, [KAnonymity(k=4)]), "n")
+    assert found.labels == ("[0, 10)", "[10, 20)", "[20, 30)")
+    assert found.before.tolist() == [0.75, 0.25, 0]
     assert found.after is not None
-    assert float(found.edges[-1]) in (10, 20)
-    assert found.after.max() == pytest.approx(found.after.min())
+    assert found.after.tolist() == pytest.approx([1 / 3] * 3), "one group of four: spread over all that is declared"
 
 
 def test_sets_of_masked_codes_are_read_by_the_tree() -> None:
@@ -124,15 +125,15 @@ def test_a_set_with_a_gap_is_spread_over_its_parts_only() -> None:
     """``{1, 3}`` is named by its values, since no interval holds them alone; so are intervals."""
     table = read(pl.DataFrame({"n": [1, 3, 4, 4]}), quasi=["n"], taxonomies={"n": {"width": 5}})
     release = Mondrian().publish(table, [KAnonymity(k=2)])
-    assert release.manifest["attributes"]["n"]["nodes"]["{1, 3}"] == ["1", "3"]
-    assert reported(table, release, "n").after is None
+    assert compare(table["n"], {"nodes": {"4": [4.0, 5.0], "{1, 3}": ["1", "3"]}}, {"{1, 3}": 2, "4": 2}).after is None
+    assert set(release.manifest["attributes"]["n"]["nodes"]) == {"4", "[0, 5)"}, "no value of one person is named"
     wide = read(pl.DataFrame({"n": [5, 25, 15]}), quasi=["n"], taxonomies={"n": {"intervals": [0, 10, 20, 30]}})
     label, nodes = "{[0, 10), [20, 30)}", ["[0, 10)", "[20, 30)"]
-    found = compare(wide["n"], {"nodes": {label: nodes, "15": [15.0, 16.0]}}, {label: 2, "15": 1})
+    found = compare(wide["n"], {"nodes": {label: nodes, "[10, 20)": [10.0, 20.0]}}, {label: 1, "[10, 20)": 2})
     assert found.after is not None
-    edges = [float(e) for e in found.edges]
-    beyond = [share for low, share in zip(edges, found.after, strict=False) if 10 <= low < 20]
-    assert sum(beyond) == pytest.approx(1 / 3)
+    assert dict(zip(found.labels, found.after, strict=True)) == pytest.approx(
+        {"[0, 10)": 1 / 6, "[10, 20)": 2 / 3, "[20, 30)": 1 / 6}
+    )
 
 
 def test_many_categories_are_shortened_but_counted_in_full() -> None:

@@ -4,6 +4,7 @@ import json
 import math
 import tomllib
 from fractions import Fraction
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 
 from sfumato.errors import DataError, PolicyError, SfumatoError
 from sfumato.table.hierarchy import from_arx_csv, read_taxonomy, to_arx_csv
-from sfumato.table.line import number_text
+from sfumato.table.line import MISSING, number_text
 from sfumato.table.microdata import read
 from sfumato.table.taxonomy import Taxonomy
 from strategies import Tree, examples, leaves, trees
@@ -317,10 +318,12 @@ def test_numbers_lie_in_their_intervals(kind: str) -> None:
         between = data.draw(st.lists(NUMBERS[kind], max_size=3))
         bounds = sorted({min(values) - 1, *(b for b in between if min(values) < b <= max(values)), max(values) + 1})
         t = read_taxonomy({"intervals": bounds}, [number_text(v) for v in values], name="q")
-        assert sorted(float(leaf) for leaf in t.leaves) == sorted(values)
-        for code, leaf in enumerate(t.leaves):
+        assert not t.derived
+        assert t.leaves == tuple(f"[{number_text(a)}, {number_text(b)})" for a, b in pairwise(bounds))
+        for value, code in zip(values, t.codes_of_values([number_text(v) for v in values]), strict=True):
             for label in t.path(code):
-                assert inside(label, float(leaf)), (label, leaf)
+                assert inside(label, value), (label, value)
+        assert t.codes_of_values([number_text(bounds[-1]), "nan", "x", MISSING]) == [-1] * 4
 
     check()
 
@@ -330,6 +333,26 @@ def test_a_width_between_the_values() -> None:
     t = read_taxonomy({"width": 0.1}, ["0.1", "0.2", "0.3", "0.6", "0.7"], name="q")
     for value, interval in (("0.3", "[0.3, 0.4)"), ("0.7", "[0.7, 0.8)"), ("0.6", "[0.6, 0.7)")):
         assert t.path(t.leaves.index(value))[1] == interval
+
+
+@pytest.mark.parametrize("alone", [3, 17, 19, 104, 150, -4])
+def test_where_widths_begin_tells_nothing_of_the_least_value(alone: int) -> None:
+    """One person more, and the intervals of all others stay as they were."""
+    some = ["20", "27", "34", "38"]
+    wide = {"width": 5}
+    without, beside = (read_taxonomy(wide, values, name="q") for values in (some, [*some, str(alone)]))
+    for value in some:
+        mine, theirs = (t.path(t.leaves.index(value)) for t in (without, beside))
+        shared = min(len(mine), len(theirs)) - 1
+        assert mine[:shared] == theirs[:shared]
+    assert without.path(0) == ["20", "[20, 25)", "[20, 30)", "[20, 40)"]
+
+
+def test_widths_on_both_sides_of_zero_meet() -> None:
+    t = read_taxonomy({"width": 5}, ["-7", "3", "12"], name="q")
+    assert t.labels[0] == "[-20, 20)"
+    assert t.path(t.leaves.index("3")) == ["3", "[0, 5)", "[0, 10)", "[0, 20)", "[-20, 20)"]
+    assert t.path(t.leaves.index("-7")) == ["-7", "[-10, -5)", "[-10, 0)", "[-20, 0)", "[-20, 20)"]
 
 
 def test_numbers_written_in_two_ways() -> None:

@@ -364,7 +364,6 @@ def test_missing_rules_refused(wrong: Any) -> None:
         {"kinds": "categorical"},
         {"taxonomies": {"Any": ["1", "2", "3"]}},
         {"taxonomies": {"width": 2}},
-        {"taxonomies": {"intervals": [0, 2, 5]}},
         {"taxonomies": {"mask": "right"}},
         {"domains": ["1", "2", "3"]},
         {"domains": ["1", "2", "3", MISSING]},
@@ -376,6 +375,12 @@ def test_missing_in_every_form(more: dict[str, Any]) -> None:
     assert values_of(c) == ["1", MISSING, "3", "1"]
     assert c.domain.leaves.count(MISSING) == 1
     assert c.codes.max() < c.size
+
+
+def test_missing_beside_declared_intervals() -> None:
+    c = column(pl.Series("q", ["1", None, "3", "1"]), missing="category", taxonomies={"intervals": [0, 2, 5]})
+    assert values_of(c) == ["[0, 2)", MISSING, "[2, 5)", "[0, 2)"]
+    assert c.domain.leaves == ("[0, 2)", "[2, 5)", MISSING)
 
 
 @pytest.mark.parametrize(

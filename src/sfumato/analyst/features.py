@@ -163,9 +163,10 @@ def _numbers(column: pl.Series) -> _Numbers | None:
 
 
 def _middle(label: str) -> float | None:
-    """The number that stands for a label in an ordered column."""
+    """The number that stands for a label in an ordered column: the middle of an interval, or the one end it has."""
     if bounds := shown_ends(label):
-        return (bounds[0] + bounds[1]) / 2
+        known = [end for end in bounds if np.isfinite(end)]
+        return sum(known) / len(known)
     if looks_numeric([label]):
         return float(label)
     return day_number(label)

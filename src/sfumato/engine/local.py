@@ -86,9 +86,13 @@ def totals(column: Counted) -> NDArray[np.int64]:
 
 
 def recode(name: str, labels: Sequence[str], codes: NDArray[Any]) -> pl.Series:
-    """The column that shows for each row the label of its code; equal labels become one, in text order."""
-    distinct = sorted(set(labels))
+    """The column that shows for each row the label of its code; equal labels become one, in text order.
+
+    Only labels that some row shows are in its type, which is written into the metadata of parquet files.
+    """
+    there = np.bincount(codes, minlength=len(labels)) > 0
+    distinct = sorted({label for label, shown in zip(labels, there, strict=True) if shown})
     at = {label: i for i, label in enumerate(distinct)}
-    short = np.array([at[label] for label in labels], dtype=np.uint32)
+    short = np.array([at.get(label, 0) for label in labels], dtype=np.uint32)
     words = pl.Series(name, distinct, dtype=pl.Enum(distinct))
     return words.gather(pl.Series(short[codes]))

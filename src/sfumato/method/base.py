@@ -215,9 +215,18 @@ class PartitionMethod(Method):
             method=self.settings(),
             judgements=judgements,
             shown=shown,
-            warnings=self.warnings(bound),
+            warnings=[*self.warnings(bound), *self._observed(table)],
         )
         return finished(manifest, tables, perturbed=self.perturbs)
+
+    def _observed(self, table: Microdata) -> list[str]:
+        """Perturbed values may no longer show a value that one person had; a domain found in the data still does."""
+        found = [c.name for c in table.sensitive if self.perturbs and not c.declared]
+        return [
+            f"The domain of {name} was not declared: it is the values that occur in the table, so that the release "
+            "tells which these are, also those that one person alone has. Declare a domain or a taxonomy."
+            for name in found
+        ]
 
     def _generalized(
         self,

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import Infeasible, PolicyError
 from sfumato.method.base import Method, Progress, finished, labelled, silent
-from sfumato.method.lattice import Judge, Search, drops_unseen
+from sfumato.method.lattice import Judge, Search
 from sfumato.method.levels import Ladder
 from sfumato.method.losses import loss_named
 from sfumato.method.vectors import Levels, Vectors
@@ -20,9 +20,10 @@ from sfumato.release.manifest import describe
 from sfumato.release.people import refuse_rows_for_people
 from sfumato.release.release import Release
 from sfumato.requirement.base import GroupRequirement, Requirement, as_fraction, is_number, share
-from sfumato.table.encode import Column, Role, smallest
+from sfumato.table.encode import Domain, Role
 from sfumato.table.line import Line
 from sfumato.table.microdata import Microdata
+from sfumato.table.occurring import occurring
 from sfumato.table.taxonomy import Taxonomy, named
 
 _MOST_NODES = 1_000_000
@@ -208,27 +209,35 @@ class Incognito(Method):
         kept = table if not optimum.suppressed else _only(table, solved.kept)
         bound = self._bound(kept, requirements)
         progress("labels", 0.0)
-        quasi = zip(solved.ladders, kept.quasi, strict=True)
-        shown = [ladder.show(column, optimum.levels[column.name]) for ladder, column in quasi]
+        shown, levels = [], {}
+        for ladder, column in zip(solved.ladders, kept.quasi, strict=True):
+            narrow, levels[column.name] = _narrowed(ladder, column.domain, optimum.levels[column.name])
+            shown.append(narrow.show(column, levels[column.name]))
         shown, judgements, tables = labelled(kept, bound, shown, rng, progress)
         manifest = describe(
             kept,
             title=title,
             scheme="generalization",
-            method=self._statement(optimum, table.rows),
+            method=self._statement(table, replace(optimum, levels=levels)),
             judgements=judgements,
             shown=shown,
             warnings=self.warnings(bound),
         )
         return finished(manifest, tables)
 
-    def _statement(self, optimum: Optimum, rows: int) -> dict[str, Any]:
-        """What the manifest says of the method: settings, levels, the rows left out and the loss with them."""
+    def _statement(self, table: Microdata, optimum: Optimum) -> dict[str, Any]:
+        """What the manifest says of the method: settings, levels, the rows left out and the loss with them.
+
+        The loss on a tree depends on how many leaves it has, and suppressed rows may have added some (a value, or that
+        one is missing): it is stated only where nothing is suppressed or there are no trees.
+        """
+        trees = [c for c in table.quasi if isinstance(c.domain, Taxonomy) and not c.domain.shown_or_suppressed]
+        tells = optimum.suppressed and trees
         return self.settings() | {
             "levels": optimum.levels,
             "suppressed": optimum.suppressed,
-            "suppressed_share": optimum.suppressed / rows,
-            "lost": optimum.loss,
+            "suppressed_share": optimum.suppressed / table.rows,
+            **({} if tells else {"lost": optimum.loss}),
         }
 
 
@@ -241,23 +250,25 @@ def _by_name(ladders: Sequence[Ladder], levels: Levels) -> dict[str, int]:
 
 
 def _only(table: Microdata, kept: NDArray[np.bool_]) -> Microdata:
-    """The kept rows, without a trace of the others: a domain of values that occur lists those that still do."""
+    """The kept rows, without a trace of the others: a domain found in the data is that of the kept rows."""
     rows = np.flatnonzero(kept)
-    columns = {name: _column(table, column, rows) for name, column in table.columns.items()}
+    columns = {name: occurring(replace(column, codes=column.codes[rows])) for name, column in table.columns.items()}
     plain, hidden = (frame[rows] if frame.width else frame for frame in (table.plain, table.hidden))
     return replace(table, columns=columns, plain=plain, hidden=hidden, rows=len(rows))
 
 
-def _column(table: Microdata, column: Column, rows: NDArray[np.int64]) -> Column:
-    codes = column.codes[rows]
-    if column.role is Role.QUASI or not drops_unseen(TableSchema(table), column.name):
-        return replace(column, codes=codes)
-    seen, place = np.unique(codes, return_inverse=True)
-    old = column.domain
-    if isinstance(old, Taxonomy):
-        domain: Taxonomy | Line = Taxonomy.flat([old.leaves[c] for c in seen])
-    else:
-        there = seen[seen < len(old.words)]
-        words = tuple(old.words[c] for c in there)
-        domain = replace(old, values=old.values[there], words=words, missing=len(there) < len(seen))
-    return replace(column, domain=domain, codes=smallest(place, len(seen)))
+def _narrowed(ladder: Ladder, domain: Domain, level: int) -> tuple[Ladder, int]:
+    """The ladder of the kept rows' domain, and the level on it that shows the same.
+
+    Intervals by width are doubled until one covers all; without the suppressed rows fewer levels may be needed. The
+    last level of either ladder shows one label for all.
+    """
+    if domain is ladder.domain:
+        return ladder, level
+    narrow = Ladder.of(ladder.name, domain)
+    if isinstance(domain, Line):
+        return (ladder if level else narrow), level
+    if level == ladder.top:
+        return narrow, narrow.top
+    apart = domain.intervals is not None and domain.labels[0] not in domain.intervals
+    return narrow, min(level, narrow.top - apart)

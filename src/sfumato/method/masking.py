@@ -11,7 +11,7 @@ from sfumato.errors import DataError
 from sfumato.kernel import refinement as r
 from sfumato.method.refinement import RawStep, Refinement
 from sfumato.release.generalization import Box, Shown, as_published, name_boxes, show_cut
-from sfumato.table.encode import Attribute, Column, Kind, encode
+from sfumato.table.encode import Attribute, Column, Kind, codes_in, encode
 from sfumato.table.line import Line
 from sfumato.table.microdata import Microdata
 from sfumato.table.source import read_frame
@@ -106,9 +106,9 @@ def codes_of(series: pl.Series, column: Column, *, hides: bool) -> NDArray[np.in
             )
         place = np.clip(np.searchsorted(domain.values, coded.domain.values, side="right") - 1, 0, None)
         return np.append(place, len(domain.values))[coded.codes]
-    code = {leaf: i for i, leaf in enumerate(domain.leaves)}
-    if not hides and (unknown := [v for v in coded.domain.leaves if v not in code]):
+    known = codes_in(domain, coded.domain.leaves)
+    if not hides and (unknown := [v for v, code in zip(coded.domain.leaves, known, strict=True) if code < 0]):
         raise DataError(
             f"column {column.name!r} holds {named(unknown)}, which its taxonomy or domain lacks; add it there"
         )
-    return np.array([code.get(v, domain.size) for v in coded.domain.leaves], np.int64)[coded.codes]
+    return np.where(known < 0, domain.size, known)[coded.codes]

@@ -4,11 +4,13 @@ from collections.abc import Iterator, Sequence
 
 from sfumato.adversary.guess import Guess
 from sfumato.publisher.insensitive import exposed
+from sfumato.publisher.lone_ends import lone_ends
 from sfumato.publisher.policy import Policy
-from sfumato.publisher.propose import toml
 from sfumato.publisher.remedy import Job, remedies
 from sfumato.publisher.signs import Profile, profile, recognize
+from sfumato.publisher.toml import toml
 from sfumato.release.judgement import TableSchema
+from sfumato.release.release import Release
 from sfumato.report.plots import percent
 from sfumato.report.summary import Summary
 from sfumato.requirement.base import Requirement
@@ -24,7 +26,7 @@ GAIN = 0.2
 _MOST_ROWS_EACH = 20
 
 
-def advice(policy: Policy, table: Microdata, summary: Summary) -> list[str]:
+def advice(policy: Policy, table: Microdata, release: Release, summary: Summary) -> list[str]:
     """Warnings for the steward alone: they may tell about the private table."""
     schema = TableSchema(table)
     bound = [r.bind(schema) for r in policy.requirements]
@@ -33,6 +35,7 @@ def advice(policy: Policy, table: Microdata, summary: Summary) -> list[str]:
         *_sensitive(bound, table, summary),
         *exposed(policy, table),
         *_several_rows(bound, table),
+        *lone_ends(table, release),
     ]
 
 

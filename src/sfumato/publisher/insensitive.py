@@ -6,8 +6,8 @@ import polars as pl
 
 from sfumato.errors import PolicyError
 from sfumato.publisher.policy import Policy
-from sfumato.publisher.propose import key
 from sfumato.publisher.signs import Profile, profile, recognize
+from sfumato.publisher.toml import key
 from sfumato.table.encode import Role
 from sfumato.table.microdata import Microdata
 

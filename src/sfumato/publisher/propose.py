@@ -5,11 +5,9 @@ text for a steward to read and correct, so all that came from the data (names of
 is escaped: no table, however odd, breaks out of a string or a comment.
 """
 
-import re
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from pathlib import PurePath
 from typing import Any
 
 import polars as pl
@@ -52,7 +50,8 @@ class ProposedRequirement:
 class Proposal:
     """A policy that has still to be read by a person."""
 
-    title: str
+    title: str = ""
+    """Left to the steward: it is public, and the name of a file may say whom it is about."""
     source: str
     query: str | None = None
     missing: str
@@ -92,7 +91,8 @@ class Proposal:
         yield from comment("Proposed by `sfumato init`. Only you know the data: read every line.")
         for warning in self.warnings:
             yield from comment(f"Note: {warning}")
-        yield from ("", f"title = {toml(self.title)}", "", "[data]", f"source = {toml(self.source)}")
+        yield from ("", f"title = {toml(self.title)}  # public; the file's name may tell what should not be told")
+        yield from ("", "[data]", f"source = {toml(self.source)}")
         if self.query:
             yield f"query = {toml(self.query)}"
         yield f"missing = {toml(self.missing)}  # error | category | drop"
@@ -129,7 +129,6 @@ def propose(frame: pl.DataFrame, source: str, *, query: str | None = None) -> Pr
     private = [column.seen for column in columns if column.sign.role == "sensitive"]
     needed += [] if entity else [_diversity(seen, alone=len(private) == 1) for seen in private]
     return Proposal(
-        title=_title(source),
         source=source,
         query=query,
         missing="category" if any(column.seen.nulls for column in columns) else "error",
@@ -137,12 +136,6 @@ def propose(frame: pl.DataFrame, source: str, *, query: str | None = None) -> Pr
         requirements=tuple(needed),
         warnings=(*_warnings(columns, frame.height), *(_rows_of_people(entity, private) if entity else ())),
     )
-
-
-def _title(source: str) -> str:
-    """The file's name as a title; of an address only its last part, which holds no password."""
-    words = " ".join(re.split(r"[\W_]+", PurePath(source.split("?")[0]).stem)).strip()
-    return words[:1].upper() + words[1:] or "Untitled"
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +190,8 @@ class _Column:
             rare = self.seen.values.filter(self.seen.counts < k)
             if len(rare):
                 some = ", ".join(repr(value[:30]) for value in texts(rare.bottom_k(3)))
-                yield f"rare ones, in fewer than {k} rows: {len(rare):,} (such as {some})"
+                listed = "; listed here, they are public" if kind == "ordinal" or self._taxonomy(kind) else ""
+                yield f"rare ones, in fewer than {k} rows: {len(rare):,} (such as {some}){listed}"
 
 
 def _likely(seen: Profile) -> float:

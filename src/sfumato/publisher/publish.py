@@ -156,7 +156,7 @@ def publish_policy(
         force=force,
     )
     summary = summarize(release, table)
-    private = [*advice(job, table, summary), *told.warnings, *(known.warnings if known else ())]
+    private = [*advice(job, table, release, summary), *told.warnings, *(known.warnings if known else ())]
     log.lines += [*summary.lines(), *(f"warning: {w}" for w in dict.fromkeys([*release.warnings, *private]))]
     made: list[Entry] = []
     with whole_folder(folder, force=force, afterwards=lambda: _finish(known, made)) as draft:

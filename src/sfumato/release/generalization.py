@@ -13,7 +13,7 @@ from sfumato.engine.local import recode
 from sfumato.kernel.arrange import by_group
 from sfumato.kernel.space import Axis, Space, make_space, summarize
 from sfumato.table.encode import Column, Domain
-from sfumato.table.line import Line
+from sfumato.table.line import MISSING, Line
 from sfumato.table.microdata import Microdata
 from sfumato.table.taxonomy import SUPPRESSED, Taxonomy
 
@@ -152,9 +152,16 @@ def _box(domain: Domain, lo: int, hi: int, node: int, mask: int) -> tuple[str, M
     if lo >= 0:
         value = domain.leaves[lo]
         return value, _tree_meaning(domain, value, [lo]), 0.0
+    mask = 0 if _lists_values(domain, node, mask) else mask
     codes = domain.codes_of(node, mask)
     label = domain.label(node, mask)
     return label, _tree_meaning(domain, label, codes, node, mask), len(codes) / domain.size
+
+
+def _lists_values(tree: Taxonomy, node: int, mask: int) -> bool:
+    """Whether a set of children would name values of a tree built from the data: somebody may be alone with one."""
+    below = tree.some_children(node, mask) if tree.derived else []
+    return any(child in tree.leaf_nodes and tree.labels[child] != MISSING for child in below)
 
 
 def as_shown(tree: Taxonomy, node: int) -> tuple[str, Meaning, float]:

@@ -81,10 +81,11 @@ class Meanings:
 
     @cached_property
     def numbers(self) -> NDArray[np.float64]:
-        """The number or day that each value is; NaN for other words, and for a missing value."""
+        """The number or day that each value is, or where its interval begins; NaN for words and missing values."""
         if isinstance(self.domain, Line) and self.domain.form != "word":
             return np.append(self.domain.values, [np.nan] * self.domain.missing)
-        return np.array([_number(leaf) for leaf in self.domain.leaves])
+        begins = {leaf: low for leaf, (low, _) in (getattr(self.domain, "intervals", None) or {}).items()}
+        return np.array([begins.get(leaf, _number(leaf)) for leaf in self.domain.leaves])
 
 
 def _number(leaf: str) -> float:

@@ -8,8 +8,9 @@ import numpy as np
 
 from sfumato.release.generalization import Shown
 from sfumato.release.judgement import Judgement
+from sfumato.release.meaning import finite_ends, read
 from sfumato.table.encode import Column, Role
-from sfumato.table.line import Line, day_number
+from sfumato.table.line import Line, day_text
 from sfumato.table.microdata import Microdata
 
 
@@ -66,13 +67,17 @@ def _shown_domain(column: Column, shown: Shown) -> list[Any]:
     """The domain of a quasi-identifier as far as it is public: declared values, or what the labels tell."""
     if isinstance(column.domain, Line) and column.domain.form == "word":
         return list(column.domain.leaves)
-    if isinstance(column.domain, Line):
-        bounds = [m for m in shown.nodes.values() if m is not None and len(m) == 2]
-        # as text, the year 10000 lies before 2000
-        place: Any = day_number if column.domain.form == "date" else float
-        return [min((b[0] for b in bounds), key=place), max((b[1] for b in bounds), key=place)] if bounds else []
+    if isinstance(column.domain, Line) or (column.domain.intervals is not None and column.domain.derived):
+        return _between_ends(column, shown)
     if column.domain.intervals is not None:
         return list(column.domain.intervals[column.domain.outermost()])
     if column.domain.derived:
         return [label for label, meaning in shown.nodes.items() if meaning is not None]
     return list(column.domain.leaves)
+
+
+def _between_ends(column: Column, shown: Shown) -> list[Any]:
+    """From the least to the greatest end that the labels show; nothing where they show fewer than two."""
+    ends = finite_ends(read({"nodes": shown.nodes}))
+    dated = isinstance(column.domain, Line) and column.domain.form == "date"
+    return [day_text(end) if dated else end for end in (ends[0], ends[-1])] if len(ends) > 1 else []

@@ -1,7 +1,8 @@
 """What a published label means, read from the manifest: the one place for all who read labels.
 
 A label means the half-open interval ``[low, high)`` of numbers or days, or it names values, nodes of a taxonomy and
-masks such as ``47*``. Of some only the label itself is told: ``*`` hides all, ``47*`` the last character.
+masks such as ``47*``. An interval may be open to one side: ``>= 65`` means ``[65, null]``, ``< 20`` means
+``[null, 20]``. Of some only the label itself is told: ``*`` hides all, ``47*`` the last character.
 """
 
 import re
@@ -18,14 +19,18 @@ from sfumato.table.taxonomy import SUPPRESSED
 
 Interval = tuple[float, float]
 
+_WHOLE: Interval = (-np.inf, np.inf)
+
 _NUMBER = r"-?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?"
 _NUMBERS = re.compile(rf"\[({_NUMBER}), ({_NUMBER})[)\]]")
 _DAYS = re.compile(r"\[([0-9-]+), ([0-9-]+)\)")
+_OPEN = re.compile(rf"(>=|<) ({_NUMBER}|[0-9-]+)")
 
 
 class Told(NamedTuple):
     """What is told of a label: its interval (days count from 1970-01-01), or the names that it stands for.
 
+    An end of the interval that is not told is infinite.
     ``listed`` is False where nothing is told but the label, which then is a mask.
     """
 
@@ -49,45 +54,95 @@ def told(label: str, meaning: Any) -> Told:
     if len(meaning) == 2:
         low, high = meaning
         # two days may also be two values: an interval is known by its label
-        days = isinstance(low, str) and label in (f"[{low}, {high})", low)
-        ends = as_interval(meaning) if days or not isinstance(low, str) else None
+        days = isinstance(low, str) and isinstance(high, str)
+        ends = as_interval(meaning) if not days or label in (f"[{low}, {high})", low) else None
         if ends is not None:
             return Told(ends)
     return Told(None, tuple(map(str, meaning)))
 
 
 def as_interval(ends: Sequence[Any]) -> Interval | None:
-    """Two numbers, or two days, the first before the second; None for anything else.
+    """Two numbers, or two days, the first before the second, either or both null where they are not told; else None.
 
-    >>> as_interval(["1970-01-02", "10000-01-01"]), as_interval([40, 20])
-    ((1.0, 2932897.0), None)
+    >>> as_interval(["1970-01-02", "10000-01-01"]), as_interval([40, 20]), as_interval([65, None])
+    ((1.0, 2932897.0), None, (65.0, inf))
     """
-    low, high = ends
-    if isinstance(low, str) and isinstance(high, str):
-        low, high = day_number(low), day_number(high)
-    if not (_is_number(low) and _is_number(high) and low < high):
+    told = [end for end in ends if end is not None]
+    if len({isinstance(end, str) for end in told}) > 1:
         return None
-    return float(low), float(high)
+    numbers = [day_number(end) if isinstance(end, str) else end for end in told]
+    if not all(_is_number(number) for number in numbers):
+        return None
+    found = iter(float(number) for number in numbers)  # type: ignore[arg-type]
+    low, high = (without if end is None else next(found) for end, without in zip(ends, _WHOLE, strict=True))
+    return (low, high) if low < high else None
 
 
 def _is_number(end: object) -> bool:
     return isinstance(end, int | float) and -sys.float_info.max <= end <= sys.float_info.max
 
 
-def shown_ends(label: str) -> Interval | None:
-    """The ends of an interval of numbers or days that a label shows.
+def open_label(low: str | None, high: str | None) -> str:
+    """The label of an interval that is open to one side; one that is open to both is all that is known.
 
-    >>> shown_ends("[20, 40)"), shown_ends("[1970-01-02, 1970-01-04)"), shown_ends("Nurse")
-    ((20.0, 40.0), (1.0, 3.0), None)
+    >>> open_label("65", None), open_label(None, "20"), open_label(None, None)
+    ('>= 65', '< 20', '(known)')
     """
+    return f">= {low}" if low is not None else f"< {high}" if high is not None else "(known)"
+
+
+def shown_ends(label: str) -> Interval | None:
+    """The ends of an interval of numbers or days that a label shows; infinite where it is open.
+
+    >>> shown_ends("[20, 40)"), shown_ends("[1970-01-02, 1970-01-04)"), shown_ends("Nurse"), shown_ends(">= 65")
+    ((20.0, 40.0), (1.0, 3.0), None, (65.0, inf))
+    """
+    if found := _OPEN.fullmatch(label):
+        end: Any = found[2] if day_number(found[2]) is not None else _float(found[2])
+        return as_interval([end, None] if found[1] == ">=" else [None, end])
     if found := _NUMBERS.fullmatch(label):
         return float(found[1]), float(found[2])
     return as_interval(found.groups()) if (found := _DAYS.fullmatch(label)) else None
 
 
+def _float(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
 def read(entry: Mapping[str, Any]) -> dict[str, Told]:
     """What an attribute's entry in the manifest tells of each of its labels."""
     return {label: told(label, meaning) for label, meaning in entry["nodes"].items()}
+
+
+def finite_ends(labels: Mapping[str, Told]) -> list[float]:
+    """The ends that labels of numbers or days show, in order.
+
+    >>> finite_ends({"< 20": told("< 20", [None, 20.0]), "{30, 40}": told("{30, 40}", ["30", "40"])})
+    [20.0, 30.0, 40.0]
+    """
+    named = (_part(name) for t in labels.values() if t.listed for name in t.names if name != MISSING)
+    ends = {end for part in (*(t.interval or () for t in labels.values()), *named) for end in part if end is not None}
+    return sorted(end for end in ends if np.isfinite(end))
+
+
+def closed(interval: Interval, labels: Mapping[str, Told]) -> Interval | None:
+    """An interval with its open ends set one average step of the labels' ends beyond the last of these: a guess.
+
+    None where the labels show fewer than two ends.
+
+    >>> closed((40.0, np.inf), {"< 20": told("< 20", [None, 20.0]), ">= 40": told(">= 40", [40.0, None])})
+    (40.0, 60.0)
+    """
+    if np.isfinite(interval).all():
+        return interval
+    ends = finite_ends(labels)
+    if len(ends) < 2:
+        return None
+    step = (ends[-1] - ends[0]) / (len(ends) - 1)
+    return max(interval[0], ends[0] - step), min(interval[1], ends[-1] + step)
 
 
 def spans(entry: Mapping[str, Any], labels: Mapping[str, Told]) -> dict[str, list[Interval]]:
@@ -100,7 +155,7 @@ def spans(entry: Mapping[str, Any], labels: Mapping[str, Told]) -> dict[str, lis
     """
     domain: Sequence[Any] = entry.get("domain") or ()
     whole = as_interval(domain) if len(domain) == 2 else None
-    own = [x for t in labels.values() for x in t.interval or ()]
+    own = [x for t in labels.values() for x in t.interval or () if np.isfinite(x)]
     if not own and (whole is None or isinstance(domain[0], str)):
         return {}
     parts = {label: [_part(name) for name in t.names if t.listed and name != MISSING] for label, t in labels.items()}
@@ -108,7 +163,8 @@ def spans(entry: Mapping[str, Any], labels: Mapping[str, Told]) -> dict[str, lis
     out = {}
     for label, t in labels.items():
         found = [(low, after(low, step) if high is None else high) for low, high in parts[label]]
-        out[label] = [t.interval] if t.interval else found if t.listed or whole is None else [whole]
+        own_span = closed(t.interval, labels) if t.interval else None
+        out[label] = [own_span] if own_span else found if t.listed or whole is None else [whole]
     return out
 
 
@@ -148,7 +204,7 @@ def covered(entry: Mapping[str, Any], label: str, region: Any) -> float:
     if label != MISSING and (not known.listed or known.interval):
         ends = meaning if known.listed else entry["domain"]
         if entry.get("kind") in ("continuous", "date") or (ends and all(_is_number(end) for end in ends)):
-            return _overlap(ends, label, region)
+            return _overlap(entry, label, region)
     if isinstance(region, tuple):
         if label == MISSING:
             return 0.0
@@ -164,28 +220,36 @@ def covered(entry: Mapping[str, Any], label: str, region: Any) -> float:
     return len(values & chosen) / max(len(values), 1)
 
 
-def _overlap(ends: Sequence[Any], label: str, region: Any) -> float:
-    """The share of an interval of numbers or days that lies within a region."""
+def _overlap(entry: Mapping[str, Any], label: str, region: Any) -> float:
+    """The share of an interval of numbers or days that lies within a region; where it is open, of a guess at it."""
+    labels = read(entry)
+    opened = [t for t in labels.values() if t.interval and not np.isfinite(t.interval).all()]
+    stated = as_interval(entry["domain"]) if len(entry["domain"]) == 2 else None
+    whole = labels[label].interval or (_WHOLE if opened else stated)
     absent = region in (MISSING, [MISSING])
-    whole = as_interval(ends) if len(ends) == 2 else None
     if whole is None or (absent and label == SUPPRESSED):
         raise PolicyError(f"{label!r} hides all values and does not say which they are; ask for no region of it")
     if absent:
         return 0.0
-    low, high = whole
+    days = any(isinstance(end, str) for end in (*entry["domain"], *(entry["nodes"].get(label) or ())))
     try:
-        start, stop = (_end(end, like=ends[0]) for end in (region if isinstance(region, tuple) else ()))
+        start, stop = (_end(end, days=days) for end in (region if isinstance(region, tuple) else ()))
     except (TypeError, ValueError):
-        kind = "days such as '2001-01-31'" if isinstance(ends[0], str) else "numbers"
+        kind = "days such as '2001-01-31'" if days else "numbers"
         raise PolicyError(
             f"{label!r} is an interval of {kind}; give the region as (low, high), not {region!r}"
         ) from None
-    return max(min(high, stop) - max(low, start), 0.0) / (high - low)
+    if start <= whole[0] and whole[1] <= stop:
+        return 1.0
+    guess = closed(whole, labels)
+    if guess is None:
+        raise PolicyError(f"{label!r} does not say how far it reaches; ask for no region that divides it")
+    return max(min(guess[1], stop) - max(guess[0], start), 0.0) / (guess[1] - guess[0])
 
 
-def _end(end: Any, *, like: Any) -> float:
-    """An end of a region: a day where days are meant, else a number."""
+def _end(end: Any, *, days: bool) -> float:
+    """An end of a region: a day where days are meant, else a number; infinite to leave it open."""
     found = day_number(end) if isinstance(end, str) else float(end)
-    if found is None or isinstance(end, str) != isinstance(like, str):
-        raise ValueError(f"{end!r} is not like {like!r}")
+    if found is None or (isinstance(end, str) != days and np.isfinite(found)):
+        raise ValueError(f"{end!r} is not an end of this interval")
     return found

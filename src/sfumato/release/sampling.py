@@ -17,9 +17,9 @@ from sfumato.errors import ReleaseError
 from sfumato.kernel.meet import meet
 from sfumato.release.generalization import Meaning, Shown, told_apart
 from sfumato.release.labels import Meanings
-from sfumato.release.meaning import Told, fits, masks_of, read
+from sfumato.release.meaning import Told, fits, masks_of, open_label, read
 from sfumato.table.encode import Column, Domain
-from sfumato.table.line import Line, after, day_text, number_text
+from sfumato.table.line import Line, day_text, number_text
 from sfumato.table.taxonomy import SUPPRESSED, Taxonomy, quoted
 
 SIZE = "G"
@@ -51,10 +51,13 @@ def show_boxes(column: Column, lo: NDArray[np.int64], hi: NDArray[np.int64]) -> 
 
 
 def label_of(domain: Domain, lo: int, hi: int) -> tuple[str, Meaning]:
-    """The label of the codes ``[lo, hi)`` and what it means; an interval reaches up to the next code.
+    """The label of the codes ``[lo, hi)`` and what it means.
 
-    >>> label_of(Line.of_numbers([20.0, 25.0, 39.0]), 0, 2)
-    ('[20, 39)', [20.0, 39.0])
+    An interval ends at a round number between two neighbouring values, and is open where it holds the least or the
+    greatest value: a single person's value is not to be read from it.
+
+    >>> label_of(Line.of_numbers([20.0, 25.0, 39.0, 44.0]), 0, 2), label_of(Line.of_numbers([20.0, 25.0, 39.0]), 1, 2)
+    (('< 30', [None, 30.0]), ('[21, 30)', [21.0, 30.0]))
     >>> label_of(Taxonomy.from_tree({"Any": {"A": ["a", "b"], "B": ["c", "d"]}}), 1, 4)
     ('{b, B}', ['b', 'c', 'd'])
     """
@@ -68,32 +71,35 @@ def label_of(domain: Domain, lo: int, hi: int) -> tuple[str, Meaning]:
     names = [domain.labels[node] for node in nodes]
     label = names[0] if len(names) == 1 else "{" + ", ".join(quoted(name) for name in names) + "}"
     if domain.derived:
-        return label, names if hi - lo == 1 or len(names) > 1 else None
+        return label, names if nodes[0] in domain.leaf_nodes or len(names) > 1 else None
     return label, [domain.leaves[code] for code in range(lo, hi)]
 
 
 def _on_line(line: Line, lo: int, hi: int) -> tuple[str, Meaning]:
-    if hi > len(line.words) and hi - lo > 1:
+    values = len(line.words)
+    if hi - lo == line.size or (hi > values and hi - lo > 1):
         return SUPPRESSED, None
-    if line.form == "word" or hi > len(line.words):
+    if line.form == "word" or hi > values:
         return line.label(lo, hi), line.meaning(lo, hi)
-    low, high = line.bounds(lo, hi)
-    if hi < len(line.values):
-        high = float(line.values[hi])
-    if hi - lo == 1 and after(low, line.step) >= high:
-        return line.label(lo, hi), line.meaning(lo, hi)
-    text = day_text if line.form == "date" else number_text
-    return f"[{text(low)}, {text(high)})", [day_text(low), day_text(high)] if line.form == "date" else [low, high]
+    dated = line.form == "date"
+    ends = [None if code in (0, values) else line.boundary(code) for code in (lo, hi)]
+    low, high = (None if end is None else day_text(end) if dated else number_text(end) for end in ends)
+    label = f"[{low}, {high})" if low and high else open_label(low, high)
+    return label, [low, high] if dated else ends
 
 
 def _nodes(tree: Taxonomy, lo: int, hi: int) -> list[int]:
-    """The fewest nodes that together cover the codes ``[lo, hi)``, the lowest where several cover the same."""
+    """The fewest nodes that together cover the codes ``[lo, hi)``.
+
+    Where several cover the same, the lowest; in a tree built from the data the highest, which says least of who
+    is there.
+    """
     found = []
     while lo < hi:
         node = int(tree.leaf_nodes[lo])
         above = int(tree.parent[node])
         while above >= 0 and tree.lo[above] >= lo and tree.hi[above] <= hi:
-            if tree.hi[above] > tree.hi[node]:
+            if tree.derived or tree.hi[above] > tree.hi[node]:
                 node = above
             above = int(tree.parent[above])
         found.append(node)
@@ -102,12 +108,11 @@ def _nodes(tree: Taxonomy, lo: int, hi: int) -> list[int]:
 
 
 def _share(domain: Domain, lo: int, hi: int) -> float:
-    """The share of the domain that a range hides, 0 for one value."""
-    if hi - lo == 1:
-        return 0.0
-    if isinstance(domain, Line):
-        return min(float(domain.position[hi - 1] - domain.position[lo]), 1.0)
-    return (hi - lo) / domain.size
+    """The share of the values that a range hides, 0 for one of them.
+
+    On a line too values are counted, not measured: how far the extremes lie would be told by the loss.
+    """
+    return 0.0 if hi - lo == 1 else (hi - lo) / domain.size
 
 
 def overlapping(manifest: Mapping[str, Any], data: pl.DataFrame, quasi: Sequence[str]) -> int:

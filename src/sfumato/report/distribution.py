@@ -12,7 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.release.labels import Meanings
-from sfumato.release.meaning import Told, told
+from sfumato.release.meaning import Interval, Told, told
 from sfumato.report.scale import Scale, date_scale, number_scale
 from sfumato.table.encode import Column
 from sfumato.table.line import MISSING, Line
@@ -61,6 +61,8 @@ def compare(column: Column, entry: Mapping[str, Any], labels: Labels) -> Distrib
     if isinstance(domain, Line) and domain.form != "word" and len(domain.values):
         step = domain.step if domain.form == "number" else 1.0
         return _histogram(domain.values, step, domain.form == "date", counts, covered.pieces(labels))
+    if isinstance(domain, Taxonomy) and domain.intervals is not None and not domain.derived:
+        return _categories(domain.leaves, counts, covered.spread(labels), ordered=True)
     if isinstance(domain, Taxonomy) and domain.intervals is not None and (values := _numbers(domain)) is not None:
         step = 0.0 if (values % 1).any() else 1.0
         return _histogram(values, step, False, counts, covered.pieces(labels))
@@ -96,10 +98,17 @@ class _Covered:
     def pieces(self, labels: Labels) -> _Pieces:
         """The intervals of numbers or days that the labels stand for; unknown ones are spread over all."""
         known = [(self._told(label), rows) for label, rows in labels.items() if label != MISSING]
-        found = [(*t.interval, rows) for t, rows in known if t.interval]
+        found = [(*self._within(t.interval), rows) for t, rows in known if t.interval]
         found += [piece for t, rows in known if not t.interval for piece in self._parts(t.names, rows)]
         low, high, weight = np.array(found, np.float64).reshape(-1, 3).T
         return _Pieces(low, high, weight, labels.get(MISSING, 0))
+
+    def _within(self, interval: Interval) -> Interval:
+        """An interval that is open reaches as far as there are values."""
+        if np.isfinite(interval).all() or not isinstance(self.domain, Line):
+            return interval
+        least, most = self.domain.bounds(0, len(self.domain.values))
+        return max(interval[0], least), min(interval[1], most)
 
     def _parts(self, names: Sequence[str], rows: float) -> list[tuple[float, float, float]]:
         """A value itself, or the intervals of a set of nodes, by their widths; else the whole range of values."""

@@ -285,18 +285,25 @@ def in_order(texts: list[str]) -> list[str]:
 
 
 def _in_domain(attribute: Attribute, kind: Kind, distinct: _Distinct, domain: Domain, *, foreseen: bool) -> Column:
-    code = {value: i for i, value in enumerate(domain.leaves)}
-    outside = [t for t in distinct.texts if t not in code]
+    codes = codes_in(domain, [*distinct.texts, MISSING])
+    outside = [t for t, code in zip(distinct.texts, codes, strict=False) if code < 0]
     if outside:
         where = "taxonomy" if attribute.taxonomy is not None else "declared domain"
         raise DataError(
             f"column {attribute.name!r} has {len(outside)} values that its {where} lacks: {named(outside)}; "
             f"add them to the {where} or clean the data"
         )
-    lookup = np.array([code[t] for t in distinct.texts] + [code.get(MISSING, 0)], dtype=np.int64)
-    codes = smallest(lookup[distinct.place], domain.size)
+    of_row = smallest(np.maximum(codes, 0)[distinct.place], domain.size)
     declared = _is_listed(attribute, domain) and (foreseen or MISSING in (attribute.domain or ()))
-    return Column(attribute.name, attribute.role, kind, domain, codes, declared)
+    return Column(attribute.name, attribute.role, kind, domain, of_row, declared)
+
+
+def codes_in(domain: Domain, texts: Sequence[str]) -> NDArray[np.int64]:
+    """The code of each text in a domain; -1 where it has none."""
+    if isinstance(domain, Taxonomy):
+        return np.array(domain.codes_of_values(texts), np.int64)
+    code = {word: i for i, word in enumerate(domain.leaves)}
+    return np.array([code.get(text, -1) for text in texts], np.int64)
 
 
 def _is_listed(attribute: Attribute, domain: Domain) -> bool:

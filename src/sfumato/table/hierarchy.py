@@ -175,32 +175,39 @@ def _bounds(argument: object, name: str) -> list[float]:
 
 
 def _by_intervals(bounds: list[float], numbers: list[float], name: str) -> Taxonomy:
-    """Root, the given intervals ``[low, high)``, and the values."""
+    """Root and the given intervals ``[low, high)``; these are the leaves, so that nothing finer is ever shown."""
     outside = [number_text(v) for v in numbers if not bounds[0] <= v < bounds[-1]]
     if outside:
         raise DataError(
             f"{name!r} has values outside its intervals [{number_text(bounds[0])}, {number_text(bounds[-1])}): "
             f"{named(outside)}; widen the first or last interval"
         )
-    parts = list(pairwise(bounds)) if len(bounds) > 2 else []
-    at = np.searchsorted(bounds, numbers, side="right") - 1
-    paths: list[list[float | tuple[float, float]]] = [[v, *parts[i : i + 1]] for v, i in zip(numbers, at, strict=True)]
-    return _interval_tree(paths, (bounds[0], bounds[-1]), name)
+    parts = list(pairwise(bounds))
+    meaning = {_interval(*part): part for part in [(bounds[0], bounds[-1]), *parts]}
+    below = [_interval(*part) for part in parts] if len(parts) > 1 else []
+    tree = Taxonomy.from_tree({_interval(bounds[0], bounds[-1]): below}, what=repr(name))
+    return replace(tree, intervals=meaning)
 
 
 def _by_width(width: float, numbers: list[float], name: str) -> Taxonomy:
-    """Intervals of the given width, then of twice the width, and so on until one covers all."""
+    """Intervals of the given width, then of twice the width, and so on until one covers all.
+
+    They begin at multiples of their width, so that where they begin tells nothing about the data. Numbers on both
+    sides of 0 meet in a root from -w to w.
+    """
     unit = Fraction(str(width))
     exact = [Fraction(str(v)) for v in numbers]
-    low = exact[0] // unit * unit
+    first, last = exact[0], exact[-1]
     widths = [unit]
-    while low + widths[-1] <= exact[-1]:
+    while first // widths[-1] != last // widths[-1] and not -widths[-1] <= first < 0 <= last < widths[-1]:
         widths.append(widths[-1] * 2)
+    top = widths.pop() if first // widths[-1] == last // widths[-1] else widths[-1]
+    low, high = first // top * top, last // top * top + top
     paths: list[list[float | tuple[float, float]]] = []
     for value, number in zip(exact, numbers, strict=True):
-        starts = [low + (value - low) // w * w for w in widths[:-1]]
-        paths.append([number, *((float(s), float(s + w)) for s, w in zip(starts, widths[:-1], strict=True))])
-    return _interval_tree(paths, (float(low), float(low + widths[-1])), name)
+        starts = [value // w * w for w in widths]
+        paths.append([number, *((float(s), float(s + w)) for s, w in zip(starts, widths, strict=True))])
+    return _interval_tree(paths, (float(low), float(high)), name)
 
 
 def _interval_tree(

@@ -20,6 +20,7 @@ _EPOCH = dt.date(1970, 1, 1)
 _LAST_DAY = (dt.date.max - _EPOCH).days
 _DAY = re.compile(r"\d{4,5}-\d\d-\d\d", re.ASCII)
 _MOST_DECIMALS = 9
+_MOST_PLACES = 340
 _MISSING_POSITION = 2.0
 
 
@@ -105,6 +106,15 @@ class Line:
         """
         low, high = self.bounds(lo, hi)
         return low, float(self.values[hi]) if hi < len(self.values) else high
+
+    def boundary(self, code: int) -> float:
+        """Where the values from a code on begin: the roundest number or day above the value before, up to its own.
+
+        >>> Line.of_numbers([20.0, 25.0, 43217.0]).boundary(2), Line.of_numbers([38.0, 39.0]).boundary(1)
+        (10000.0, 39.0)
+        """
+        below, value = float(self.values[code - 1]), float(self.values[code])
+        return _first_day(below, value) if self.form == "date" else roundest(below, value)
 
     def interval(self, lo: int, hi: int) -> str:
         """How one of several intervals that cover the line without a gap is shown."""
@@ -197,6 +207,35 @@ def after(value: float, step: float) -> float:
         return _between(value, np.inf)
     high = float(Decimal(repr(value)) + Decimal(repr(step)))
     return high if high > value else float(np.nextafter(value, np.inf))
+
+
+def roundest(below: float, limit: float) -> float:
+    """The least number of the fewest digits above ``below``, up to ``limit``.
+
+    >>> roundest(25.0, 39.0), roundest(43217.0, 43305.0), roundest(-7.5, 3.0), roundest(0.31, 0.32)
+    (30.0, 43300.0, 0.0, 0.32)
+    """
+    if below < 0 <= limit:
+        return 0.0
+    exact, wide = Decimal(repr(below)), Context(prec=400)
+    for exponent in range(Decimal(repr(limit - below)).adjusted() + 1, -_MOST_PLACES, -1):
+        unit = Decimal(1).scaleb(exponent)
+        floor = wide.divide(exact, unit).to_integral_value(rounding=ROUND_FLOOR)
+        found = float(wide.multiply(wide.add(floor, Decimal(1)), unit))
+        if below < found <= limit:
+            return found
+    return limit
+
+
+def _first_day(below: float, limit: float) -> float:
+    """The first day of a year, else of a month, after one day and up to another; else that other."""
+    if limit > _LAST_DAY:
+        return limit
+    day = _EPOCH + dt.timedelta(days=int(limit))
+    for first in (day.replace(month=1, day=1), day.replace(day=1)):
+        if (found := float((first - _EPOCH).days)) > below:
+            return found
+    return limit
 
 
 def _between(value: float, limit: float) -> float:

@@ -130,6 +130,8 @@ def _typed(series: pl.Series) -> pl.Series:
             f"the insensitive column {series.name!r} holds {series.dtype}; only text, numbers, dates and truth values "
             "can be published: flatten it, or make it an identifier to leave it out"
         )
+    if series.dtype in (pl.Categorical, pl.Enum):
+        return series.cast(pl.String)  # the type names all categories, also those that no row has
     if series.dtype != pl.String:
         return series
     for dtype in (pl.Int64, pl.Float64):

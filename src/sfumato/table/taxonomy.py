@@ -48,7 +48,8 @@ class Taxonomy:
     ``shown_or_suppressed`` marks the tree of an attribute for which no taxonomy was given: a group
     shows one value or nothing, never a set of values. ``derived`` marks a tree whose leaves are the
     values that happen to occur, so that listing them would tell which these are; ``intervals``
-    gives the half-open interval of the labels of a tree that was built from numbers.
+    gives the half-open interval of the labels of a tree that was built from numbers. Where the
+    intervals were declared, they are the leaves themselves, and a number has the code of its interval.
 
     >>> t = Taxonomy.from_tree({"Any": {"Work": ["Nurse", "Cook"], "None": {}}})
     >>> t.leaves, t.labels
@@ -108,6 +109,14 @@ class Taxonomy:
     def leaves(self) -> tuple[str, ...]:
         """The values, in code order."""
         return tuple(self.labels[node] for node in self.leaf_nodes)
+
+    def codes_of_values(self, values: Sequence[str]) -> list[int]:
+        """The code of each value: of the leaf with its name, or of the declared interval that it lies in; else -1."""
+        code = {leaf: i for i, leaf in enumerate(self.leaves)}
+        if self.intervals is None or self.derived:
+            return [code.get(value, -1) for value in values]
+        parts = {code[leaf]: self.intervals[leaf] for leaf in self.leaves if leaf in self.intervals}
+        return [code.get(value, _inside(value, parts)) for value in values]
 
     @property
     def size(self) -> int:
@@ -199,6 +208,15 @@ class Taxonomy:
             lo=np.concatenate([self.lo[:1], self.lo]),
             hi=np.concatenate([self.hi[:1], self.hi]),
         )
+
+
+def _inside(value: str, parts: Mapping[int, tuple[float, float]]) -> int:
+    """The code of the interval that a number lies in; -1 for a number outside all of them, and for other text."""
+    try:
+        number = float(value)
+    except ValueError:
+        return -1
+    return next((code for code, (low, high) in parts.items() if low <= number < high), -1)
 
 
 class _Builder:

@@ -1,0 +1,90 @@
+"""Domains without the values that no row has: what a release may say of a domain that was found in the data."""
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.table.encode import Column, smallest
+from sfumato.table.line import MISSING, Line, after, common_step
+from sfumato.table.taxonomy import Taxonomy
+
+
+def occurring(column: Column) -> Column:
+    """The column with a domain that no value outside its rows has shaped; what was declared stays as it was.
+
+    >>> import numpy as np
+    >>> from sfumato.table.encode import Kind, Role
+    >>> ages = Line.of_numbers([20.0, 37.5, 90.0])
+    >>> found = occurring(Column("age", Role.QUASI, Kind.CONTINUOUS, ages, np.array([2, 0])))
+    >>> found.domain.words, found.domain.step, found.codes.tolist()
+    (('20', '90'), 1.0, [1, 0])
+    """
+    seen = np.zeros(column.size, np.bool_)
+    seen[column.codes] = True
+    kept = seen | _declared(column)
+    domain = _line(column.domain, kept) if isinstance(column.domain, Line) else _tree(column.domain, kept)
+    place = np.cumsum(kept) - 1
+    return replace(column, domain=domain, codes=smallest(place[column.codes], domain.size))
+
+
+def _declared(column: Column) -> NDArray[np.bool_]:
+    """Which values of the domain were declared; that values are missing is found, unless it was declared too."""
+    domain = column.domain
+    found = domain.form != "word" if isinstance(domain, Line) else domain.derived
+    declared = np.full(column.size, not found)
+    if not column.declared and domain.leaves[-1] == MISSING:
+        declared[-1] = False
+    return declared
+
+
+def _line(line: Line, kept: NDArray[np.bool_]) -> Line:
+    there = np.flatnonzero(kept[: len(line.words)])
+    missing = bool(line.missing and kept[-1])
+    if line.form == "word":
+        return replace(line, missing=missing)
+    return (Line.of_days if line.form == "date" else Line.of_numbers)(line.values[there], missing=missing)
+
+
+def _tree(tree: Taxonomy, kept: NDArray[np.bool_]) -> Taxonomy:
+    """The tree of the kept leaves; of intervals that were found, the widest is the narrowest that covers them all."""
+    if kept.all():
+        return tree
+    before = np.append(0, np.cumsum(kept)).astype(np.int32)
+    lo, hi = before[tree.lo], before[tree.hi]
+    nodes = np.flatnonzero(hi > lo)
+    number = np.cumsum(hi > lo) - 1
+    labels = tuple(tree.labels[node] for node in nodes)
+    parent = np.append(-1, number[tree.parent[nodes[1:]]]).astype(np.int32)
+    smaller = replace(tree, labels=labels, parent=parent, lo=lo[nodes], hi=hi[nodes])
+    return smaller if tree.intervals is None else _narrowed(smaller)
+
+
+def _narrowed(tree: Taxonomy) -> Taxonomy:
+    """A tree of intervals without roots that have one interval below them, and with what its values mean."""
+    intervals = {label: ends for label, ends in (tree.intervals or {}).items() if label in tree.labels}
+    while (node := _idle(tree, intervals)) is not None:
+        tree = _without_node(tree, node)
+    if tree.derived:
+        numbers = {leaf: float(leaf) for leaf in tree.leaves if leaf in intervals}
+        step = common_step(np.array(list(numbers.values())))
+        intervals |= {leaf: (number, after(number, step)) for leaf, number in numbers.items()}
+    return replace(tree, intervals={label: ends for label, ends in intervals.items() if label in tree.labels})
+
+
+def _idle(tree: Taxonomy, intervals: dict[str, tuple[float, float]]) -> int | None:
+    """The root, or the interval below a root for missing values, if all it has is one smaller interval."""
+    outer = 0 if tree.labels[0] in intervals or len(tree.children[0]) == 1 else 1
+    below = tree.children[outer]
+    if len(below) != 1 or tree.labels[below[0]] not in intervals:
+        return None
+    may_go = tree.labels[outer] not in intervals or (tree.derived and below[0] not in tree.leaf_nodes)
+    return outer if may_go else None
+
+
+def _without_node(tree: Taxonomy, node: int) -> Taxonomy:
+    """The tree without a node that has one child, which takes its place."""
+    parent = np.where(tree.parent == node, tree.parent[node], tree.parent)
+    parent = np.delete(np.where(parent > node, parent - 1, parent), node).astype(np.int32)
+    labels = tree.labels[:node] + tree.labels[node + 1 :]
+    return replace(tree, labels=labels, parent=parent, lo=np.delete(tree.lo, node), hi=np.delete(tree.hi, node))
