@@ -15,7 +15,7 @@ from urllib.parse import unquote
 import polars as pl
 
 from sfumato.errors import DataError, PolicyError, SfumatoError
-from sfumato.table.checks import check_file, check_names
+from sfumato.table.checks import check_file, check_names, located
 
 _QUOTED_OR_COMMENT = re.compile(
     r"""(?P<comment> --[^\n]* | /\*.*?\*/ )
@@ -104,7 +104,7 @@ def _read_sqlite(url: str, rest: str, statement: str, folder: Path | None) -> pl
         raise PolicyError(
             f"{masked(url)} names no file; write sqlite:///name.db, or sqlite:////folder/name.db from the root."
         )
-    path = (folder or Path()) / Path(name).expanduser()
+    path = located(name, folder)
     if not path.exists():
         path = path.with_name(unquote(path.name))
     check_file(path, f"The SQLite file {name}")
