@@ -29,6 +29,12 @@ _STAGES = {
     "write": "Writing release and report",
 }
 
+_CLOSED_PIPE = 128 + 13
+"""What a shell reports of a program that wrote to a pipe that nobody reads."""
+
+_HALF = 800
+"""How much of either end of a very long message is shown."""
+
 _PAUSE = "pause"
 """The stage in which nothing moves on the terminal, so that a question can be asked."""
 
@@ -389,12 +395,15 @@ def main(arguments: list[str] | None = None) -> None:
         click.echo("stopped; nothing was written", err=True)
         sys.exit(130)
     except click.ClickException as e:
+        e.message = _one_paragraph(e.message)
         with contextlib.suppress(OSError):  # a terminal that cannot be written to
             e.show()
         sys.exit(2)
-    except BrokenPipeError:  # whoever read has seen enough, as `head` does
+    except SystemExit as e:  # click's answer to a closed pipe is 1, which here means a bug
+        sys.exit(_CLOSED_PIPE if e.code == 1 else e.code)
+    except BrokenPipeError:  # the reader has seen enough, as `head` does
         _give_up_output()
-        sys.exit(141)
+        sys.exit(_CLOSED_PIPE)
     except SfumatoError as e:
         _explain(e, str(e), "--debug" in given)
         sys.exit(e.exit_code)
@@ -418,7 +427,13 @@ def _explain(error: BaseException, words: str, debug: bool) -> None:
 
         traceback.print_exception(error)
     with contextlib.suppress(OSError):  # a terminal that cannot be written to
-        click.echo(f"error: {words}", err=True)
+        click.echo(f"error: {_one_paragraph(words)}", err=True)
+
+
+def _one_paragraph(words: str) -> str:
+    """The words on one line and of bounded length; what could steer a terminal is shown as an escape."""
+    printed = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in words)
+    return printed if len(printed) <= 2 * _HALF else f"{printed[:_HALF]} … {printed[-_HALF:]}"
 
 
 def _prepare_streams() -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.adversary.linkage import linkage_risk, quasi_groups
-from sfumato.errors import DataError, PolicyError
+from sfumato.errors import DataError, OutputError, PolicyError
 from sfumato.method.base import Method, PartitionMethod, Progress, silent
 from sfumato.method.catalogue import from_table as method_from_table
 from sfumato.publisher.advice import advice
@@ -22,6 +22,7 @@ from sfumato.release.store import fill, refuse_existing, whole_folder
 from sfumato.report import render_report
 from sfumato.report.response import response
 from sfumato.requirement.base import Requirement
+from sfumato.table.checks import located
 from sfumato.table.database import masked
 from sfumato.table.encode import Role
 from sfumato.table.microdata import Microdata, refuse_raw
@@ -105,7 +106,7 @@ def publish_policy(
 ) -> Published:
     """Do what a policy says and write OUT/release and OUT/private, whole or not at all."""
     job = policy if isinstance(policy, Policy) else read_policy(policy)
-    folder = Path(out)
+    folder = located(out, None, OutputError)
     refuse_existing(folder, force=force)
     if seed is not None and (isinstance(seed, bool) or seed < 0):
         raise PolicyError(f"the seed is {seed!r}; it is a whole number, 0 or more")

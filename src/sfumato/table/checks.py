@@ -34,7 +34,7 @@ def is_number(value: object) -> bool:
 
 
 def check_names(names: Sequence[str], where: str) -> None:
-    """Raise a DataError where a column has no name or shares its name with another.
+    """Raise a DataError where a column has no name, shares its name with another, or is named like a pattern.
 
     >>> check_names(["age", "zip"], "the table")
     >>> check_names(["age", "age"], "the table")
@@ -54,6 +54,12 @@ alone, so each name may occur once. Rename or remove the others.
         raise DataError(
             f"{where} names more than one column {', '.join(repeated)}; a column is known by its name alone, "
             "so each name may occur once. Rename or remove the others."
+        )
+    patterns = [repr(name) for name in names if name.startswith("^") and name.endswith("$")]
+    if patterns:
+        raise DataError(
+            f"{where} has a column named {', '.join(patterns)}; a name that begins with ^ and ends with $ would be "
+            "taken for a pattern. Rename the column."
         )
 
 

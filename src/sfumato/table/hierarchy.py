@@ -89,8 +89,8 @@ def _from_json(text: str, what: str) -> Taxonomy:
 
     try:
         tree = json.loads(text, object_pairs_hook=unique)
-    except json.JSONDecodeError as e:
-        raise DataError(f"{what} is not JSON: {e.msg} at line {e.lineno}, column {e.colno}") from None
+    except ValueError as e:
+        raise DataError(f"{what} is not JSON: {e}") from None
     except RecursionError:
         raise DataError(f"{what} is nested too deeply to be a taxonomy; flatten it") from None
     if not isinstance(tree, dict) or not tree:
