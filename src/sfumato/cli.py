@@ -395,9 +395,7 @@ def main(arguments: list[str] | None = None) -> None:
         click.echo("stopped; nothing was written", err=True)
         sys.exit(130)
     except click.ClickException as e:
-        e.message = _one_paragraph(e.message)
-        with contextlib.suppress(OSError):  # a terminal that cannot be written to
-            e.show()
+        _show_usage(e)
         sys.exit(2)
     except SystemExit as e:  # click's answer to a closed pipe is 1, which here means a bug
         sys.exit(_CLOSED_PIPE if e.code == 1 else e.code)
@@ -419,6 +417,14 @@ def main(arguments: list[str] | None = None) -> None:
         _explain(e, words, "--debug" in given)
         sys.exit(1)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _show_usage(error: click.ClickException) -> None:
+    """How the command is used, and what was wrong, as click says it."""
+    context = getattr(error, "ctx", None)
+    usage = f"{context.get_usage()}\nTry '{context.command_path} --help' for help.\n\n" if context else ""
+    with contextlib.suppress(OSError):  # a terminal that cannot be written to
+        click.echo(f"{usage}Error: {_one_paragraph(error.format_message())}", err=True)
 
 
 def _explain(error: BaseException, words: str, debug: bool) -> None:

@@ -43,8 +43,10 @@ _AFTER = {"init": (), "publish": ("-o", "out"), "check": (), "query": ("SELECT C
 QUESTIONS = [
     "", " ", ";", "SELECT", "SELECT *", "SELECT COUNT(*)", "SELECT COUNT(*) WHERE", "SELECT COUNT(*) WHERE age",
     "SELECT COUNT(*) WHERE age >", "SELECT COUNT(*) WHERE age > 'x'", "SELECT COUNT(*) WHERE nosuch = 1",
-    "SELECT COUNT(*) WHERE age > 1e400", "SELECT COUNT(*) WHERE age > " + "9" * 400, "SELECT COUNT(*) WHERE age > nan",
-    "SELECT COUNT(*) WHERE " + "(" * 5000 + "age > 1" + ")" * 5000, "SELECT COUNT(*) WHERE " + "NOT " * 5000 + "age > 1",
+    "SELECT COUNT(*) WHERE age > 1e400", "SELECT COUNT(*) WHERE age > " + "9" * 400,
+    "SELECT COUNT(*) WHERE age > nan",
+    "SELECT COUNT(*) WHERE " + "(" * 5000 + "age > 1" + ")" * 5000,
+    "SELECT COUNT(*) WHERE " + "NOT " * 5000 + "age > 1",
     "SELECT COUNT(*) WHERE " + " AND ".join(["age > 1"] * 2000), "SELECT COUNT(*) GROUP BY", "SELECT COUNT(*) CUBE",
     "SELECT COUNT(*), sex GROUP BY sex", "SELECT COUNT(*), sex, zip CUBE sex, zip", "SELECT COUNT(*) GROUP BY nosuch",
     "SELECT COUNT(*), sex GROUP BY " + ", ".join(["sex"] * 50), "DROP TABLE x", "SELECT COUNT(*) WHERE sex = 'M",

@@ -91,7 +91,7 @@ def run_case(case: Case, folder: Path) -> tuple[Outcome, str]:
         else:
             (folder / file).write_bytes(content)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    code, out, err = run_command(case.arguments, folder)
+    code, _, err = run_command(case.arguments, folder)
     if code is None:
         return "hang", f"no end within {LIMIT} seconds of work"
     if (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024 > _MEMORY:
@@ -180,7 +180,7 @@ def _limited() -> Iterator[None]:
 @contextlib.contextmanager
 def _captured() -> Iterator[Callable[[], tuple[str, str]]]:
     """Capture by file descriptor, since what Polars panics about does not pass through Python."""
-    files = [tempfile.TemporaryFile(), tempfile.TemporaryFile()]
+    files = [tempfile.TemporaryFile(), tempfile.TemporaryFile()]  # noqa: SIM115 - closed below
     saved = [os.dup(1), os.dup(2)]
     streams = sys.stdout, sys.stderr
     for number, file in enumerate(files, 1):

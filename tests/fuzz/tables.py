@@ -11,36 +11,47 @@ import xlsxwriter
 from fuzz.harness import GOOD, Case, case, to_csv, ward
 
 NUMBERS: dict[str, str | None] = {
-    "30": "30", " 30": "30", "30 ": "30", "+30": "30", "30.0": "30", "3e1": "30", "30.": "30", "030": "30", "-30": "-30",
+    "30": "30", " 30": "30", "30 ": "30", "+30": "30", "30.0": "30", "3e1": "30", "30.": "30", "030": "30",
+    "-30": "-30",
     "0.5": "0.5", ".5": "0.5", "1e-7": "0.0000001", "-0": "0", "9007199254740992": "9007199254740992", "1E2": "100",
     "1_000": None, "0x1F": None, "１２": None, "٣٠": None, "1,5": None, '"1,5"': None, '"1,000"': None, "1 000": None,
-    "1\u00a0000": None, "−30": None, "30%": None, "$30": None, "30 years": None, "NaN": None, "nan": None, "inf": None,
+    "1\u00a0000": None, "−30": None, "30%": None, "$30": None, "30 years": None, "NaN": None, "nan": None,
+    "inf": None,
     "-inf": None, "Infinity": None, "1e400": None, "1" + "0" * 400: None, "9007199254740994": None, "true": None,
-    "TRUE": None, "yes": None, "null": None, "None": None, "NA": None, "#N/A": None, "#DIV/0!": None, "?": None, "-": None,
+    "TRUE": None, "yes": None, "null": None, "None": None, "NA": None, "#N/A": None, "#DIV/0!": None, "?": None,
+    "-": None,
     "1e": None, "e5": None, "--5": None, "1.2.3": None, "12:30": None, "2023-01-01": None, "½": None, "Ⅳ": None,
     "=1+1": None, "0b11": None, "1d5": None, "30\u200b": None, "\ufeff30": None,
 }  # fmt: skip
 """What a number may be written as, and what it is read as; None: refused."""
 
 DATES: dict[str, str | None] = {
-    "2023-01-01": "2023-01-01", "2024-02-29": "2024-02-29", "2023-01-01T00:00:00": "2023-01-01", "0001-01-01": "0001-01-01",
+    "2023-01-01": "2023-01-01", "2024-02-29": "2024-02-29", "2023-01-01T00:00:00": "2023-01-01",
+    "0001-01-01": "0001-01-01",
     "2023-01-01 23:59": "2023-01-01", "2023-01-01T23:59:59.999Z": "2023-01-01", "9999-12-31": "9999-12-31",
     "2023-01-01 10:00:00+02": "2023-01-01", "2023-01-01T10:00:00+02:00": "2023-01-01",
-    "2023-01-01T25:00:00": None, "2023-01-01T24:00:00": None, "2023-01-01T23:60:00": None, "2023-01-01T23:59:61": None,
+    "2023-01-01T25:00:00": None, "2023-01-01T24:00:00": None, "2023-01-01T23:60:00": None,
+    "2023-01-01T23:59:61": None,
     "2023-01-01 99": None, "2023-01-01 noon": None, "2023-01-01T": None, "2023-01-01 ": None, "2023-02-30": None,
-    "2023-02-29": None, "2023-13-01": None, "2023-00-10": None, "2023-01-00": None, "0000-01-01": None, "23-01-01": None,
+    "2023-02-29": None, "2023-13-01": None, "2023-00-10": None, "2023-01-00": None, "0000-01-01": None,
+    "23-01-01": None,
     "01/02/23": None, "01.02.2023": None, "2023/01/01": None, "20230101": None, "2023-1-1": None, "10000-01-01": None,
     "-2023-01-01": None, "2023-W01-1": None, "1 Jan 2023": None, "44927": None, "2023": None, "２０２３-01-01": None,
     "2023-01-01x": None, "nan": None, "2023-01-01T10:00:00+99:00": "2023-01-01",
 }  # fmt: skip
 
-CODES = ["02138", "1E5", "1e5", "0x1F", "1_000", "007", "+1", "1.0", "1.10", " x", "x ", "TRUE", "nan", "NULL", "(missing)", "*",
-         "[20, 40)", "{a, b}", "=cmd|' /C calc'!A0", "@x", "<b>x</b>", "{{7*7}}", "é", "e\u0301", "\u202ex", "😀", "a\tb", "\\N", "%s"]  # fmt: skip
+CODES = [
+    "02138", "1E5", "1e5", "0x1F", "1_000", "007", "+1", "1.0", "1.10", " x", "x ", "TRUE", "nan", "NULL", "(missing)",
+    "*", "[20, 40)", "{a, b}", "=cmd|' /C calc'!A0", "@x", "<b>x</b>", "{{7*7}}", "é", "e\u0301", "\u202ex", "😀",
+    "a\tb", "\\N", "%s",
+]  # fmt: skip
 
-NAMES = ["^a.*$", "^.*$", "*", "^ill$", "a b", "a.b", "a,b", 'a"b', "a'b", "a\nb", "[a]", "{a}", "$a", "#a", "=a", "group", "count",
-         "G", "row", "rows", "value", "values", "lo", "hi", "box", "node", "mask", "len", "literal", "index", "label", "size",
-         "unlikely", "x" * 1000, "é", "😀", "\u202ea", "<b>a</b>", "{{a}}", "%s", "-", "1", "true", "None", "title", "role",
-         "../a", "a/b", "\\", "__class__", "standard_error", "level_0", ".", "data"]  # fmt: skip
+NAMES = [
+    "^a.*$", "^.*$", "*", "^ill$", "a b", "a.b", "a,b", 'a"b', "a'b", "a\nb", "[a]", "{a}", "$a", "#a", "=a", "group",
+    "count", "G", "row", "rows", "value", "values", "lo", "hi", "box", "node", "mask", "len", "literal", "index",
+    "label", "size", "unlikely", "x" * 1000, "é", "😀", "\u202ea", "<b>a</b>", "{{a}}", "%s", "-", "1", "true", "None", "title",
+    "role", "../a", "a/b", "\\", "__class__", "standard_error", "level_0", ".", "data",
+]  # fmt: skip
 
 
 def _ages(cell: str) -> str:
@@ -93,23 +104,32 @@ def lines() -> Iterator[Case]:
     good = to_csv(ward())
     body = good.splitlines(keepends=True)
     accepted = {
-        "BOM": "\ufeff" + good, "CRLF": good.replace("\n", "\r\n"), "no last line end": good[:-1], "blank first line": "\n" + good,
-        "blank lines": good.replace("\n", "\n\n"), "semicolons": good.replace(",", ";"), "tabs": good.replace(",", "\t"),
-        "bars": good.replace(",", "|"), "quoted": "".join('"' + line[:-1].replace(",", '","') + '"\n' for line in body),
-        "line end inside quotes": good.replace("Patient 3", '"Patient\n3"'), "separator inside quotes": good.replace("Patient 3", '"P, 3"'),
+        "BOM": "\ufeff" + good, "CRLF": good.replace("\n", "\r\n"), "no last line end": good[:-1],
+        "blank first line": "\n" + good,
+        "blank lines": good.replace("\n", "\n\n"), "semicolons": good.replace(",", ";"),
+        "tabs": good.replace(",", "\t"),
+        "bars": good.replace(",", "|"),
+        "quoted": "".join('"' + line[:-1].replace(",", '","') + '"\n' for line in body),
+        "line end inside quotes": good.replace("Patient 3", '"Patient\n3"'),
+        "separator inside quotes": good.replace("Patient 3", '"P, 3"'),
         "quotation mark inside quotes": good.replace("Patient 3", '"P ""3"""'),
-        "quotation mark inside": good.replace("Patient 3", 'Pat"ient" 3'), "a cell of 1,000,000": good.replace("Patient 3", "x" * 1_000_000),
+        "quotation mark inside": good.replace("Patient 3", 'Pat"ient" 3'),
+        "a cell of 1,000,000": good.replace("Patient 3", "x" * 1_000_000),
     }  # fmt: skip
     refused: dict[str, str | bytes] = {
-        "CR": good.replace("\n", "\r"), "NUL": good.replace("Patient 3", "Pat\0ient"), "short line": good.replace("Patient 3,29,", "Patient 3,"),
-        "long line": good.replace("Patient 3,", "Patient 3,4,"), "last line short": good.rstrip().rpartition(",")[0] + "\n",
+        "CR": good.replace("\n", "\r"), "NUL": good.replace("Patient 3", "Pat\0ient"),
+        "short line": good.replace("Patient 3,29,", "Patient 3,"),
+        "long line": good.replace("Patient 3,", "Patient 3,4,"),
+        "last line short": good.rstrip().rpartition(",")[0] + "\n",
         "unclosed quotation mark": good.replace("Patient 3", '"Patient 3'),
         "header only": body[0], "blank": "\n\n\n", "one word": "x", "header twice": good.replace("sex", "age", 1),
-        "empty name": good.replace("sex", "", 1), "blank name": good.replace("sex", "  ", 1), "no header": "".join(body[1:]),
+        "empty name": good.replace("sex", "", 1), "blank name": good.replace("sex", "  ", 1),
+        "no header": "".join(body[1:]),
         "a column more in the header": good.replace("name,", "name,more,", 1), "UTF-16": good.encode("utf-16"),
         "UTF-16 without a mark": good.encode("utf-16-le"), "Latin-1": good.replace("flu", "grïppe").encode("latin-1"),
         "UTF-8 cut": good.encode() + b"\xc3", "gzip": b"\x1f\x8b" + bytes(100), "zip": b"PK\x03\x04" + bytes(100),
-        "parquet": b"PAR1" + bytes(100), "binary": bytes(range(256)) * 10, "header of 2 MiB": "x" * (2 << 20) + "," + good,
+        "parquet": b"PAR1" + bytes(100), "binary": bytes(range(256)) * 10,
+        "header of 2 MiB": "x" * (2 << 20) + "," + good,
         "JSON": '[{"name": "a", "age": 1}]', "XML": "<a>1</a>\n<b>2</b>\n", "one row": "".join(body[:2]),
         "header quoted without end": '"name,age\n' + good, "constant": to_csv(ward() | {"sex": ["M"] * 16}),
     }  # fmt: skip
@@ -194,14 +214,20 @@ def typed() -> Iterator[Case]:
     columns = {
         "u64": pl.Series([2**64 - 1, 5] * 8, dtype=pl.UInt64), "i128": pl.Series([2**100, 5] * 8, dtype=pl.Int128),
         "f32": pl.Series([0.1, 0.2] * 8, dtype=pl.Float32), "nan": pl.Series([float("nan"), 1.0] * 8),
-        "inf": pl.Series([float("inf"), 1.0] * 8), "truth": pl.Series([True, False] * 8), "list": pl.Series([[1], [2]] * 8),
-        "struct": pl.Series([{"a": 1}, {"a": 2}] * 8), "binary": pl.Series([b"\xff", b"a"] * 8), "null": pl.Series([None] * 16),
-        "duration": pl.Series([dt.timedelta(1), dt.timedelta(2)] * 8), "time": pl.Series([dt.time(1), dt.time(2)] * 8),
-        "date": pl.Series([dt.date(2020, 1, 1), dt.date(1, 1, 1)] * 8), "decimal": pl.Series([Decimal("1.5"), Decimal(2)] * 8),
+        "inf": pl.Series([float("inf"), 1.0] * 8), "truth": pl.Series([True, False] * 8),
+        "list": pl.Series([[1], [2]] * 8),
+        "struct": pl.Series([{"a": 1}, {"a": 2}] * 8), "binary": pl.Series([b"\xff", b"a"] * 8),
+        "null": pl.Series([None] * 16),
+        "duration": pl.Series([dt.timedelta(1), dt.timedelta(2)] * 8),
+        "time": pl.Series([dt.time(1), dt.time(2)] * 8),
+        "date": pl.Series([dt.date(2020, 1, 1), dt.date(1, 1, 1)] * 8),
+        "decimal": pl.Series([Decimal("1.5"), Decimal(2)] * 8),
         "instant": pl.Series([dt.datetime(2020, 1, 1, 5), dt.datetime(2021, 1, 1)] * 8),
-        "categories": pl.Series(["a", "b"] * 8, dtype=pl.Categorical), "enum": pl.Series(["a", "b"] * 8, dtype=pl.Enum(["a", "b"])),
-        "zoned": pl.Series([dt.datetime(2020, 1, 1, 5), dt.datetime(2021, 1, 1)] * 8).dt.replace_time_zone("Asia/Tokyo"),
-        "far": pl.Series([-800_000, 5_000_000] * 8, dtype=pl.Int32).cast(pl.Date), "huge": pl.Series([1e300, -1e300] * 8),
+        "categories": pl.Series(["a", "b"] * 8, dtype=pl.Categorical),
+        "enum": pl.Series(["a", "b"] * 8, dtype=pl.Enum(["a", "b"])),
+        "zoned": pl.Series([dt.datetime(2020, 1, 1), dt.datetime(2021, 1, 1)] * 8).dt.replace_time_zone("Asia/Seoul"),
+        "far": pl.Series([-800_000, 5_000_000] * 8, dtype=pl.Int32).cast(pl.Date),
+        "huge": pl.Series([1e300, -1e300] * 8),
         "tiny": pl.Series([5e-324, 1e-300] * 8), "close": pl.Series([1.0, 1.0000000000000002] * 8),
     }  # fmt: skip
     for name, column in columns.items():

@@ -1,4 +1,4 @@
-"""Odd inputs end in a clear refusal or in a release that says what was read: never in a traceback, never without end."""
+"""Odd inputs end in a clear refusal or in a release that shows what was read: no traceback, and an end."""
 
 from pathlib import Path
 
