@@ -49,8 +49,8 @@ CODES = [
 NAMES = [
     "^a.*$", "^.*$", "*", "^ill$", "a b", "a.b", "a,b", 'a"b', "a'b", "a\nb", "[a]", "{a}", "$a", "#a", "=a", "group",
     "count", "G", "row", "rows", "value", "values", "lo", "hi", "box", "node", "mask", "len", "literal", "index",
-    "label", "size", "unlikely", "x" * 1000, "é", "😀", "\u202ea", "<b>a</b>", "{{a}}", "%s", "-", "1", "true", "None", "title",
-    "role", "../a", "a/b", "\\", "__class__", "standard_error", "level_0", ".", "data",
+    "label", "size", "unlikely", "x" * 1000, "é", "😀", "\u202ea", "<b>a</b>", "{{a}}", "%s", "-", "1", "true", "None",
+    "title", "role", "../a", "a/b", "\\", "__class__", "standard_error", "level_0", ".", "data",
 ]  # fmt: skip
 
 
