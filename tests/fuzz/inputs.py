@@ -5,19 +5,24 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from fuzz import commands, policies, tables, taxonomies
+from fuzz import commands, methods, policies, tables, taxonomies
 from fuzz.harness import GOOD, Case, case, run_case, to_csv, ward
 from fuzz.summary import Summary
 
 
 def listed() -> list[Case]:
     """All inputs that were thought of."""
+    return [*_quick(), *methods.cases()]
+
+
+def _quick() -> list[Case]:
+    """Those that need no more than the kernels of mondrian."""
     return [*policies.cases(), *taxonomies.cases(), *tables.cases(), *commands.cases(), *commands.manifests()]
 
 
 def fixed(count: int) -> list[Case]:
     """As many of them, spread over all kinds: every one that knows what should come of it, then the others evenly."""
-    everything = listed()
+    everything = _quick()
     known = [c for c in everything if c.expect != "either"]
     others = [c for c in everything if c.expect == "either"]
     wanted = max(0, count - len(known))

@@ -101,7 +101,8 @@ def read_text(
 ) -> str:
     """The text of a file of at most ``largest`` bytes; ``where`` is what messages call it."""
     try:
-        with os.fdopen(os.open(path, os.O_RDONLY | _AT_ONCE), "rb") as file:
+        _refuse_irregular(path.stat().st_mode, where, kind)
+        with os.fdopen(os.open(path, os.O_RDONLY | _AT_ONCE), "rb") as file:  # another may lie there by now
             _refuse_irregular(os.fstat(file.fileno()).st_mode, where, kind)
             content = file.read(largest + 1)
     except OSError as e:
