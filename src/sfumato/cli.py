@@ -4,6 +4,7 @@ import contextlib
 import errno
 import io
 import json
+import logging
 import os
 import signal
 import sys
@@ -444,16 +445,20 @@ def _one_paragraph(words: str) -> str:
 
 def _prepare_streams() -> None:
     """Print what no encoding can show as escapes, and warnings of the library as our own."""
-    import logging
-
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     log = logging.getLogger("sfumato")
     if not log.handlers:
-        handler = logging.StreamHandler()
-        handler.setFormatter(logging.Formatter("warning: %(message)s"))
-        log.addHandler(handler)
+        log.addHandler(_Warnings())
+
+
+class _Warnings(logging.Handler):
+    """Prints what the library warns of, to stderr as it is now."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        with contextlib.suppress(OSError):  # a terminal that cannot be written to
+            click.echo(f"warning: {_one_paragraph(record.getMessage())}", err=True)
 
 
 def _flush() -> None:
