@@ -1,6 +1,10 @@
 """The commands. Each imports what it needs when it runs, so that help is there at once."""
 
+import contextlib
+import errno
+import io
 import json
+import logging
 import os
 import signal
 import sys
@@ -26,6 +30,12 @@ _STAGES = {
     "order": "Shuffling the rows",
     "write": "Writing release and report",
 }
+
+_CLOSED_PIPE = 128 + 13
+"""What a shell reports of a program that wrote to a pipe that nobody reads."""
+
+_HALF = 800
+"""How much of either end of a very long message is shown."""
 
 _PAUSE = "pause"
 """The stage in which nothing moves on the terminal, so that a question can be asked."""
@@ -92,6 +102,8 @@ def init(data: str, out: Path | None, query: str | None, force: bool, as_json: b
 @_common
 def publish(policy: Path, out: Path, seed: int | None, force: bool, on_interrupt: str, as_json: bool) -> None:
     """Make the release that POLICY describes: OUT/release to hand over, OUT/private to keep."""
+    if seed is not None:
+        click.echo("warning: --seed makes the randomness repeatable: this release is for experiments only", err=True)
     _publish(policy, out, seed, force, as_json, on_interrupt)
 
 
@@ -370,7 +382,9 @@ def _progress() -> Iterator[Callable[[str, float], None]]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    if not _compiled("partition._split"):
+    from sfumato.kernel.cache import is_compiled
+
+    if not is_compiled("partition._split"):
         click.echo("The first run of all compiles the kernels, which takes up to half a minute.", err=True)
     from sfumato.method.base import STEP
 
@@ -380,7 +394,7 @@ def _progress() -> Iterator[Callable[[str, float], None]]:
 
         def show(stage: str, done: float) -> None:
             words = _STAGES.get(stage, stage)
-            if stage == "steps" and not _compiled("refine.advance"):
+            if stage == "steps" and not is_compiled("refine.advance"):
                 bar.console.print("The first refinement of all compiles its kernels, which takes up to half a minute.")
             if stage == _PAUSE:
                 bar.stop()
@@ -393,28 +407,34 @@ def _progress() -> Iterator[Callable[[str, float], None]]:
         yield show
 
 
-def _compiled(name: str) -> bool:
-    """Whether a kernel was compiled before."""
-    return any((Path(__file__).parent / "kernel" / "__pycache__").glob(f"{name}*.nbi"))
-
-
 def main(arguments: list[str] | None = None) -> None:
     """Run a command; every error becomes one paragraph on stderr and an exit code."""
     given = sys.argv[1:] if arguments is None else arguments
     _end_in_order()
+    _prepare_streams()
     try:
         code = cli.main(given, prog_name="sfumato", standalone_mode=False)
+        _flush()
     except click.exceptions.Abort:
         click.echo("stopped; nothing was written", err=True)
         sys.exit(130)
     except click.ClickException as e:
-        e.show()
+        _show_usage(e)
         sys.exit(2)
+    except SystemExit as e:  # click's answer to a closed pipe is 1, which here means a bug
+        sys.exit(_CLOSED_PIPE if e.code == 1 else e.code)
+    except BrokenPipeError:  # the reader has seen enough, as `head` does
+        _give_up_output()
+        sys.exit(_CLOSED_PIPE)
     except SfumatoError as e:
         _explain(e, str(e), "--debug" in given)
         sys.exit(e.exit_code)
     except MemoryError as e:
         _explain(e, "the machine ran out of memory; publish fewer columns or a sample", "--debug" in given)
+        sys.exit(2)
+    except OSError as e:
+        _give_up_output()
+        _explain(e, _os_words(e), "--debug" in given)
         sys.exit(2)
     except Exception as e:
         words = f"unexpected {type(e).__name__}: {e}. This is a bug: please report it, with --debug for the traceback"
@@ -438,9 +458,65 @@ def _end_in_order() -> None:
                 signal.signal(each, end)
 
 
+def _show_usage(error: click.ClickException) -> None:
+    """How the command is used, and what was wrong, as click says it."""
+    context = getattr(error, "ctx", None)
+    usage = f"{context.get_usage()}\nTry '{context.command_path} --help' for help.\n\n" if context else ""
+    with contextlib.suppress(OSError):  # a terminal that cannot be written to
+        click.echo(f"{usage}Error: {_one_paragraph(error.format_message())}", err=True)
+
+
 def _explain(error: BaseException, words: str, debug: bool) -> None:
     if debug:
         import traceback
 
         traceback.print_exception(error)
-    click.echo(f"error: {words}", err=True)
+    with contextlib.suppress(OSError):  # a terminal that cannot be written to
+        click.echo(f"error: {_one_paragraph(words)}", err=True)
+
+
+def _one_paragraph(words: str) -> str:
+    """The words on one line and of bounded length; what could steer a terminal is shown as an escape."""
+    printed = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in words)
+    return printed if len(printed) <= 2 * _HALF else f"{printed[:_HALF]} … {printed[-_HALF:]}"
+
+
+def _prepare_streams() -> None:
+    """Print what no encoding can show as escapes, and warnings of the library as our own."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    log = logging.getLogger("sfumato")
+    if not log.handlers:
+        log.addHandler(_Warnings())
+
+
+class _Warnings(logging.Handler):
+    """Prints what the library warns of, to stderr as it is now."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        with contextlib.suppress(OSError):  # a terminal that cannot be written to
+            click.echo(f"warning: {_one_paragraph(record.getMessage())}", err=True)
+
+
+def _flush() -> None:
+    """Write out what was printed while an error can still be told."""
+    if sys.stdout is not None:
+        sys.stdout.flush()
+
+
+def _give_up_output() -> None:
+    """Send what is still to be printed nowhere, or Python would fail on it once more as it ends."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        with contextlib.suppress(OSError, ValueError):
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, sys.stdout.fileno())
+            os.close(nowhere)
+
+
+def _os_words(error: OSError) -> str:
+    """What the operating system refused, in words."""
+    place = f"{error.filename}: " if error.filename else ""
+    if error.errno == errno.ENOSPC:
+        return f"{place}no space left on the device; free some, or write elsewhere"
+    return f"{place}{error.strerror or error}"

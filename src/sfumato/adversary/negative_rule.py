@@ -135,15 +135,16 @@ def _generalized(release: Release, rule: NegativeRule, truth: Microdata, sensiti
     data, told = release.tables["data"], release.manifest["attributes"]
     covered = {c.name: _covered(c, told[c.name]) for c in truth.quasi}
     meant = {n: [label for label, codes in covered[n].items() if rule.codes(truth[n])[codes].all()] for n in rule.where}
-    labels = data.select(pl.col(n).cast(pl.String) for n in covered).with_columns(
+    key = {n: str(i) for i, n in enumerate(covered)}  # plain names: Polars would take some for patterns
+    labels = pl.DataFrame([data[n].cast(pl.String).alias(k) for n, k in key.items()]).with_columns(
         unlikely=data[sensitive].cast(pl.String) == rule.value
     )
-    groups = labels.group_by(list(covered)).agg(pl.col("unlikely").sum(), rows=pl.len())
+    groups = labels.group_by(list(key.values())).agg(pl.col("unlikely").sum(), rows=pl.len())
     accused = groups.filter(
-        pl.all_horizontal(pl.col(n).is_in(meant[n]) for n in rule.where)
+        pl.all_horizontal(pl.col(key[n]).is_in(meant[n]) for n in rule.where)
         & (pl.col("unlikely") > rule.share * pl.col("rows"))
     )
-    return [_under(row, covered, truth) for row in accused.select(list(covered)).iter_rows()]
+    return [_under(row, covered, truth) for row in accused.select(list(key.values())).iter_rows()]
 
 
 def _covered(column: Column, entry: Mapping[str, Any]) -> dict[str, NDArray[np.int64]]:
@@ -166,10 +167,11 @@ def _under(
 def _bucketized(release: Release, rule: NegativeRule, truth: Microdata, sensitive: str) -> list[NDArray[np.int64]]:
     """The rows of the truth in each accused group; people with equal quasi-identifiers are interchangeable."""
     quasi, counts = release.tables["quasi"], release.tables["sensitive"]
-    codes = {c.name: read_values(quasi[c.name], c.domain).of_row for c in truth.quasi}
-    meant = np.logical_and.reduce([rule.codes(truth[n])[codes[n]] for n in rule.where])
+    key = {c.name: str(i) for i, c in enumerate(truth.quasi)}  # plain names: Polars would take some for patterns
+    codes = {key[c.name]: read_values(quasi[c.name], c.domain).of_row for c in truth.quasi}
+    meant = np.logical_and.reduce([rule.codes(truth[n])[codes[key[n]]] for n in rule.where])
     place = pl.int_range(pl.len()).over(list(codes)).alias("")
-    known = pl.DataFrame({c.name: c.codes.astype(np.int64) for c in truth.quasi}).with_columns(place)
+    known = pl.DataFrame({key[c.name]: c.codes.astype(np.int64) for c in truth.quasi}).with_columns(place)
     rows = (
         pl.DataFrame(codes)
         .with_columns(place, pl.Series(" meant", meant), quasi[GROUP].alias(" group"))

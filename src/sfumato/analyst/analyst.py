@@ -164,7 +164,7 @@ class Analyst:
             for some in combinations(columns, size):
                 part = self._grouped(some, where) if some else _single(self._count(where))
                 missing = [pl.lit(None, pl.String).alias(n) for n in columns if n not in some]
-                parts.append(part.with_columns(missing).select(*columns, "count", "standard_error"))
+                parts.append(part.with_columns(missing)[[*columns, "count", "standard_error"]])
         return pl.concat(parts)
 
 

@@ -8,6 +8,8 @@ from typing import Any, TypeVar
 
 from numba import njit
 
+from sfumato.kernel.cache import cache_of
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 _compile: Any = njit
@@ -26,10 +28,10 @@ def _stamp() -> str:
 
 def kernel(function: F) -> F:
     """A function that Python calls."""
-    compiled = _compile(cache=True, nogil=True)(function)
-    index = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
-    if index is not None:
-        index._source_stamp = _stamp()
+    compiled = _compile(nogil=True)(function)
+    found = cache_of(function, _stamp())
+    if found is not None and hasattr(compiled, "_cache"):  # not where NUMBA_DISABLE_JIT leaves the function as it is
+        compiled._cache = found
     return compiled
 
 

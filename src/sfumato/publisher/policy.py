@@ -14,6 +14,7 @@ from sfumato.release.spreadsheet import SPREADSHEET
 from sfumato.requirement.base import Requirement
 from sfumato.requirement.catalogue import from_table as requirement_from_table
 from sfumato.table.address import masked, may_hold_secret
+from sfumato.table.checks import located, read_text
 from sfumato.table.encode import Attribute, Role, kind_of
 from sfumato.table.microdata import Missing
 from sfumato.table.taxonomy import named
@@ -45,6 +46,7 @@ _ATTRIBUTE = ("role", "kind", "taxonomy", "domain")
 _MISSING = ("error", "category", "drop")
 _OTHERS = ("error", "drop", "insensitive")
 _LARGEST = 16 * 1024 * 1024
+_DEEPEST = 200
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,17 +94,11 @@ class Policy:
 
 def read_policy(path: str | Path) -> Policy:
     """Read and check a policy file."""
-    path = Path(path)
-    try:
-        if path.stat().st_size > _LARGEST:
-            raise PolicyError(f"{path} is larger than 16 MiB; this is no policy")
-        text = path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError:
-        raise PolicyError(f"{path} is not UTF-8; save it as UTF-8") from None
-    except OSError as e:
-        if may_hold_secret(str(path)):
-            raise PolicyError("expected a policy file, not a database address; `sfumato init` proposes one") from None
-        raise PolicyError(f"cannot read the policy {path}: {e.strerror}; `sfumato init DATA` proposes one") from None
+    path = located(path, None, PolicyError)
+    if may_hold_secret(str(path)) and not path.exists():
+        raise PolicyError("expected a policy file, not a database address; `sfumato init` proposes one")
+    where, remedy = f"the policy {path}", "`sfumato init DATA` proposes one"
+    text = read_text(path, where, largest=_LARGEST, kind=PolicyError, remedy=remedy)
     return parse_policy(text, folder=path.parent, name=path.name)
 
 
@@ -110,8 +106,11 @@ def parse_policy(text: str, *, folder: Path, name: str = "the policy") -> Policy
     """Check the text of a policy; file names in it are relative to ``folder``."""
     try:
         content = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as e:
+    except RecursionError:
+        raise PolicyError(f"{name} is nested too deeply; a policy has at most {_DEEPEST} levels") from None
+    except ValueError as e:
         raise PolicyError(f"{name} is not TOML: {e}") from None
+    _refuse_extremes(content, name)
     _known_keys(content, _TOP, name)
     data = _table(content, "data", name)
     _known_keys(data, _DATA, f"[data] of {name}")
@@ -129,6 +128,19 @@ def parse_policy(text: str, *, folder: Path, name: str = "the policy") -> Policy
         folder=folder,
         content=content,
     )
+
+
+def _refuse_extremes(content: object, name: str) -> None:
+    """Refuse whole numbers beyond the 64 bits of TOML, and nesting that no policy needs."""
+    level = [content]
+    for _ in range(_DEEPEST):
+        level = [inner for table in level if isinstance(table, dict) for inner in table.values()] + [
+            inner for row in level if isinstance(row, list) for inner in row
+        ]
+        if any(isinstance(value, int) and value.bit_length() > 63 for value in level):
+            raise PolicyError(f"{name} has a whole number beyond 64 bits; no setting is that large")
+    if level:
+        raise PolicyError(f"{name} is nested too deeply; a policy has at most {_DEEPEST} levels")
 
 
 def _known_keys(table: Mapping[str, Any], known: Iterable[str], where: str) -> None:
@@ -169,7 +181,7 @@ def _texts(value: object, what: str) -> list[str]:
         return [value]
     if not isinstance(value, list | tuple) or any(isinstance(v, dict | list) for v in value):
         raise PolicyError(f"{what} is {value!r}; it is a list of texts")
-    return [str(v) for v in value]
+    return [str(v).lower() if isinstance(v, bool) else str(v) for v in value]
 
 
 def _one_of(value: object, known: tuple[str, ...], what: str) -> Any:

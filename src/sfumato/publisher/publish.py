@@ -12,7 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.adversary.linkage import linkage_risk, quasi_groups
-from sfumato.errors import DataError, PolicyError
+from sfumato.errors import DataError, OutputError, PolicyError
 from sfumato.method.base import Method, PartitionMethod, Progress, silent
 from sfumato.method.catalogue import from_table as method_from_table
 from sfumato.publisher.advice import advice
@@ -32,6 +32,7 @@ from sfumato.report.risk import best_guesses_beside
 from sfumato.report.summary import Summary, summarize
 from sfumato.requirement.base import Requirement
 from sfumato.table.address import expanded
+from sfumato.table.checks import located
 from sfumato.table.encode import Role
 from sfumato.table.microdata import Microdata, refuse_raw
 from sfumato.table.source import read_frame
@@ -133,7 +134,7 @@ def publish_policy(
     is False.
     """
     job = policy if isinstance(policy, Policy) else read_policy(policy)
-    folder = Path(out)
+    folder = located(out, None, OutputError)
     refuse_existing(folder, force=force)
     if seed is not None and (isinstance(seed, bool) or seed < 0):
         raise PolicyError(f"the seed is {seed!r}; it is a whole number, 0 or more")

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from sfumato.table.encode import DATE, has_codes
+
 SAMPLE, LONGEST = 500, 300  # the distinct values, and of each the characters, that patterns see
 MARKERS = ("", "?", "NA", "N/A", "n/a", "na", "NaN", "nan", "NULL", "null", "-", "--", ".", "#N/A", "missing")
 
@@ -82,11 +84,11 @@ def _parse(values: pl.Series) -> tuple[tuple[str, ...], bool, bool, bool]:
 
 def _number(told: pl.Series) -> bool:
     finite = told.cast(pl.Float64, strict=False).is_finite().fill_null(value=False).all()
-    return finite and not told.str.contains(r"^[+-]?0\d").any()
+    return finite and not has_codes(told)
 
 
 def _iso(told: pl.Series) -> bool:
-    shaped = told.str.contains(r"^\d{4}-\d{2}-\d{2}(?:$|[T ]\d{2}:\d{2})").all()
+    shaped = told.str.contains(DATE).all()
     return shaped and not told.str.slice(0, 10).str.to_date("%Y-%m-%d", strict=False).has_nulls()
 
 

@@ -75,7 +75,7 @@ def _same_content(file: Path, frame: pl.DataFrame) -> bool:
         again = pl.read_csv(file, schema=words, glob=False)
     except pl.exceptions.PolarsError:
         return False
-    return again.equals(frame.cast({c: pl.String for c, t in words.items() if t == pl.String}))
+    return again.equals(frame.with_columns(frame[c].cast(t) for c, t in words.items()))
 
 
 def refuse_unlisted(folder: Path, entries: object) -> None:

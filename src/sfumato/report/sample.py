@@ -14,7 +14,8 @@ def weighted(release: Release, name: str, labels: Mapping[str, float] | None) ->
     if labels is None or not release.sampled:
         return labels
     if name in release.quasi():
-        sums = release.tables["data"].group_by(pl.col(name).cast(pl.String)).agg(pl.col(SIZE).sum())
+        data = release.tables["data"]
+        sums = pl.DataFrame({"label": data[name].cast(pl.String), "size": data[SIZE]}).group_by("label").sum()
         return dict(zip(sums.to_series(0).to_list(), sums.to_series(1).to_list(), strict=True))
     if not release.manifest["method"].get("p"):
         return labels

@@ -15,12 +15,14 @@ from numpy.typing import NDArray
 
 from sfumato.errors import PolicyError
 from sfumato.kernel import judge
+from sfumato.table.checks import is_number as is_number
 from sfumato.table.encode import Domain
 
 Key = tuple[str, ...]
 """Which columns a test counts the values of; more than one are counted in combination."""
 
 _FINEST = 10**9
+_LARGEST = 10**15
 
 
 @dataclass(frozen=True)
@@ -280,6 +282,8 @@ def whole_number(model: str, name: str, value: object, least: int) -> int:
     """A parameter that is a whole number of at least ``least``."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
         raise PolicyError(f"{model}: {name} = {value!r}; it is a whole number, {least} or more")
+    if value > _LARGEST:
+        raise PolicyError(f"{model}: {name} is larger than {_LARGEST}; no table has that many rows")
     return int(value)
 
 
@@ -290,13 +294,6 @@ def settled(value: float, limit: float | Fraction) -> float:
     3.0
     """
     return float(limit) if abs(value - limit) <= 1e-12 * max(1.0, float(limit)) else value
-
-
-def is_number(value: object) -> bool:
-    """Whether a parameter is a finite real number; truth values are not."""
-    if isinstance(value, bool) or not isinstance(value, int | float | Fraction | np.integer | np.floating):
-        return False
-    return bool(math.isfinite(value))
 
 
 def share(model: str, name: str, value: object, *, zero: bool = False) -> float:

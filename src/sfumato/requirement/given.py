@@ -8,9 +8,11 @@ from typing import Any
 from sfumato.errors import DataError, PolicyError
 from sfumato.requirement.base import is_number
 from sfumato.requirement.distribution import Entry
+from sfumato.table.checks import located, read_text
 from sfumato.table.taxonomy import named
 
 _MODEL = "r-robustness"
+_LARGEST = 256 * 1024 * 1024
 Raw = tuple[Any, ...]
 """A line as it is given: the signature, as values or as one mapping attribute -> value, then value and probability."""
 
@@ -22,11 +24,10 @@ def read_distributions(path: str | Path) -> tuple[Raw, ...]:
     of it; without one each value must belong to one quasi-identifier only.
     """
     try:
-        text = Path(path).read_text(encoding="utf-8-sig")
+        text = read_text(located(path, None), f"the distributions {path}", largest=_LARGEST, kind=PolicyError)
         lines = [[cell.strip() for cell in row] for row in csv.reader(text.splitlines(), skipinitialspace=True)]
-    except (OSError, ValueError, csv.Error) as e:
-        why = "no UTF-8" if isinstance(e, UnicodeDecodeError) else getattr(e, "strerror", None) or e
-        raise PolicyError(f"cannot read the distributions {path}: {why}; give a csv file in UTF-8") from None
+    except csv.Error as e:
+        raise PolicyError(f"the distributions {path} are not a csv file: {e}; correct the file") from None
     lines = [line for line in lines if any(line)]
     header = lines.pop(0) if lines and _number(lines[0][-1]) is None else None
     if not lines:

@@ -1,16 +1,40 @@
-"""What every source must pass: the file is there and may be read; each column has a name of its own."""
+"""What every file must pass before it is read, and each column's name.
+
+Only regular files are opened: a FIFO or a terminal would wait for ever, a device never ends.
+"""
 
 import difflib
+import math
 import os
+import stat
 from collections import Counter
 from collections.abc import Sequence
+from fractions import Fraction
 from pathlib import Path
 
-from sfumato.errors import DataError
+import numpy as np
+
+from sfumato.errors import DataError, SfumatoError
+
+_MEBIBYTE = 1024 * 1024
+
+
+def is_number(value: object) -> bool:
+    """Whether a value is a finite real number that floating point can hold; truth values are not.
+
+    >>> is_number(2.5), is_number(True), is_number(10**400)
+    (True, False, False)
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float | Fraction | np.integer | np.floating):
+        return False
+    try:
+        return math.isfinite(float(value))
+    except OverflowError:
+        return False
 
 
 def check_names(names: Sequence[str], where: str) -> None:
-    """Raise a DataError where a column has no name or shares its name with another.
+    """Raise a DataError where a column has no name, shares its name with another, or is named like a pattern.
 
     >>> check_names(["age", "zip"], "the table")
     >>> check_names(["age", "age"], "the table")
@@ -31,18 +55,74 @@ alone, so each name may occur once. Rename or remove the others.
             f"{where} names more than one column {', '.join(repeated)}; a column is known by its name alone, "
             "so each name may occur once. Rename or remove the others."
         )
+    patterns = [repr(name) for name in names if name.startswith("^") and name.endswith("$")]
+    if patterns:
+        raise DataError(
+            f"{where} has a column named {', '.join(patterns)}; a name that begins with ^ and ends with $ would be "
+            "taken for a pattern. Rename the column."
+        )
 
 
 def check_file(path: Path, where: str) -> None:
     """Raise unless the path is a file that may be read."""
-    if path.is_dir():
+    try:
+        mode = path.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        raise DataError(f"{where} does not exist. {_suggestion(path)}") from None
+    except OSError as e:
+        raise DataError(f"{where} cannot be read: {e.strerror}. Check the path.") from None
+    if stat.S_ISDIR(mode):
         raise DataError(f"{where} is a folder, not a file. Name the file in it that holds the table.")
-    if not path.exists():
-        raise DataError(f"{where} does not exist. {_suggestion(path)}")
-    if not path.is_file():
+    if not stat.S_ISREG(mode):
         raise DataError(f"{where} is not a regular file. Copy its content to a file first.")
     if not os.access(path, os.R_OK):
         raise DataError(f"{where} may not be read: permission denied. Ask its owner for read permission.")
+
+
+def located(name: str | Path, folder: Path | None, kind: type[SfumatoError] = DataError) -> Path:
+    """The file that a policy or a caller means: ``~`` is a home folder, and a relative name lies in ``folder``."""
+    text = str(name)
+    if "\0" in text:
+        raise kind(f"{text!r} holds a NUL character; a file name cannot. Correct the name.")
+    try:
+        path = Path(name).expanduser()
+    except RuntimeError:
+        raise kind(f"{text} names the home folder of a user who does not exist here. Write the whole path.") from None
+    path = path if folder is None else folder / path
+    try:
+        os.fspath(path).encode("utf-8")
+    except UnicodeEncodeError:
+        raise kind(f"the path {os.fspath(path)!r} is not UTF-8. Rename the file or its folder.") from None
+    return path
+
+
+def read_text(
+    path: Path, where: str, *, largest: int, kind: type[SfumatoError] = DataError, remedy: str = "check the path"
+) -> str:
+    """The text of a file of at most ``largest`` bytes; ``where`` is what messages call it."""
+    try:
+        _refuse_irregular(path.stat().st_mode, where, kind)
+        with os.fdopen(os.open(path, os.O_RDONLY | _AT_ONCE), "rb") as file:  # another may lie there by now
+            _refuse_irregular(os.fstat(file.fileno()).st_mode, where, kind)
+            content = file.read(largest + 1)
+    except OSError as e:
+        raise kind(f"{where} cannot be read: {e.strerror}; {remedy}") from None
+    if len(content) > largest:
+        raise kind(f"{where} is larger than {largest // _MEBIBYTE} MiB; shorten it")
+    try:
+        return content.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+    except UnicodeDecodeError as e:
+        raise kind(f"{where} is not UTF-8 at byte {e.start}; save it as UTF-8") from None
+
+
+_AT_ONCE = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+
+
+def _refuse_irregular(mode: int, where: str, kind: type[SfumatoError]) -> None:
+    if stat.S_ISDIR(mode):
+        raise kind(f"{where} is a folder; name a file in it")
+    if not stat.S_ISREG(mode):
+        raise kind(f"{where} is not a regular file; copy its content to a file first")
 
 
 def _suggestion(path: Path) -> str:

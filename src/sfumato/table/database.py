@@ -16,7 +16,7 @@ import polars as pl
 
 from sfumato.errors import DataError, PolicyError, SfumatoError
 from sfumato.table.address import Address, masked
-from sfumato.table.checks import check_file, check_names
+from sfumato.table.checks import check_file, check_names, located
 
 _QUOTED_OR_COMMENT = re.compile(
     r"""(?P<comment> --[^\n]* | /\*.*?\*/ )
@@ -92,7 +92,7 @@ def _read_sqlite(url: str, rest: str, statement: str, folder: Path | None) -> pl
         raise PolicyError(
             f"{masked(url)} names no file; write sqlite:///name.db, or sqlite:////folder/name.db from the root."
         )
-    path = (folder or Path()) / Path(name).expanduser()
+    path = located(name, folder)
     if not path.exists():
         path = path.parent / unquote(path.name)
     if not path.exists() and masked(url) != url:

@@ -1,6 +1,5 @@
 """Encode a column once: distinct values in domain order, and a code a row in the smallest unsigned integers."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -20,7 +19,12 @@ Codes = NDArray[Any]
 Domain = Taxonomy | Line
 
 _MOST_EXACT = float(2**53)
-_LEADING_ZERO = re.compile(r"\s*[+-]?0[0-9]")
+DATE = (
+    r"^([0-9]{4}-[0-9]{2}-[0-9]{2})"
+    r"(?:[T ](?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:[.,][0-9]+)?)?"
+    r"(?: ?(?:Z|UTC|[+-][0-9]{2}(?::?[0-9]{2})?))?)?$"
+)
+"""A date as ISO 8601 writes it, in a group, with or without a time of day."""
 
 
 class Role(StrEnum):
@@ -191,11 +195,21 @@ def _kind(series: pl.Series, distinct: _Distinct, attribute: Attribute) -> Kind:
 
 
 def looks_numeric(texts: list[str]) -> bool:
-    """Whether all texts are plain numbers, codes with leading zeros excepted."""
-    if not texts or any(_LEADING_ZERO.match(t) for t in texts):
-        return False
-    numbers = pl.Series(texts, dtype=pl.String).cast(pl.Float64, strict=False)
-    return numbers.null_count() == 0 and bool(numbers.is_finite().all())
+    """Whether all texts are plain numbers; codes such as 02138 and 1E5 are not.
+
+    >>> looks_numeric(["1.5", "2e7"]), looks_numeric(["02138"]), looks_numeric(["1E5"])
+    (True, False, False)
+    """
+    found = pl.Series(texts, dtype=pl.String)
+    numbers = found.cast(pl.Float64, strict=False)
+    return bool(texts) and numbers.null_count() == 0 and bool(numbers.is_finite().all()) and not has_codes(found)
+
+
+def has_codes(texts: pl.Series) -> bool:
+    """Whether some texts read as numbers but are codes: 02138, and 1E5 in a column without fractions or signs."""
+    leading_zero = texts.str.contains(r"^\s*[+-]?0[0-9]").any()
+    exponent = texts.str.contains(r"^\s*[0-9]+[eE][0-9]").any()
+    return bool(leading_zero or (exponent and not texts.str.contains(r"[.+-]").any()))
 
 
 def _numbers(series: pl.Series, distinct: _Distinct, kind: Kind, name: str) -> NDArray[np.float64]:
@@ -234,13 +248,13 @@ def _refuse_non_finite(numbers: NDArray[np.float64], name: str) -> None:
 
 def _days(series: pl.Series, texts: list[str], name: str) -> NDArray[np.float64]:
     dates = pl.Series(texts, dtype=pl.String)
-    day = dates.str.extract(r"^([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[T ].*)?$")
+    day = dates.str.extract(DATE)
     parsed = day.str.to_date("%Y-%m-%d", strict=False)
     parsed = parsed.set(parsed.dt.year() < 1, None)
     if parsed.null_count():
         raise DataError(
             f"column {name!r} is a date but holds {named(dates.filter(parsed.is_null()))}; "
-            "write dates as YYYY-MM-DD, or make the column categorical"
+            "write dates as YYYY-MM-DD, with a time from 00:00 to 23:59:59 or none, or make the column categorical"
         )
     return parsed.to_physical().cast(pl.Float64).to_numpy()
 

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -12,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from sfumato.errors import DataError, PolicyError
+from sfumato.table.checks import is_number, located, read_text
 from sfumato.table.line import after, common_step, number_text
 from sfumato.table.taxonomy import Taxonomy, from_paths, masked, named
 
@@ -19,6 +21,8 @@ TaxonomySpec = Taxonomy | Mapping[str, object] | str | Path
 
 _RULES = ("intervals", "width", "mask")
 _LARGEST_FILE = 256 * 1024 * 1024
+_LEVEL_NAME = re.compile(r"(?:level|lvl)[ _.-]?\d*", re.IGNORECASE)
+_MOST_WIDTHS = 64
 
 
 def read_taxonomy(spec: TaxonomySpec, values: Sequence[str], *, name: str, folder: Path | None = None) -> Taxonomy:
@@ -26,7 +30,7 @@ def read_taxonomy(spec: TaxonomySpec, values: Sequence[str], *, name: str, folde
     if isinstance(spec, Taxonomy):
         return spec
     if isinstance(spec, str | Path):
-        return _from_file(Path(spec) if folder is None else folder / spec, name)
+        return _from_file(located(spec, folder), values, name)
     if not isinstance(spec, Mapping):
         raise PolicyError(
             f"the taxonomy of {name!r} is {spec!r}; give a file name, a tree such as {{ Any = ['a', 'b'] }}, "
@@ -44,32 +48,35 @@ def _is_tree(below: object) -> bool:
     return isinstance(below, Mapping) or (some and all(isinstance(b, str | dict) for b in below))  # type: ignore[attr-defined]
 
 
-def _from_file(path: Path, name: str) -> Taxonomy:
+def _from_file(path: Path, values: Sequence[str], name: str) -> Taxonomy:
     what = f"the taxonomy of {name!r} in {path.name}"
-    text = _read_text(path, name)
+    remedy = "a relative name is looked up beside the policy file"
+    text = read_text(path, f"the taxonomy file of {name!r}, {path},", largest=_LARGEST_FILE, remedy=remedy)
     if path.suffix.lower() == ".json":
         return _from_json(text, what)
     if path.suffix.lower() in (".csv", ".txt"):
-        return from_arx_csv(text, what=what)
+        return _from_csv(text, values, what, name)
     raise PolicyError(
         f"the taxonomy file of {name!r} is {path.name}; a taxonomy is an ARX hierarchy .csv or a nested .json file"
     )
 
 
-def _read_text(path: Path, name: str) -> str:
-    try:
-        if path.stat().st_size > _LARGEST_FILE:
-            raise DataError(f"the taxonomy file of {name!r}, {path.name}, is larger than 256 MiB; shorten it")
-        return path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as e:
+def _from_csv(text: str, values: Sequence[str], what: str, name: str) -> Taxonomy:
+    """Read a hierarchy file, unless its first row can only be a header, which ARX's format does not have."""
+    rows = _rows(text, what)
+    if rows and rows[0][0] not in values and _looks_like_header(rows, values, name):
         raise DataError(
-            f"the taxonomy file of {name!r}, {path.name}, is not UTF-8 at byte {e.start}; convert it"
-        ) from None
-    except OSError as e:
-        raise DataError(
-            f"the taxonomy file of {name!r} cannot be read: {path} ({e.strerror}); "
-            "a relative name is looked up beside the policy file"
-        ) from None
+            f"{what} begins with a row that looks like a header ({named(rows[0])}); an ARX hierarchy has no header, "
+            "so it would be read as a value: remove that row"
+        )
+    return from_arx_csv(text, what=what)
+
+
+def _looks_like_header(rows: list[list[str]], values: Sequence[str], name: str) -> bool:
+    """Whether the first row is named as a header is, or lacks the root that all others share."""
+    first, others = rows[0], {row[-1] for row in rows[1:]}
+    told = first[0].strip().casefold() in (name.casefold(), "value", "leaf") or _LEVEL_NAME.fullmatch(first[0].strip())
+    return bool(told) or (len(values) > 0 and len(rows) > 2 and len(others) == 1 and first[-1] not in others)
 
 
 def _from_json(text: str, what: str) -> Taxonomy:
@@ -82,8 +89,8 @@ def _from_json(text: str, what: str) -> Taxonomy:
 
     try:
         tree = json.loads(text, object_pairs_hook=unique)
-    except json.JSONDecodeError as e:
-        raise DataError(f"{what} is not JSON: {e.msg} at line {e.lineno}, column {e.colno}") from None
+    except ValueError as e:
+        raise DataError(f"{what} is not JSON: {e}") from None
     except RecursionError:
         raise DataError(f"{what} is nested too deeply to be a taxonomy; flatten it") from None
     if not isinstance(tree, dict) or not tree:
@@ -148,9 +155,9 @@ def _by_rule(rule: str, argument: object, values: Sequence[str], name: str) -> T
     numbers = _numbers(values, rule, name)
     if rule == "intervals":
         return _by_intervals(_bounds(argument, name), numbers, name)
-    if isinstance(argument, bool) or not isinstance(argument, int | float) or not 0 < argument < np.inf:
-        raise PolicyError(f"the width of {name!r} is {argument!r}; it is a positive number")
-    return _by_width(float(argument), numbers, name)
+    if not is_number(argument) or not argument > 0:  # type: ignore[operator]
+        raise PolicyError(f"the width of {name!r} is {argument!r}; it must be a positive number")
+    return _by_width(float(argument), numbers, name)  # type: ignore[arg-type]
 
 
 def _numbers(values: Sequence[str], rule: str, name: str) -> list[float]:
@@ -166,7 +173,7 @@ def _numbers(values: Sequence[str], rule: str, name: str) -> list[float]:
 
 def _bounds(argument: object, name: str) -> list[float]:
     bounds = argument if isinstance(argument, list | tuple) else []
-    numeric = all(isinstance(b, int | float) and not isinstance(b, bool) and np.isfinite(b) for b in bounds)
+    numeric = all(map(is_number, bounds))
     if len(bounds) < 2 or not numeric or sorted(set(bounds)) != list(bounds):
         raise PolicyError(
             f"the intervals of {name!r} are {argument!r}; give at least two rising finite bounds, e.g. [0, 18, 65, 120]"
@@ -201,6 +208,11 @@ def _by_width(width: float, numbers: list[float], name: str) -> Taxonomy:
     widths = [unit]
     while first // widths[-1] != last // widths[-1] and not -widths[-1] <= first < 0 <= last < widths[-1]:
         widths.append(widths[-1] * 2)
+    if len(widths) > _MOST_WIDTHS or any(v + width == v for v in (numbers[0], numbers[-1])):
+        raise PolicyError(
+            f"the width of {name!r} is {width!r}, too small for numbers from {number_text(numbers[0])} to "
+            f"{number_text(numbers[-1])}; widths double up to the whole range, at most {_MOST_WIDTHS} times: widen it"
+        )
     top = widths.pop() if first // widths[-1] == last // widths[-1] else widths[-1]
     low, high = first // top * top, last // top * top + top
     paths: list[list[float | tuple[float, float]]] = []

@@ -17,7 +17,7 @@ import polars as pl
 
 from sfumato.errors import DataError, PolicyError
 from sfumato.table.address import may_hold_secret
-from sfumato.table.checks import check_file, check_names
+from sfumato.table.checks import check_file, check_names, located
 from sfumato.table.database import read_database
 from sfumato.table.delimited import read_delimited
 from sfumato.table.frames import describe, read_object
@@ -85,7 +85,7 @@ def _read_file(path: Path, folder: Path | None) -> pl.DataFrame:
         ".parquet": _read_parquet,
         **dict.fromkeys((".xlsx", ".xls"), _read_excel),
     }
-    path = path.expanduser() if folder is None else folder / path.expanduser()
+    path = located(path, folder)
     if may_hold_secret(where) and not path.exists():
         raise PolicyError(
             "The source is neither a file nor the address of a database, and is not shown since it may hold a "
@@ -127,7 +127,7 @@ def _read_excel(path: Path, where: str) -> pl.DataFrame:
     logging.getLogger("fastexcel").addHandler(logging.NullHandler())  # else it writes to stderr
     try:
         workbook = fastexcel.read_excel(path)
-        sheet = workbook.load_sheet(0, schema_sample_rows=None)
+        sheet = _load_sheet(workbook, where)
         frame: pl.DataFrame = sheet.to_polars()
     except (fastexcel.FastExcelError, *_FAILURES) as error:
         raise DataError(
@@ -143,6 +143,25 @@ def _read_excel(path: Path, where: str) -> pl.DataFrame:
         check_names(["" if first[place] is None else str(first[place]) for place in kept], where)
     frame = frame.with_columns(_as_date(column) for column in frame.get_columns())
     return frame.filter(~pl.all_horizontal(pl.all().is_null())) if frame.width else frame
+
+
+def _load_sheet(workbook: Any, where: str) -> Any:
+    """The first sheet; TRUE and FALSE among numbers are refused, which fastexcel would make 1 and 0."""
+    import fastexcel
+
+    try:
+        return workbook.load_sheet(0, schema_sample_rows=None, dtype_coercion="strict")
+    except fastexcel.UnsupportedColumnTypeCombinationError:  # a column mixes types
+        sheet = workbook.load_sheet(0, schema_sample_rows=None)
+        cells = workbook.load_sheet(0, schema_sample_rows=None, dtypes="string").to_polars()
+    for column in sheet.to_polars().get_columns():
+        truths = cells[column.name].is_in(["true", "false"])
+        if column.dtype.is_numeric() and truths.any():
+            raise DataError(
+                f"{where} has {truths.sum()} cells of TRUE or FALSE among the numbers of column {column.name!r}. "
+                "Correct them, or make all cells of the column text."
+            )
+    return sheet
 
 
 def _as_date(column: pl.Series) -> pl.Series:

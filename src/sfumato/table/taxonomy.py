@@ -263,6 +263,12 @@ class _Builder:
             )
 
     def taxonomy(self) -> Taxonomy:
+        try:
+            "".join(self.labels).encode("utf-8")
+        except UnicodeEncodeError:
+            raise DataError(
+                f"{self.what} has a label that is no Unicode text (half of a surrogate pair); correct it"
+            ) from None
         return Taxonomy(
             tuple(self.labels),
             np.array(self.parent, np.int32),

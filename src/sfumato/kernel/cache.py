@@ -1,0 +1,146 @@
+"""Where compiled kernels are kept between runs: a folder that nobody else can write to, or nowhere.
+
+A cached kernel is machine code inside a pickle: whoever can write the file runs code in our name. So a folder
+is used only if it and all folders above it belong to this user or to root and others cannot write there. A file
+that is damaged is compiled again, and a folder that cannot be written costs time, never the run.
+"""
+
+import hashlib
+import logging
+import os
+import stat
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numba.core.caching
+import numba.core.config
+
+_DIGEST = hashlib.sha256().digest_size
+_log = logging.getLogger("sfumato")
+_config: Any = numba.core.config
+_FunctionCache: Any = numba.core.caching.FunctionCache
+_CacheFile: Any = numba.core.caching.IndexDataCacheFile
+
+
+class Damaged(Exception):  # noqa: N818 - never leaves this module
+    """A cached kernel is not what was written."""
+
+
+class _SealedFile(_CacheFile):  # type: ignore[misc]
+    """Numba's cache file with a digest at its end: torn machine code would crash where a torn pickle raises."""
+
+    def _dump(self, content: object) -> bytes:
+        data: bytes = super()._dump(content)
+        return data + hashlib.sha256(data).digest()
+
+    def _load_data(self, name: str) -> Any:
+        data = Path(self._data_path(name)).read_bytes()
+        if hashlib.sha256(data[:-_DIGEST]).digest() != data[-_DIGEST:]:
+            raise Damaged(name)
+        return super()._load_data(name)
+
+
+class KernelCache(_FunctionCache):  # type: ignore[misc]
+    """The cache of one kernel, which never fails: what cannot be read is compiled, what cannot be written is not."""
+
+    def __init__(self, function: Callable[..., Any], stamp: str) -> None:
+        super().__init__(function)
+        self._cache_file = _SealedFile(self.cache_path, self._impl.filename_base, stamp)
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        try:
+            return super().load_overload(sig, target_context)
+        except Exception:  # a damaged pickle raises anything
+            self._forget()
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        try:
+            super().save_overload(sig, data)
+        except Exception as error:
+            _say_uncached(f"{self.cache_path} cannot be written ({getattr(error, 'strerror', None) or error})")
+
+    def _forget(self) -> None:
+        """Empty the index, so that the kernel is saved anew."""
+        try:
+            self.flush()
+        except OSError as error:
+            _say_uncached(f"{self.cache_path} cannot be written ({error.strerror})")
+
+
+def cache_of(function: Callable[..., Any], stamp: str) -> KernelCache | None:
+    """The cache of a kernel in the first folder that is private and writable; None, said once, if there is none.
+
+    Numba's own choice comes first (NUMBA_CACHE_DIR, beside the source, the user's folder for Numba), then our own.
+    """
+    found = _cache_in(None, function, stamp)
+    if found is None and (folder := _user_folder()) is not None:
+        found = _cache_in(folder, function, stamp)
+    if found is None:
+        _say_uncached("no folder is writable by this user alone")
+    else:
+        _used.add(found.cache_path)
+    return found
+
+
+def _cache_in(folder: str | None, function: Callable[..., Any], stamp: str) -> KernelCache | None:
+    before = _config.CACHE_DIR
+    _config.CACHE_DIR = folder or before
+    try:
+        found = KernelCache(function, stamp)
+    except (RuntimeError, OSError):  # no folder can be written
+        return None
+    finally:
+        _config.CACHE_DIR = before
+    return found if is_private(found.cache_path) else None
+
+
+_used: set[str] = set()
+
+
+def is_compiled(kernel: str) -> bool:
+    """Whether a kernel, named ``module.function``, was compiled by an earlier run."""
+    return any(any(Path(folder).glob(f"{kernel}*.nbi")) for folder in _used)
+
+
+@cache
+def is_private(folder: str) -> bool:
+    """Whether only this user and root can put files into a folder or put another in its place."""
+    if not hasattr(os, "geteuid"):  # Windows: a user's folders are his own
+        return True
+    try:
+        path = Path(folder).resolve(strict=True)
+        found = [place.stat() for place in (path, *path.parents)]
+    except OSError:
+        return False
+    return all(
+        s.st_uid in (0, os.geteuid()) and (not s.st_mode & 0o022 or (place and s.st_mode & stat.S_ISVTX))
+        for place, s in enumerate(found)
+    )
+
+
+@cache
+def _user_folder() -> str | None:
+    """``sfumato`` in the user's cache folder, made for the user alone; None where there is no such folder."""
+    try:
+        base = os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser()
+        folder = Path(base) / "sfumato"
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except (OSError, RuntimeError):
+        return None
+    return str(folder)
+
+
+def _say_uncached(why: str) -> None:
+    if not _said:
+        _said.append(why)
+        _log.warning(
+            "compiled kernels are not cached, so every run compiles them again, which takes up to half a minute: %s; "
+            "set NUMBA_CACHE_DIR to a folder that only this user can write to",
+            why,
+        )
+
+
+_said: list[str] = []
