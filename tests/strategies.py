@@ -478,3 +478,9 @@ def requirements() -> st.SearchStrategy[Requirement]:
         st.builds(Anonymity, y=st.sampled_from([None, "ill", "person", ("ill", "person")]), k=st.integers(1, 4)),
         st.builds(Confidentiality, y=st.just({"ill": ["a", "c"]}), k=st.sampled_from([0.25, 0.5, 2 / 3])),
     )
+
+
+def policies(most: int) -> st.SearchStrategy[list[Requirement]]:
+    """Some requirements that all count rows or all count people; beside an entity what counts rows is refused."""
+    several = st.lists(requirements(), min_size=1, max_size=most)
+    return several.filter(lambda found: len({bool(r.people(["person"])) for r in found}) == 1)

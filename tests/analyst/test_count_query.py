@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 import sfumato as sf
+from buckets import in_buckets
 from sfumato.analyst import count_query
 from sfumato.analyst.count_query import RelativeErrors, estimates
 from sfumato.release.release import Release
@@ -36,7 +37,7 @@ def test_worked_example() -> None:
     table = sf.read(frame, quasi=["age"], sensitive="ill")
     boxes = sf.publish(table, require=sf.KAnonymity(k=2))
     assert sorted(boxes.tables["data"]["age"].unique()) == ["[20, 30)", "[40, 50)"]
-    buckets = sf.publish(table, require=sf.KAnonymity(k=2), method=sf.Mondrian(scheme="bucketization"))
+    buckets = in_buckets(table, 2)
     queries = sf.Workload(dimension=1, selectivity=0.25, queries=200).draw(table)
     expected = {("20", "29"): 1.0, ("29", "40"): 1.0, ("40", "49"): 1.0}
     seen = set()
@@ -199,7 +200,7 @@ def test_no_query_counts_a_row() -> None:
 @pytest.mark.parametrize("scheme", ["generalization", "bucketization"])
 def test_a_release_of_another_table(scheme: str) -> None:
     method = sf.Mondrian(scheme=scheme)  # type: ignore[arg-type]
-    release = sf.publish(people(), require=sf.KAnonymity(k=5), method=method)
+    release = sf.publish(people(), require=sf.LDiversity(l=2), method=method)
     other, older = people(quasi=["age"], taxonomies={}), people(years=100)
     for table, told in (
         (people(299), "has 300 rows and the table 299"),
@@ -213,7 +214,7 @@ def test_a_release_of_another_table(scheme: str) -> None:
 
 def test_damaged_and_other_releases() -> None:
     table = people()
-    buckets = sf.publish(table, require=sf.KAnonymity(k=5), method=sf.Mondrian(scheme="bucketization"))
+    buckets = in_buckets(table, 5)
     short = Release(buckets.manifest, {**buckets.tables, "sensitive": buckets.tables["sensitive"][1:]})
     with pytest.raises(sf.ReleaseError, match="more or fewer sensitive values"):
         sf.relative_errors(short, table, sf.Workload())

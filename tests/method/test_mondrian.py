@@ -28,7 +28,7 @@ from sfumato.requirement.l_diversity import LDiversity
 from sfumato.requirement.t_closeness import TCloseness
 from sfumato.table.line import MISSING
 from sfumato.table.microdata import read
-from strategies import LineAxis, Row, Sample, TreeAxis, examples, leaves, requirements, samples, satisfies
+from strategies import LineAxis, Row, Sample, TreeAxis, examples, leaves, policies, samples, satisfies
 
 methods = st.builds(Mondrian, strict=st.booleans(), labels=st.sampled_from(["siblings", "nodes"]))
 
@@ -50,7 +50,7 @@ def classes(release: Release, names: Sequence[str]) -> list[list[int]]:
 # --- the guarantee -------------------------------------------------------------------------------------
 
 
-@given(samples(), st.lists(requirements(), min_size=1, max_size=3), methods)
+@given(samples(), policies(3), methods)
 @examples(120)
 def test_release_satisfies_what_is_required(sample: Sample, required: list[Requirement], method: Mondrian) -> None:
     release = publish(sample, required, method)
@@ -89,7 +89,7 @@ def final_groups(sample: Sample, required: Sequence[Requirement], method: Mondri
     return [[rows[i] for i, g in enumerate(of_row) if g == group] for group in range(max(of_row) + 1)]
 
 
-@given(samples(), st.lists(requirements(), min_size=1, max_size=2), st.booleans())
+@given(samples(), policies(2), st.booleans())
 @examples(100)
 def test_no_group_can_be_cut_any_more(sample: Sample, required: list[Requirement], strict: bool) -> None:
     for rows in final_groups(sample, required, Mondrian(strict=strict)):

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
+from buckets import in_buckets
 from sfumato.analyst.count_query import estimates, true_counts
 from sfumato.analyst.workload import Queries
 from sfumato.kernel.bitmap import random_sets
@@ -117,7 +118,7 @@ def test_both_schemes(sample: Sample, workload: sf.Workload, k: int) -> None:
     table = sample.read()
     require = sf.KAnonymity(k=min(k, table.rows))
     boxes = sf.publish(table, require=require, method=sf.Mondrian())
-    buckets = sf.publish(table, require=require, method=sf.Mondrian(scheme="bucketization"))
+    buckets = in_buckets(table, require.k)
     below = below_labels(sample, boxes)
     for queries in all_dimensions(table, workload):
         truth, by_box, by_bucket = true_counts(table, queries), estimates(boxes, queries), estimates(buckets, queries)
@@ -137,7 +138,7 @@ def test_a_release_that_hides_nothing_answers_exactly(sample: Sample, workload: 
     sample.facts.rows[:] = rows
     table = sample.read()
     for scheme in ("generalization", "bucketization"):
-        release = sf.publish(table, require=sf.KAnonymity(k=1), method=sf.Mondrian(scheme=scheme))
+        release = sf.publish(table, require=sf.LDiversity(l=1), method=sf.Mondrian(scheme=scheme))
         for queries in all_dimensions(table, workload):
             assert np.allclose(estimates(release, queries), true_counts(table, queries), rtol=0, atol=1e-9)
 
@@ -164,7 +165,7 @@ def wide_table(rows: int, ordinal: bool) -> sf.Microdata:
 def test_wide_domains_and_many_rows(ordinal: bool, k: int) -> None:
     table = wide_table(5000, ordinal)
     boxes = sf.publish(table, require=sf.KAnonymity(k=k), method=sf.Mondrian())
-    buckets = sf.publish(table, require=sf.KAnonymity(k=k), method=sf.Mondrian(scheme="bucketization"))
+    buckets = in_buckets(table, k)
     if k == 1:
         assert buckets.tables["sensitive"]["group"].n_unique() > 64 * LANES  # more than one block of one size
     below = _below(table, boxes)

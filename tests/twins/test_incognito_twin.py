@@ -19,7 +19,7 @@ from sfumato.errors import Infeasible
 from sfumato.method import vectors
 from sfumato.requirement.base import Requirement
 from sfumato.requirement.t_closeness import TCloseness
-from strategies import Facts, Row, Sample, TreeAxis, examples, leaves, path, requirements, samples, satisfies
+from strategies import Facts, Row, Sample, TreeAxis, examples, leaves, path, policies, requirements, samples, satisfies
 
 LOSSES = ["arx", "precision", "discernibility", "aecs"]
 LIMITS = [0.0, 0.1, 0.25, 1 / 3, 0.5, 0.9, 1.0]
@@ -172,9 +172,7 @@ def published(
         assert set(release.manifest["attributes"][q]["nodes"]) == set(labels)
 
 
-@given(
-    samples(most=24), st.lists(requirements(), min_size=1, max_size=2), st.sampled_from(LIMITS), st.sampled_from(LOSSES)
-)
+@given(samples(most=24), policies(2), st.sampled_from(LIMITS), st.sampled_from(LOSSES))
 @examples(250)
 def test_the_optimum_is_that_of_the_enumeration(
     sample: Sample, required: list[Requirement], limit: float, name: str
@@ -203,9 +201,7 @@ def crowded(draw: st.DrawFn) -> Sample:
     return Sample(replace(sample.facts, rows=rows), sample.axes, sample.options, sample.flat)
 
 
-@given(
-    crowded(), st.lists(requirements(), min_size=1, max_size=2), st.sampled_from(LIMITS[1:]), st.sampled_from(LOSSES)
-)
+@given(crowded(), policies(2), st.sampled_from(LIMITS[1:]), st.sampled_from(LOSSES))
 @examples(300)
 def test_the_same_where_groups_are_crowded(
     sample: Sample, required: list[Requirement], limit: float, name: str

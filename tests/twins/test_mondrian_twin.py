@@ -19,7 +19,7 @@ from sfumato.requirement.k_anonymity import KAnonymity
 from sfumato.requirement.l_diversity import LDiversity
 from sfumato.requirement.t_closeness import TCloseness
 from sfumato.table.microdata import Microdata
-from strategies import Axis, Facts, LineAxis, Row, Sample, TreeAxis, examples, leaves, requirements, samples, satisfies
+from strategies import Axis, Facts, LineAxis, Row, Sample, TreeAxis, examples, leaves, policies, samples, satisfies
 
 Allowed = Callable[[Sequence[Row]], bool]
 
@@ -83,7 +83,7 @@ def test_k_anonymity(sample: Sample, k: int, labels: str) -> None:
     agree(sample, [KAnonymity(k=k)], labels=labels)
 
 
-@given(samples(), st.lists(requirements(), min_size=1, max_size=3), st.sampled_from(["siblings", "nodes"]))
+@given(samples(), policies(3), st.sampled_from(["siblings", "nodes"]))
 @examples(250)
 def test_any_requirements(sample: Sample, required: list[Requirement], labels: str) -> None:
     agree(sample, required, labels=labels)
@@ -165,7 +165,7 @@ def test_two_values_that_floating_point_puts_at_one_place() -> None:
 # --- relaxed ------------------------------------------------------------------------------------------
 
 
-@given(samples(), st.lists(requirements(), min_size=1, max_size=2))
+@given(samples(), policies(2))
 @examples(120)
 def test_relaxed(sample: Sample, required: list[Requirement]) -> None:
     """Relaxed groups satisfy the requirement, refine the strict ones and leave no strict cut."""
