@@ -8,6 +8,7 @@ import numpy as np
 
 from sfumato.release.generalization import Shown
 from sfumato.release.judgement import Judgement
+from sfumato.requirement.catalogue import from_table
 from sfumato.table.encode import Column, Role
 from sfumato.table.line import Line, day_number
 from sfumato.table.microdata import Microdata
@@ -40,13 +41,10 @@ def describe(
 
 
 def _requirement(judgement: Judgement) -> dict[str, Any]:
-    requirement = judgement.requirement
-    return {
-        "model": requirement.model,
-        "required": requirement.parameters(),
-        "achieved": judgement.achieved,
-        "words": requirement.words(),
-    }
+    """A claim. Its words are those of the parameters as they are written, so that whoever reads them derives the same."""
+    model, required = judgement.requirement.model, judgement.requirement.parameters()
+    words = from_table({"model": model, **required}).words()
+    return {"model": model, "required": required, "achieved": judgement.achieved, "words": words}
 
 
 def _attribute(column: Column, shown: Shown | None) -> dict[str, Any]:
