@@ -41,7 +41,7 @@ def describe(
 
 
 def _requirement(judgement: Judgement) -> dict[str, Any]:
-    """A claim. Its words are those of the parameters as they are written, so that whoever reads them derives the same."""
+    """A claim; its words follow from the parameters as they are written, so that a reader derives the same."""
     model, required = judgement.requirement.model, judgement.requirement.parameters()
     words = from_table({"model": model, **required}).words()
     return {"model": model, "required": required, "achieved": judgement.achieved, "words": words}
