@@ -297,6 +297,7 @@ LIES: dict[str, tuple[str, Callable[[dict[str, Any]], Any], str]] = {
     "no claims": ("generalized", lambda m: m.update(requirements=[]), "claims nothing"),
     "loss of an ordinal": ("generalized", lambda m: m["attributes"]["rank"].update(loss=0.0), "rank"),
     "loss of a tree": ("generalized", lambda m: m["attributes"]["sex"].update(loss=0.99), "sex"),
+    "loss of another rounding": ("generalized", lambda m: m["attributes"]["sex"].update(loss=1e-9), "sex"),
     "loss above 1": ("generalized", lambda m: m["attributes"]["age"].update(loss=1.01), "age"),
     "no warnings": ("generalized", lambda m: m.pop("warnings"), "warning"),
     "another warning": ("generalized", lambda m: m.update(warnings=["all is well"]), "warning"),
@@ -444,6 +445,20 @@ def test_sizes_beyond_memory_are_judged_without_listing_anyone(tmp_path: Path) -
 
 def _halves(entry: dict[str, Any], data: pl.DataFrame, name: str) -> tuple[float, float]:
     return loss_bounds(entry, data[name], None)
+
+
+def test_a_table_that_unfolds_to_more_rows_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    release = bucketized()
+    more = pl.concat([release.tables["sensitive"]] * 3)
+    folder = forged(release, tmp_path / "out", tables={"sensitive": more})
+    read = pl.read_parquet
+
+    def only_small(file: Path, **options: Any) -> pl.DataFrame:
+        assert file.name != "sensitive.parquet"
+        return read(file, **options)
+
+    monkeypatch.setattr(pl, "read_parquet", only_small)
+    assert f"{more.height} rows" in broken(folder)
 
 
 def test_no_rows_are_no_claim(tmp_path: Path) -> None:

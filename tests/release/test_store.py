@@ -180,9 +180,10 @@ def test_a_release_can_be_written_whatever_number_type_its_parameters_have(tmp_p
 
 
 def test_a_fraction_as_a_parameter_can_be_written(tmp_path: Path) -> None:
-    release = published([TCloseness(t=Fraction(1, 2))])  # type: ignore[arg-type]
+    release = published([TCloseness(t=Fraction(2, 3))])  # type: ignore[arg-type]
     release.write(tmp_path / "out")
     assert load(tmp_path / "out") == release
+    assert {f.status for f in load(tmp_path / "out").check()} == {"holds"}
 
 
 def test_values_given_as_a_tuple_come_back_equal(tmp_path: Path) -> None:

@@ -154,7 +154,8 @@ def _losses(release: "Release") -> Finding:
     claim = "no stated loss contradicts its labels"
     for name in release.quasi():
         least, most = loss_of(release, name)
-        if not least - ROUNDED <= (loss := release.manifest["attributes"][name]["loss"]) <= most + ROUNDED:
+        loss = release.manifest["attributes"][name]["loss"]
+        if loss != round(loss, 4) or not least - ROUNDED <= loss <= most + ROUNDED:
             return Finding(claim, "broken", f"{name!r} states {loss}; its labels give {least:.4f} to {most:.4f}")
     return Finding(claim, "holds", f"{len(release.quasi())} quasi-identifiers")
 

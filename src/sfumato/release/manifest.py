@@ -9,6 +9,7 @@ import numpy as np
 from sfumato.release.generalization import Shown
 from sfumato.release.judgement import Judgement
 from sfumato.release.meaning import finite_ends, read
+from sfumato.requirement.catalogue import from_table
 from sfumato.table.encode import Column, Role
 from sfumato.table.line import Line, day_text
 from sfumato.table.microdata import Microdata
@@ -41,13 +42,10 @@ def describe(
 
 
 def _requirement(judgement: Judgement) -> dict[str, Any]:
-    requirement = judgement.requirement
-    return {
-        "model": requirement.model,
-        "required": requirement.parameters(),
-        "achieved": judgement.achieved,
-        "words": requirement.words(),
-    }
+    """A claim; its words follow from the parameters as they are written, so that a reader derives the same."""
+    model, required = judgement.requirement.model, judgement.requirement.parameters()
+    words = from_table({"model": model, **required}).words()
+    return {"model": model, "required": required, "achieved": judgement.achieved, "words": words}
 
 
 def _attribute(column: Column, shown: Shown | None) -> dict[str, Any]:

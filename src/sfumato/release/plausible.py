@@ -8,8 +8,9 @@ that hold whatever the true values are, so that an honest release is called impl
   Pr(W | true v); by Chernoff and Hoeffding it exceeds N·x with a probability of at most exp(-N KL(x || chance)). For
   each size m the m most frequent values are tested, and as W is chosen by the data, all sets of m values are
   counted in.
-- The estimate of the true shares, P^-1 times the observed shares, is a mean of N independent bounded terms around a
-  share that is not below 0; by Hoeffding it falls below -e with a probability of at most exp(-2 N e² / range²).
+- The estimate of a true share, a row of P^-1 times the observed shares, is a mean of N independent terms between a and
+  b, and its expectation is not below 0; scaled to [0, 1] it falls to x with a probability of at most
+  exp(-N KL(x || -a / (b - a))) by the same bound.
 
 Both are applied to each randomized attribute and to each pair with any other attribute; one that is not randomized has
 the identity as its matrix. Pairs are where a table that nobody randomized gives itself away: combinations that never
@@ -146,21 +147,33 @@ def _too_rare(cells: _Cells, alarm: float) -> str | None:
     if back is None or across is None:
         return None
     estimate = back @ (cells.counts / rows) @ across.T
-    allowed = _ranges(back, across) * math.sqrt(math.log(n / alarm) / (2 * rows)) + _HAIR
-    if not (estimate < -allowed).any():
+    low, high = _ends(back, across)
+    span = np.maximum(high - low, _HAIR)
+    against = rows * _below((estimate - low) / span, -low / span - _HAIR)
+    if not (against > math.log(n / alarm)).any():
         return None
-    u, v = np.unravel_index(int((estimate + allowed).argmin()), estimate.shape)
+    u, v = np.unravel_index(int(against.argmax()), estimate.shape)
     return (
         f"a value of {cells.what} is shown by {int(cells.counts[u, v])} of {rows} rows, fewer than the stated noise "
         f"alone makes: the estimate of its true share is {estimate[u, v]:.4g}"
     )
 
 
-def _ranges(back: Floats, across: Floats) -> Floats:
-    """How far the terms back[i, u] * across[j, v] of the estimate of cell (i, j) lie apart at most."""
+def _ends(back: Floats, across: Floats) -> tuple[Floats, Floats]:
+    """The least and the greatest of the terms back[i, u] * across[j, v] that the estimate of cell (i, j) averages."""
     ends = [(m.min(axis=1), m.max(axis=1)) for m in (back, across)]
     products = np.stack([np.multiply.outer(a, b) for a in ends[0] for b in ends[1]])
-    return np.asarray(products.max(axis=0) - products.min(axis=0))
+    return np.asarray(products.min(axis=0)), np.asarray(products.max(axis=0))
+
+
+def _below(share: Floats, mean: Floats) -> Floats:
+    """KL(share || mean) where the share lies below the mean, else 0."""
+    share, mean = np.clip(share, 0.0, 1.0), np.clip(mean, 0.0, 1.0)
+    under = share < mean
+    with np.errstate(divide="ignore", invalid="ignore"):
+        part = np.where(share > 0, share * np.log(share / mean), 0.0)
+        rest = (1 - share) * np.log((1 - share) / (1 - mean))
+    return np.where(under, part + rest, 0.0)
 
 
 def retention_matrix(p: float, size: int) -> Floats:

@@ -55,7 +55,7 @@ def read_folder(folder: Path) -> tuple[dict[str, Any], dict[str, pl.DataFrame]]:
     for entry in entries:
         file = _file_of(folder, entry)
         if file.suffix == ".parquet":
-            tables[str(entry["name"])] = _read_table(file, entry)
+            tables[str(entry["name"])] = _read_table(file, entry, manifest["rows"])
         else:
             twins[str(entry["name"])] = file
     if tables.keys() not in ({"data"}, {"quasi", "sensitive"}) or twins.keys() != tables.keys():
@@ -111,9 +111,14 @@ def _read_json(folder: Path) -> object:
         raise ReleaseError(f"{path} is not JSON; the release is damaged") from None
 
 
+_AT_ONCE = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+
+
 def read_regular(path: Path, limit: int) -> bytes:
     """The bytes of a regular file; links, pipes and devices are refused without waiting for them."""
-    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+    if path.is_symlink():
+        raise OSError(errno.ELOOP, "it is a symbolic link")
+    handle = os.open(path, os.O_RDONLY | _AT_ONCE)
     with os.fdopen(handle, "rb") as file:
         about = os.fstat(handle)
         if not stat.S_ISREG(about.st_mode):
@@ -148,8 +153,12 @@ def _file_of(folder: Path, entry: object) -> Path:
     return file
 
 
-def _read_table(file: Path, entry: dict[str, Any]) -> pl.DataFrame:
+def _read_table(file: Path, entry: dict[str, Any], most: int) -> pl.DataFrame:
+    """A table of at most so many rows; a small file can unfold to more than memory holds."""
     try:
+        rows = pl.scan_parquet(file, glob=False).select(pl.len()).collect().item()
+        if rows > most:
+            raise ReleaseError(f"{file.name} has {rows} rows, and the manifest states {most}; the release is damaged")
         frame = pl.read_parquet(file, glob=False)
     except (pl.exceptions.PolarsError, OSError):
         raise ReleaseError(f"{file.name} cannot be read as parquet; the release is damaged") from None
