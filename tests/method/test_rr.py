@@ -268,3 +268,19 @@ def test_a_matrix_that_sums_to_one_up_to_rounding_has_no_negative_entry() -> Non
     assert way.matrix.sum(axis=0).tolist() == [1.0] * 3
     assert np.abs(way.matrix - given).max() < 1e-9
     assert (Distortion.from_entry(way.entry(), 3, what="m").matrix == way.matrix).all()
+
+
+def test_the_missing_category_is_drawn_whether_or_not_it_occurs() -> None:
+    """Else the release would tell that somebody's value is missing."""
+    towns = frame()["town"].to_list()
+    manifests = []
+    for first in (towns[0], None):
+        data = frame().with_columns(town=pl.Series([first, *towns[1:]]))
+        domains = {"sex": ["m", "f"], "town": ["A", "B", "C"], "ill": ["flu", "HIV", "cold"]}
+        people = sf.read(data, quasi=["sex", "town"], sensitive="ill", domains=domains, missing="category")
+        release = sf.publish(people, require=sf.Disclosure(tau=1), method=sf.RandomizedResponse(keep={"town": 0.4}))
+        shown = release.tables["data"]["town"].cast(pl.String).fill_null("(missing)")
+        assert "(missing)" in shown.unique()  # 300 draws, each 1/5: missing but for 1e-29
+        manifests.append(release.manifest)
+    assert manifests[0] == manifests[1]
+    assert manifests[0]["attributes"]["town"]["domain"] == ["A", "B", "C", "(missing)"]
