@@ -197,7 +197,7 @@ def test_by_policy_with_report_and_check(tmp_path: Path) -> None:
     policy = (tmp_path / "policy.toml").read_text().split("[method]")[0]
     (tmp_path / "job.toml").write_text(policy + '[method]\nname = "incognito"\nsuppression = 0.05\nloss = "arx"\n')
     done = sf.publish_policy(tmp_path / "job.toml", tmp_path / "out")
-    assert "Counterexamples, l = 2" in done.report.read_text()
+    assert "Smallest counterexample, a share of" in done.report.read_text()
     method = sf.load(tmp_path / "out" / "release").manifest["method"]
     assert 0 < method["suppressed_share"] <= 0.05
     assert done.release.manifest["rows"] + method["suppressed"] == 4000

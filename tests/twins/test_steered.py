@@ -13,6 +13,7 @@ from sfumato.errors import Infeasible
 from sfumato.method import injector
 from sfumato.method.base import Method
 from sfumato.method.catalogue import METHODS
+from sfumato.release.judgement import bind
 from sfumato.requirement.base import Requirement
 
 RARE = sf.Confidentiality(y={"s": ["a"]}, k=0.5)
@@ -39,10 +40,11 @@ def test_mondrian_pins_people_down(
     values: str, domain: str, wanted: Requirement, person: int, certain: str, naive: Fraction, scheme: str
 ) -> None:
     """Whoever knows the algorithm is certain of one person's value, whichever requirement read it."""
-    found = sf.worlds(line(values, domain), method="mondrian", require=wanted, scheme=scheme)  # type: ignore[arg-type]
+    table = line(values, domain)
+    found = sf.worlds(table, method="mondrian", require=wanted, scheme=scheme)  # type: ignore[arg-type]
     assert found.smart_exact[person][certain] == 1
     assert found.naive_exact[person][certain] == naive
-    assert any("cuts depend on the values of 's'" in w for w in sf.Mondrian().warnings([wanted]))
+    assert any("cuts depend on the values of 's'" in w for w in sf.Mondrian().warnings(bind([wanted], table)))
 
 
 def test_no_smaller_table_pins_anybody_down_by_mondrian() -> None:

@@ -86,14 +86,12 @@ class Method(ABC):
         return [self.refuted] if self.refuted else []
 
     def if_steered(self, requirements: Sequence[Requirement], by: str) -> list[str]:
-        """The refutation where requirements read values that are then published with the groups; sizes tell nothing."""
-        read = dict.fromkeys(name for r in requirements for name in r.reads())
-        if not read or not self.refuted:
+        """The refutation where requirements read values that are published with the groups; sizes tell nothing."""
+        if not self.refuted or not any(r.reads() or hasattr(r, "sensitive") for r in requirements):
             return []
-        return [
-            f"{by} depend on the values of {named(read)}, and tell whoever knows the algorithm about them: "
-            f"{self.refuted}"
-        ]
+        read = dict.fromkeys(name for r in requirements for name in r.reads())
+        of = named(read) if read else "the sensitive attribute"
+        return [f"{by} depend on the values of {of}, and tell whoever knows the algorithm about them: {self.refuted}"]
 
     def redrawn(self) -> str | None:
         """What whoever holds two releases of one table can do; None if nothing is drawn but the order of rows."""
