@@ -320,6 +320,67 @@ def test_what_comes_into_the_old_folder_in_the_last_moment_survives(
     assert drafts(job) == []
 
 
+def test_of_two_that_write_to_one_place_the_second_fails(job: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody else's folder in the target's place is not taken for our own."""
+
+    def other() -> None:
+        monkeypatch.setattr(stages, "reached", lambda stage: None)
+        publish_policy(job / f"{OLD}.toml", job / "out", ledger=False)
+
+    monkeypatch.setattr(stages, "reached", stop_at("before exchange", other))
+    monkeypatch.setattr(
+        output.os.path, "lexists", lambda path, real=os.path.lexists: job / "out" != path and real(path)
+    )
+    with pytest.raises(OutputError, match="not empty"):
+        publish_policy(job / f"{NEW}.toml", job / "out", ledger=False)
+    assert made(job) == OLD
+    assert drafts(job) == []
+
+
+def test_the_old_release_survives_whatever_interrupts_the_clearing(job: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The new one cannot be moved, and putting the old one back is interrupted, too."""
+    publish_policy(job / f"{OLD}.toml", job / "out", ledger=False)
+    rename, calls = Path.rename, []
+
+    def fail(self: Path, target: Any) -> Any:
+        calls.append(self)
+        if len(calls) == 2:
+            raise OSError(errno.EIO, "Input/output error")
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return rename(self, target)
+
+    monkeypatch.setattr(output, "exchange", no_exchange)
+    monkeypatch.setattr(Path, "rename", fail)
+    with pytest.raises(KeyboardInterrupt):
+        publish_policy(job / f"{NEW}.toml", job / "out", force=True, ledger=False)
+    assert made(job) == OLD
+    assert drafts(job) == []
+
+
+def test_an_old_release_that_cannot_be_put_back_is_kept(job: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    publish_policy(job / f"{OLD}.toml", job / "out", ledger=False)
+    rename, calls = Path.rename, []
+
+    def fail(self: Path, target: Any) -> Any:
+        calls.append(self)
+        if len(calls) > 1:
+            raise OSError(errno.EIO, "Input/output error")
+        return rename(self, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(output, "exchange", no_exchange)
+        patch.setattr(Path, "rename", fail)
+        with pytest.raises(OutputError):
+            publish_policy(job / f"{NEW}.toml", job / "out", force=True, ledger=False)
+    assert made(job) is None
+    assert len(drafts(job)) == 1
+    with pytest.raises(OutputError, match="exists"):
+        publish_policy(job / f"{NEW}.toml", job / "out", ledger=False)
+    assert made(job) == OLD
+    assert drafts(job) == []
+
+
 def test_an_empty_folder_may_be_replaced(job: Path) -> None:
     (job / "out").mkdir()
     with pytest.raises(OutputError, match="exists"):

@@ -15,6 +15,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from sfumato.errors import OutputError
@@ -34,8 +35,24 @@ def refuse_existing(folder: Path, *, force: bool) -> None:
         return
     if not force:
         raise OutputError(f"{folder} exists; name another folder, or overwrite it with --force")
-    if stranger := stranger_in(folder):
-        raise OutputError(f"{folder} exists and was not written by sfumato ({stranger}); --force does not remove it")
+    try:
+        stranger = stranger_in(folder)
+    except OSError as e:
+        raise OutputError(f"{folder} exists and cannot be read ({e.strerror}); --force does not remove it") from None
+    if stranger:
+        raise OutputError(_not_ours(folder, stranger))
+
+
+def _not_ours(folder: Path, stranger: str) -> str:
+    return f"{folder} exists and was not written by sfumato ({stranger}); --force does not remove it"
+
+
+@dataclass
+class _Draft:
+    """The folder of a draft, and what tells that which lies in it, wherever it is moved."""
+
+    folder: Path
+    ours: tuple[int, int] | None = None
 
 
 @contextlib.contextmanager
@@ -46,8 +63,9 @@ def whole_folder(folder: Path, *, force: bool = False, afterwards: Callable[[], 
     """
     refuse_existing(folder, force=force)
     with _draft(folder, heeds_late_interrupts=False) as draft:
-        new = draft / _NEW
+        new = draft.folder / _NEW
         new.mkdir()
+        draft.ours = _identity(new)
         mode = new.stat().st_mode & 0o755  # what the umask leaves
         new.chmod(0o700)
         stages.reached("draft made")
@@ -57,7 +75,7 @@ def whole_folder(folder: Path, *, force: bool = False, afterwards: Callable[[], 
         refuse_existing(folder, force=force)
         stages.reached("before exchange")
         if os.path.lexists(folder):
-            _replace(draft, folder)
+            _replace(draft.folder, folder)
         else:
             new.rename(folder)
         stages.reached("after exchange")
@@ -69,9 +87,11 @@ def whole_file(path: Path) -> Iterator[Path]:
     """A private file that takes the place of ``path`` when it is written, and vanishes otherwise."""
     recover(path.parent)
     with _draft(path) as draft:
-        yield draft / _NEW
+        new = draft.folder / _NEW
+        yield new
+        draft.ours = _identity(new)
         stages.reached("file written")
-        (draft / _NEW).replace(path)
+        new.replace(path)
         stages.reached("file in place")
 
 
@@ -89,22 +109,22 @@ def write_private(folder: Path, texts: Mapping[str, str]) -> None:
 
 
 @contextlib.contextmanager
-def _draft(target: Path, *, heeds_late_interrupts: bool = True) -> Iterator[Path]:
-    """A locked draft beside the target; what goes wrong once the target is in its place is no failure."""
-    before, draft = _identity(target), None
+def _draft(target: Path, *, heeds_late_interrupts: bool = True) -> Iterator[_Draft]:
+    """A locked draft beside the target; what goes wrong once it is in the target's place is no failure."""
+    draft = None
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        with _locked_draft(target) as draft:
+        with _locked_draft(target) as folder:
+            draft = _Draft(folder)
             try:
                 yield draft
             finally:
-                _put_back(draft, target)
-                _remove(draft)
+                _clear(folder, target)
                 stages.reached(f"draft of {target.name} removed")
     except (OSError, KeyboardInterrupt, SystemExit) as e:
         if draft is not None:
-            _remove(draft)
-        late = _identity(target) not in (None, before)
+            _clear(draft.folder, target)
+        late = draft is not None and draft.ours is not None and _identity(target) == draft.ours
         if late and (isinstance(e, OSError) or not heeds_late_interrupts):
             return
         if isinstance(e, OSError):
@@ -143,7 +163,7 @@ def _replace(draft: Path, folder: Path) -> None:
         if not exchange(old, folder):
             folder.rename(draft / "refused")
             old.rename(folder)
-        raise OutputError(f"{folder} exists and was not written by sfumato ({stranger}); --force does not remove it")
+        raise OutputError(_not_ours(folder, stranger))
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
@@ -155,21 +175,24 @@ def _identity(path: Path) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
-def _put_back(draft: Path, target: Path) -> None:
-    """Return what was moved aside, if nothing took its place."""
-    with contextlib.suppress(OSError):
-        if (draft / _OLD).exists() and not os.path.lexists(target):
-            (draft / _OLD).rename(target)
+def _clear(draft: Path, target: Path) -> None:
+    """Put back what was moved aside if nothing took its place, and remove the rest, the lock last.
 
-
-def _remove(draft: Path) -> None:
-    """Remove a draft, its lock last, so that a draft that is removed in part can still be told."""
-    for part in list(draft.iterdir()) if draft.is_dir() else []:
-        if part.name != _LOCK:
-            shutil.rmtree(part, ignore_errors=True) if part.is_dir() else part.unlink(missing_ok=True)
+    A part with files that sfumato does not write stays, and so does the draft.
+    """
+    old = draft / _OLD
     with contextlib.suppress(OSError):
-        (draft / _LOCK).unlink(missing_ok=True)
-        draft.rmdir()
+        if old.exists() and not os.path.lexists(target):
+            old.rename(target)
+    with contextlib.suppress(OSError):
+        for part in draft.iterdir():
+            if part.is_dir() and not any(unknown_files(part)) and (part != old or os.path.lexists(target)):
+                shutil.rmtree(part, ignore_errors=True)
+            elif part.is_file() and part.name != _LOCK:
+                part.unlink()
+        if all(part.name == _LOCK for part in draft.iterdir()):
+            (draft / _LOCK).unlink(missing_ok=True)
+            draft.rmdir()
 
 
 def recover(folder: Path) -> None:
@@ -190,9 +213,7 @@ def _sweep(draft: Path, target: Path) -> None:
     with locked(draft / _LOCK, wait=False):
         if (draft / _LOCK).read_bytes() not in (b"", _SIGN) or not _is_draft(draft):
             return
-        _put_back(draft, target)
-        if not (draft / _OLD).exists() or os.path.lexists(target):
-            _remove(draft)
+        _clear(draft, target)
 
 
 def _is_draft(draft: Path) -> bool:
