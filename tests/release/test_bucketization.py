@@ -135,9 +135,9 @@ def test_by_policy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pyte
 
 @pytest.mark.parametrize("scheme", ["generalization", "bucketization"])
 def test_names_that_polars_takes_for_patterns(scheme: str) -> None:
-    names = ["*", "^.*$", "^a$", "a"]
+    names = ["*", "^.*", "a$", "a"]
     frame = pl.DataFrame({n: [str((i * (j + 1)) % 4) for i in range(40)] for j, n in enumerate(names)})
-    table = sf.read(frame, quasi=["*"], sensitive="^.*$", insensitive=["^a$"], identifiers=["a"], missing="drop")
+    table = sf.read(frame, quasi=["*"], sensitive="^.*", insensitive=["a$"], identifiers=["a"], missing="drop")
     release = sf.publish(table, require=sf.LDiversity(l=1), method=sf.Mondrian(scheme=scheme))
     assert {f.status for f in release.check()} == {"holds"}
-    assert {c for t in release.tables.values() for c in t.columns} - {"group", "count"} == {"*", "^.*$", "^a$"}
+    assert {c for t in release.tables.values() for c in t.columns} - {"group", "count"} == {"*", "^.*", "a$"}

@@ -80,7 +80,8 @@ def test_name_with_glob_characters_and_in_a_partition_folder(tmp_path: Path) -> 
 
 
 def test_column_names_that_polars_takes_for_patterns(tmp_path: Path) -> None:
-    assert read_frame(write(tmp_path, "^.*$,*\n1,NA\n"), nulls=["NA"]).rows() == [("1", None)]
+    assert read_frame(write(tmp_path, "^.*,*\n1,NA\n"), nulls=["NA"]).rows() == [("1", None)]
+    assert "'^.*$'; a name that begins with ^ and ends with $" in failure(tmp_path, "^.*$,*\n1,NA\n")
 
 
 @pytest.mark.parametrize("content", ["", "\n\r\n", "\ufeff", "  \n"])

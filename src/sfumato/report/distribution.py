@@ -186,7 +186,7 @@ def plain(series: pl.Series) -> Distribution | None:
         numbers = np.sort(numbers[np.isfinite(numbers)])
         if len(numbers) and max(-numbers[0], numbers[-1]) < _LARGEST:
             return _as_it_is(numbers, len(series) - len(numbers), dates=days)
-    table = series.value_counts(sort=True)
+    table = series.alias("value").value_counts(sort=True)
     words = table.to_series(0).cast(pl.String, strict=False).fill_null(MISSING).to_list()
     counts = table.to_series(1).to_numpy().astype(np.float64)
     return _categories(words, counts, counts, ordered=False)

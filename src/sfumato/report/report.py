@@ -157,7 +157,7 @@ def _labels(release: Release, name: str) -> dict[str, int] | None:
         words = series.dtype.categories.to_list()
         counts = np.bincount(series.to_physical().to_numpy(), minlength=len(words)).tolist()
         return {word: rows for word, rows in zip(words, counts, strict=True) if rows}
-    table = series.cast(pl.String).fill_null(MISSING).value_counts()
+    table = series.cast(pl.String).fill_null(MISSING).alias("value").value_counts()
     return dict(zip(table.to_series(0).to_list(), table.to_series(1).to_list(), strict=True))
 
 

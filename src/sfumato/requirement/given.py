@@ -24,10 +24,12 @@ def read_distributions(path: str | Path) -> tuple[Raw, ...]:
     of it; without one each value must belong to one quasi-identifier only.
     """
     try:
-        text = read_text(located(path, None), f"the distributions {path}", largest=_LARGEST, kind=PolicyError)
+        text = read_text(
+            located(path, None, PolicyError), f"the distributions {path}", largest=_LARGEST, kind=PolicyError
+        )
         lines = [[cell.strip() for cell in row] for row in csv.reader(text.splitlines(), skipinitialspace=True)]
     except csv.Error as e:
-        raise PolicyError(f"the distributions {path} are not a csv file: {e}; correct the file") from None
+        raise PolicyError(f"cannot read the distributions {path}: {e}; correct the csv file") from None
     lines = [line for line in lines if any(line)]
     header = lines.pop(0) if lines and _number(lines[0][-1]) is None else None
     if not lines:
