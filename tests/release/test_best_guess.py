@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.adversary.linkage import linkage_risk, quasi_groups
 from sfumato.cli import main
-from sfumato.release.best_guess import best_guess, best_guesses
+from sfumato.release.best_guess import Values, best_guess, best_guesses
 from strategies import examples
 
 
@@ -25,13 +25,15 @@ def test_twin(entries: list[tuple[int, int, int]]) -> None:
         groups[group][value] += count
     total = sum(bag.total() for bag in groups.values())
     whole = sum(groups.values(), Counter[int]())
-    found = best_guess(*(np.array(column) for column in zip(*entries, strict=True)))
+    found = best_guess(Values(*(np.array(column) for column in zip(*entries, strict=True))))
     assert found.rows == total
     assert found.certain == sum(bag.total() for bag in groups.values() if len(bag) == 1)
     assert found.worst == pytest.approx(max(max(bag.values()) / bag.total() for bag in groups.values()))
     assert found.mean == pytest.approx(sum(max(bag.values()) for bag in groups.values()) / total)
     linked = [n * n / bag.total() for bag in groups.values() for n in bag.values()]
     assert found.linked == pytest.approx(sum(linked) / total)
+    assert found.base == pytest.approx(max(whole.values()) / total)
+    assert whole[int(found.value)] == max(whole.values())
     assert found.unlinked == pytest.approx(sum((n / total) ** 2 for n in whole.values()))
 
 

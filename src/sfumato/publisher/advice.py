@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 
-from sfumato.adversary.guess import Guess
 from sfumato.publisher.insensitive import exposed
 from sfumato.publisher.lone_ends import lone_ends
 from sfumato.publisher.policy import Policy
 from sfumato.publisher.remedy import Job, remedies
 from sfumato.publisher.signs import Profile, profile, recognize
 from sfumato.publisher.toml import toml
+from sfumato.release.best_guess import BestGuess
 from sfumato.release.judgement import TableSchema
 from sfumato.release.release import Release
 from sfumato.report.plots import percent
@@ -54,7 +54,7 @@ def _sensitive(bound: Sequence[Requirement], table: Microdata, summary: Summary)
             yield _unbounded(column, about, guess)
 
 
-def _uncovered(column: Column, summary: Summary, guess: Guess | None) -> str:
+def _uncovered(column: Column, summary: Summary, guess: BestGuess | None) -> str:
     told = f"No requirement covers the sensitive attribute {column.name!r}"
     remedy = "Require l-diversity or t-closeness of it, or leave it out (role identifier)."
     if column.role is Role.CLASS:
@@ -71,13 +71,13 @@ def _uncovered(column: Column, summary: Summary, guess: Guess | None) -> str:
     )
 
 
-def _skewed(about: Sequence[Requirement], guess: Guess) -> bool:
+def _skewed(about: Sequence[Requirement], guess: BestGuess) -> bool:
     if any(isinstance(r, TCloseness) for r in about):
         return guess.worst > SURE and guess.worst - guess.base > GAIN
     return guess.worst > SURE
 
 
-def _unbounded(column: Column, about: Sequence[Requirement], guess: Guess) -> str:
+def _unbounded(column: Column, about: Sequence[Requirement], guess: BestGuess) -> str:
     required = " and ".join(dict.fromkeys(_kind(r) for r in about))
     told = (
         f"{required} bounds no probability: of {column.name!r} the commonest value of a group is the right guess for "

@@ -1,8 +1,8 @@
 """How well a sensitive value is guessed by whoever knows a person's group and nothing else."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -10,74 +10,105 @@ from numpy.typing import NDArray
 
 from sfumato.kernel.group import group_rows
 from sfumato.release.bucketization import COUNT, GROUP
-from sfumato.table.encode import Role, value_codes
+from sfumato.table.encode import Role
+from sfumato.table.line import MISSING
 
 if TYPE_CHECKING:
     from sfumato.release.release import Release
 
-_GROUPED = ("generalization", "bucketization")
-
 
 @dataclass(frozen=True)
 class BestGuess:
-    """What groups tell about one sensitive attribute; all counts are in rows.
+    """What groups tell about one attribute; all counts are in rows.
 
     ``certain``: rows in groups that show one value only. ``worst`` is the greatest share of a value in a group,
-    ``mean`` the share of all rows for which the most frequent value of their group is right. ``linked`` is the weight
-    that falls on a row's own value, on average, where the values of each group are spread evenly over its rows;
-    ``unlinked`` is what it would be were the whole table one group.
+    ``mean`` the share of all rows for which the most frequent value of their group is right, ``base`` the share for
+    which ``value``, the most frequent of all, is right. ``linked`` is the weight that falls on a row's own value, on
+    average, where the values of each group are spread evenly over its rows; ``unlinked`` is what it would be were the
+    whole table one group.
     """
 
     rows: int
     certain: int
     worst: float
     mean: float
+    base: float
+    value: str
     linked: float
     unlinked: float
 
 
-def best_guess(group: NDArray[Any], value: NDArray[Any], count: NDArray[Any] | None = None) -> BestGuess:
-    """The guesses for values in groups; ``count`` says how many rows each pair stands for, one if left out.
+class Values(NamedTuple):
+    """The values of an attribute by group: the group and the code of each entry, how many rows it stands for."""
 
-    >>> found = best_guess(np.array([0, 0, 1, 1]), np.array([7, 8, 8, 8]))
-    >>> found.certain, found.worst, found.mean, found.linked, found.unlinked
-    (2, 1.0, 0.75, 0.75, 0.625)
+    group: NDArray[Any]
+    code: NDArray[Any]
+    rows: NDArray[Any] | None = None
+    words: Sequence[str] | None = None
+
+    def word(self, code: int) -> str:
+        """The value of a code."""
+        return str(code) if self.words is None else self.words[code]
+
+    def totals(self) -> dict[str, int]:
+        """How many rows have each value."""
+        counts = np.bincount(self.code, weights=self.rows).astype(np.int64)
+        return {self.word(code): int(counts[code]) for code in np.flatnonzero(counts)}
+
+
+def best_guess(values: Values) -> BestGuess:
+    """How often the most frequent value of each group is right.
+
+    >>> found = best_guess(Values(np.array([0, 0, 1, 1]), np.array([1, 0, 0, 0]), words=["flu", "HIV"]))
+    >>> found.certain, found.worst, found.mean, found.base, found.value, found.linked, found.unlinked
+    (2, 1.0, 0.75, 0.75, 'flu', 0.75, 0.625)
     """
-    pairs = group_rows([group, value], [int(group.max()) + 1, int(value.max()) + 1])
-    held = pairs.size if count is None else np.bincount(pairs.of_row, weights=count).astype(np.int64)
+    group, code = values.group, values.code
+    pairs = group_rows([group, code], [int(group.max()) + 1, int(code.max()) + 1])
+    held = pairs.size if values.rows is None else np.bincount(pairs.of_row, weights=values.rows).astype(np.int64)
     of_pair = group[pairs.first]
     size, squares = np.bincount(of_pair, weights=held), np.bincount(of_pair, weights=held**2.0)
     top = np.zeros(len(size), np.int64)
     np.maximum.at(top, of_pair, held)
     rows, most, squares = (figure[size > 0] for figure in (size, top, squares))
     total = int(rows.sum())
-    values = np.bincount(value[pairs.first], weights=held) / total
+    shares = np.bincount(code[pairs.first], weights=held) / total
     return BestGuess(
         rows=total,
         certain=int(rows[most == rows].sum()),
         worst=float((most / rows).max()),
         mean=float(most.sum() / total),
+        base=float(shares.max()),
+        value=values.word(int(shares.argmax())),
         linked=float((squares / rows).sum() / total),
-        unlinked=float((values**2).sum()),
+        unlinked=float((shares**2).sum()),
     )
+
+
+def values_by_group(release: "Release", name: str) -> Values | None:
+    """The published values of an attribute by group; None where the scheme does not show them so."""
+    if release.bucketized and name in release.tables["sensitive"].columns:
+        found = release.tables["sensitive"]
+        group = np.unique(found[GROUP].to_numpy(), return_inverse=True)[1]
+        return Values(group, *_coded(found[name], found[COUNT].to_numpy()))
+    if release.scheme != "generalization" or name not in release.tables["data"].columns:
+        return None
+    return Values(release.groups(), *_coded(release.tables["data"][name], None))
+
+
+def _coded(column: pl.Series, rows: NDArray[Any] | None) -> tuple[NDArray[Any], NDArray[Any] | None, list[str]]:
+    if isinstance(column.dtype, pl.Enum) and not column.null_count():
+        return column.to_physical().to_numpy(), rows, column.dtype.categories.to_list()
+    texts = column.cast(pl.String).fill_null(MISSING)
+    words = texts.unique().sort()
+    return texts.cast(pl.Enum(words)).to_physical().to_numpy(), rows, words.to_list()
 
 
 def best_guesses(release: "Release") -> dict[str, BestGuess]:
     """The guesses for each sensitive attribute of a release that shows groups; none where values are random."""
-    if release.scheme not in _GROUPED:
-        return {}
     names = [n for n, a in release.manifest["attributes"].items() if a.get("role") == Role.SENSITIVE]
-    if release.bucketized:
-        found = release.tables["sensitive"]
-        group, count = np.unique(found[GROUP].to_numpy(), return_inverse=True)[1], found[COUNT].to_numpy()
-        return {n: best_guess(group, _codes(found[n]), count) for n in names}
-    group, data = release.groups(), release.tables["data"]
-    return {n: best_guess(group, _codes(data[n])) for n in names}
-
-
-def _codes(column: pl.Series) -> NDArray[Any]:
-    whole = isinstance(column.dtype, pl.Enum) and not column.null_count()
-    return column.to_physical().to_numpy() if whole else value_codes(column)[0]
+    found = {name: values_by_group(release, name) for name in names}
+    return {name: best_guess(values) for name, values in found.items() if values is not None}
 
 
 def certain_values(guesses: Mapping[str, BestGuess], *, perturbed: bool = False) -> list[str]:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.adversary.linkage import LinkageRisk, linkage_risk, quasi_groups, riskiest
-from sfumato.release.best_guess import BestGuess, best_guess, best_guesses
+from sfumato.release.best_guess import BestGuess, Values, best_guess, best_guesses
 from sfumato.release.release import Release
 from sfumato.report.plots import class_sizes, percent
 from sfumato.report.words import figure
@@ -73,10 +73,12 @@ def _people_lines(
 def best_guesses_beside(release: Release, table: Microdata) -> dict[str, tuple[BestGuess, BestGuess]]:
     """How well each sensitive value is guessed: by exact quasi-identifiers in the table, by groups in the release."""
     after = best_guesses(release)
-    classes = quasi_groups(table) if after else np.zeros(0, np.int64)
-    return {
-        name: (best_guess(classes, table[name].codes), found) for name, found in after.items() if name in table.columns
-    }
+    if not after:
+        return {}
+    classes = quasi_groups(table)
+    known = {name: table[name] for name in after if name in table.columns}
+    before = {name: Values(classes, c.codes, words=c.domain.leaves) for name, c in known.items()}
+    return {name: (best_guess(values), after[name]) for name, values in before.items()}
 
 
 def _guess_figures(guess: BestGuess) -> tuple[str, str, str]:

@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from sfumato.adversary.guess import Guess, best_guess, held
 from sfumato.method.base import PartitionMethod
 from sfumato.method.catalogue import METHODS
-from sfumato.release.generalization import as_published
+from sfumato.release.best_guess import BestGuess, best_guess, values_by_group
 from sfumato.release.release import Release
 from sfumato.release.sampling import SIZE
 from sfumato.report.plots import percent
@@ -56,7 +55,7 @@ class Summary:
     hidden: tuple[str, ...] = ()
     retention: float | None = None
     changed: Mapping[str, int] = field(default_factory=dict)
-    guesses: Mapping[str, Guess] = field(default_factory=dict)
+    guesses: Mapping[str, BestGuess] = field(default_factory=dict)
 
     @property
     def exact(self) -> bool:
@@ -244,23 +243,22 @@ def _changed(release: Release, table: Microdata) -> dict[str, int]:
         return {}
     found = {}
     for column in table.sensitive:
-        shown = held(release, column.name)
+        shown = values_by_group(release, column.name)
         if shown is not None:
-            ones = pl.Series("rows", -np.ones(table.rows, np.int64))
-            before = pl.DataFrame([as_published(column).alias("value"), ones])
-            both = pl.concat([f.select(pl.col("value").cast(pl.String), "rows") for f in (before, shown)])
-            found[column.name] = int(both.group_by("value").agg(pl.col("rows").sum())["rows"].abs().sum()) // 2
+            before = dict(zip(column.domain.leaves, np.bincount(column.codes, minlength=column.size), strict=True))
+            after = shown.totals()
+            found[column.name] = int(sum(abs(after.get(v, 0) - before.get(v, 0)) for v in {*before, *after})) // 2
     return found
 
 
-def _guesses(release: Release, table: Microdata) -> dict[str, Guess]:
+def _guesses(release: Release, table: Microdata) -> dict[str, BestGuess]:
     """What groups give away of each sensitive attribute and class, where the values are published as they are."""
     private = [] if _perturbs(release) else table.sensitive
-    found = {c.name: best_guess(release, c.name) for c in (*private, *table.with_role(Role.CLASS))}
-    return {name: guess for name, guess in found.items() if guess is not None}
+    found = {c.name: values_by_group(release, c.name) for c in (*private, *table.with_role(Role.CLASS))}
+    return {name: best_guess(values) for name, values in found.items() if values is not None}
 
 
-def _guessed(guess: Guess) -> str:
+def _guessed(guess: BestGuess) -> str:
     return (
         f"by group right for {percent(guess.mean)} of the rows, {percent(guess.worst)} in the worst group; "
         f"without groups {percent(guess.base)}"
