@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.errors import DataError, PolicyError, SfumatoError
-from sfumato.table.encode import Attribute, Column, Kind, Role, encode, looks_numeric, smallest
+from sfumato.table.encode import Attribute, Column, Kind, Role, drawn_from, encode, looks_numeric, smallest
 from sfumato.table.line import MISSING, Line
 from sfumato.table.microdata import Microdata, read
 from sfumato.table.taxonomy import Taxonomy
@@ -406,21 +406,21 @@ def test_everything_missing(more: dict[str, Any]) -> None:
     ],
 )
 def test_a_declared_domain_is_the_same_whether_or_not_a_value_is_missing(more: dict[str, Any]) -> None:
-    """Declared before the data are seen, it must not tell whether a value is missing."""
-    full = column(["1", "1"], missing="category", **more)
-    partly = column(["1", None], missing="category", **more)
+    """What values are drawn from was declared before the data are seen, and must not tell whether one is missing."""
+    full = drawn_from(column(["1", "1"], missing="category", **more))
+    partly = drawn_from(column(["1", None], missing="category", **more))
     assert full.domain.leaves == partly.domain.leaves
     assert full.domain.leaves[-1] == MISSING
     assert full.domain.leaves.count(MISSING) == 1
     assert full.declared and partly.declared  # noqa: PT018 - one fact of two columns
     assert (full.codes.tolist(), partly.codes.tolist()) == ([0, 0], [0, full.size - 1])
-    never = column(["1", "1"], **more)
+    never = drawn_from(column(["1", "1"], **more))
     assert (MISSING in never.domain.leaves) == (MISSING in str(more))
 
 
 def test_a_domain_that_nobody_declared_has_the_missing_category_where_it_occurs() -> None:
-    assert column(["a", None], missing="category").domain.leaves == ("a", MISSING)
-    assert column(["a", "a"], missing="category").domain.leaves == ("a",)
+    assert drawn_from(column(["a", None], missing="category")).domain.leaves == ("a", MISSING)
+    assert drawn_from(column(["a", "a"], missing="category")).domain.leaves == ("a",)
 
 
 def test_a_value_named_like_a_missing_one() -> None:

@@ -109,6 +109,7 @@ class PG(Method):
         rng: np.random.Generator | None = None,
         progress: Progress = silent,
     ) -> Release:
+        table = table.drawn_from(Role.SENSITIVE)
         sensitive = self._sensitive(table)
         bound = bind(requirements, table)
         k = self._least(bound)

@@ -18,7 +18,7 @@ from sfumato.requirement.base import Requirement, is_number
 from sfumato.requirement.disclosure import Disclosure
 from sfumato.requirement.local_privacy import Guarantee, statement
 from sfumato.table.distortion import Distortion, stated
-from sfumato.table.encode import Column
+from sfumato.table.encode import Column, Role
 from sfumato.table.line import Line
 from sfumato.table.microdata import Microdata
 from sfumato.table.taxonomy import named
@@ -133,6 +133,7 @@ class RandomizedResponse(Method):
         rng: np.random.Generator | None = None,
         progress: Progress = silent,
     ) -> Release:
+        table = table.drawn_from(Role.QUASI, Role.SENSITIVE)
         wanted = _disclosure(bind(requirements, table))
         progress("response", 0.0)
         chosen = self.response(table, wanted, rng=rng)

@@ -10,6 +10,7 @@ from sfumato.release.release import Release
 from sfumato.requirement.disclosure import paper_risk
 from sfumato.requirement.local_privacy import by_attribute
 from sfumato.table.distortion import Distortion, stated
+from sfumato.table.encode import Role
 from sfumato.table.microdata import Microdata
 
 Facts = dict[str, Any]
@@ -19,7 +20,7 @@ def response(release: Release, table: Microdata) -> Facts | None:
     """Matrices and risk of a randomized release; None for any other."""
     if release.scheme != "randomization" or len(table.sensitive) != 1 or not table.quasi:
         return None
-    people, _ = people_of(table)
+    people, _ = people_of(table.drawn_from(Role.QUASI, Role.SENSITIVE))
     ways = stated(release.manifest)
     quasi, sensitive = [ways[c.name] for c in table.quasi], ways[table.sensitive[0].name]
     nothing = [Distortion.keeping(1.0, w.size, what="") for w in (*quasi, sensitive)]

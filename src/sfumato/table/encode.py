@@ -78,7 +78,8 @@ class Attribute:
 class Column:
     """A coded column: ``codes[i]`` is the rank of row ``i``'s value in ``domain``.
 
-    ``declared``: all values of the domain were listed, in a domain or a tree, before the data were seen.
+    ``declared``: all values of the domain were listed, in a domain or a tree, before the data were seen;
+    ``foresees_missing``: and that values may be missing was declared too.
     """
 
     name: str
@@ -87,6 +88,7 @@ class Column:
     domain: Domain
     codes: Codes
     declared: bool = False
+    foresees_missing: bool = False
 
     @property
     def size(self) -> int:
@@ -112,8 +114,7 @@ def encode(
 ) -> Column:
     """Code a column by its declared or found kind; nulls, where there are any, become the category ``(missing)``.
 
-    With ``missing_category`` a declared domain or tree always has that category, whether or not a value is missing: a
-    declared domain must not depend on the data.
+    ``missing_category`` says that this category was foreseen before the data were seen; see `drawn_from`.
 
     >>> c = encode(pl.Series(["b", "a", "b"]), Attribute(name="x", role=Role.QUASI))
     >>> c.codes.tolist(), c.domain.leaves
@@ -130,9 +131,12 @@ def encode(
     else:
         texts = distinct.texts
     domain = _domain(attribute, kind, texts, folder)
-    if missing or (missing_category and _is_listed(attribute, domain)):
+    if missing or (missing_category and MISSING in (attribute.domain or ())):
         domain = _with_missing(domain)
-    return _in_domain(attribute, kind, distinct._replace(texts=texts), domain, foreseen=missing_category or not missing)
+    column = _in_domain(
+        attribute, kind, distinct._replace(texts=texts), domain, foreseen=missing_category or not missing
+    )
+    return replace(column, foresees_missing=missing_category and column.declared)
 
 
 def _distinct(series: pl.Series, attribute: Attribute) -> _Distinct:
@@ -291,6 +295,17 @@ def _with_missing(domain: Domain) -> Domain:
     if not domain.shown_or_suppressed or MISSING in domain.leaves:
         return domain.with_leaf(MISSING)
     return replace(Taxonomy.flat([*domain.leaves, MISSING]), derived=domain.derived)
+
+
+def drawn_from(column: Column) -> Column:
+    """The column with the domain that values may be drawn from, which must not depend on the data.
+
+    Where it was declared that values may be missing, ``(missing)`` is in it whether or not a value is.
+    """
+    if not column.foresees_missing or MISSING in column.domain.leaves:
+        return column
+    domain = _with_missing(column.domain)
+    return replace(column, domain=domain, codes=smallest(column.codes, domain.size))
 
 
 def in_order(texts: list[str]) -> list[str]:

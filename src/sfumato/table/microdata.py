@@ -1,14 +1,14 @@
 """The private table: coded columns with roles. Nothing here changes after it is made."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
 import polars as pl
 
 from sfumato.errors import DataError, PolicyError
-from sfumato.table.encode import Attribute, Codes, Column, Role, encode, kind_of, value_codes
+from sfumato.table.encode import Attribute, Codes, Column, Role, drawn_from, encode, kind_of, value_codes
 from sfumato.table.hierarchy import TaxonomySpec
 from sfumato.table.source import read_frame
 from sfumato.table.taxonomy import named
@@ -60,6 +60,10 @@ class Microdata:
                 return value_codes(frame[name])
         known = [*self.columns, *self.hidden.columns, *self.plain.columns]
         raise PolicyError(f"there is no column {name!r} to count by; there are {named(known)}")
+
+    def drawn_from(self, *roles: Role) -> "Microdata":
+        """The table with the domains that values of these roles may be drawn from; see `encode.drawn_from`."""
+        return replace(self, columns={n: drawn_from(c) if c.role in roles else c for n, c in self.columns.items()})
 
     @classmethod
     def from_frame(
