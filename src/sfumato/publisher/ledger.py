@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from sfumato.errors import OutputError
 from sfumato.publisher.policy import Policy
@@ -170,20 +171,32 @@ def table_digest(frame: pl.DataFrame) -> str:
     for name in sorted(frame.columns):
         if is_opaque(frame[name].dtype):
             continue
-        texts = frame[name].alias("").cast(pl.String)  # Polars takes some names for patterns
-        words = texts.drop_nulls().unique().sort()
-        summed.update(json.dumps([name, words.to_list()]).encode())
+        words, ranks = _ranked(frame[name].alias(""))  # Polars takes some names for patterns
+        summed.update(json.dumps([name, words]).encode())
         size = len(words) + 1
         if span * size >= _KEY_LIMIT:
             keys.append(np.zeros(frame.height, np.uint64))
             span = 1
-        ranks = texts.cast(pl.Enum(words)).to_physical().cast(pl.UInt64).fill_null(len(words)).to_numpy()
         keys[-1] = keys[-1] * np.uint64(size) + ranks
         span *= size
     order = np.lexsort(keys[::-1]) if len(keys) > 1 else np.argsort(keys[0])
     for key in keys:
         summed.update(key[order].astype("<u8").tobytes())
     return summed.hexdigest()
+
+
+def _ranked(column: pl.Series) -> tuple[list[str], NDArray[np.uint64]]:
+    """The distinct values as text, in order, and the rank of each row's; what is missing comes last."""
+    if column.dtype == pl.String:
+        words = column.drop_nulls().unique().sort()
+        ranks = column.cast(pl.Enum(words)).to_physical()
+    else:
+        found = pl.DataFrame({"value": column.drop_nulls().unique()})
+        found = found.with_columns(text=pl.col("value").cast(pl.String)).sort("text")
+        words = found["text"]
+        places = pl.Series(np.arange(len(words), dtype=np.uint32))
+        ranks = column.replace_strict(found["value"], places, default=None, return_dtype=pl.UInt32)
+    return words.to_list(), ranks.cast(pl.UInt64).fill_null(len(words)).to_numpy()
 
 
 def policy_digest(job: Policy) -> str:
