@@ -1,7 +1,6 @@
 """The commands. Each imports what it needs when it runs, so that help is there at once."""
 
 import contextlib
-import errno
 import io
 import json
 import logging
@@ -17,7 +16,7 @@ from typing import Any
 import click
 
 from sfumato import __version__
-from sfumato.errors import OutputError, SfumatoError
+from sfumato.errors import OutputError, SfumatoError, os_words
 
 _STAGES = {
     "read": "Reading the data",
@@ -318,7 +317,7 @@ def _as_seen_from(data: str, policy: Path | None) -> tuple[str, list[str]]:
     if address is not None:
         public, variables = address.without_secrets()
         return str(public), variables
-    return os.path.relpath(data, policy.parent if policy is not None else Path()), []
+    return os.path.relpath(data or ".", policy.parent if policy is not None else Path()), []
 
 
 def _write_text(path: Path, text: str) -> None:
@@ -434,7 +433,8 @@ def main(arguments: list[str] | None = None) -> None:
         sys.exit(2)
     except OSError as e:
         _give_up_output()
-        _explain(e, _os_words(e), "--debug" in given)
+        place = f"{e.filename}: " if e.filename else ""
+        _explain(e, f"{place}{os_words(e)}", "--debug" in given)
         sys.exit(2)
     except Exception as e:
         words = f"unexpected {type(e).__name__}: {e}. This is a bug: please report it, with --debug for the traceback"
@@ -512,11 +512,3 @@ def _give_up_output() -> None:
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, sys.stdout.fileno())
             os.close(nowhere)
-
-
-def _os_words(error: OSError) -> str:
-    """What the operating system refused, in words."""
-    place = f"{error.filename}: " if error.filename else ""
-    if error.errno == errno.ENOSPC:
-        return f"{place}no space left on the device; free some, or write elsewhere"
-    return f"{place}{error.strerror or error}"

@@ -30,7 +30,5 @@ def as_table(rows: dict[str, Summary]) -> str:
     """
     lines = [f"{'':12}{'inputs':>8}{'clean':>10}{'accepted':>10}{'tracebacks':>12}{'hangs':>7}{'wrong':>7}"]
     for name, s in rows.items():
-        lines.append(
-            f"{name:12}{s.inputs:8}{s.clean:10}{s.accepted:10}{s.tracebacks:12}{s.hangs:7}{getattr(s, 'wrong', 0):7}"
-        )
+        lines.append(f"{name:12}{s.inputs:8}{s.clean:10}{s.accepted:10}{s.tracebacks:12}{s.hangs:7}{s.wrong:7}")
     return "\n".join(lines)

@@ -13,6 +13,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 
 from sfumato.errors import DataError, SfumatoError
 
@@ -31,6 +32,11 @@ def is_number(value: object) -> bool:
         return math.isfinite(float(value))
     except OverflowError:
         return False
+
+
+def is_opaque(dtype: pl.DataType) -> bool:
+    """Whether a column of this type holds no values that can be published: lists, bytes, durations, objects."""
+    return dtype.is_nested() or dtype in (pl.Binary, pl.Object, pl.Duration)
 
 
 def check_names(names: Sequence[str], where: str) -> None:
