@@ -119,6 +119,12 @@ class RandomizedResponse(Method):
         own = {name: value for name, value in settings.items() if value != "by hand"}
         return super().as_stated(own | ({"keep": {"": 1.0}} if len(own) < len(settings) else {}), scheme)
 
+    def refuse_unserved(self, requirements: Sequence[Requirement]) -> None:
+        _disclosure(requirements)
+
+    def warnings_of(self, manifest: Mapping[str, Any]) -> list[str]:
+        return _unprotected(manifest)
+
     def contradiction(self, manifest: Mapping[str, Any]) -> str | None:
         role = {"qi": "quasi", "sensitive": "sensitive"}.get(self.mode)
         other = [n for n in manifest["matrices"] if role not in (None, manifest["attributes"][n]["role"])]
@@ -151,7 +157,7 @@ class RandomizedResponse(Method):
         manifest["matrices"] = {c.name: chosen.distortions[c.name].entry() for c in changed}
         noise = self.fit_epsilon if not self.by_hand and self.fit == "noisy" else None
         manifest["epsilon"] = statement(manifest, self._guarantee(table, wanted, changed), noise)
-        manifest["warnings"] = [*_unprotected(manifest), *self.warnings([wanted]), *observed]
+        manifest["warnings"] = [*self.warnings_of(manifest), *self.warnings([wanted]), *observed]
         return Release(manifest, {"data": data})
 
     def response(

@@ -69,8 +69,11 @@ def written(epsilon: float) -> float | str:
     return epsilon if math.isfinite(epsilon) else INFINITE
 
 
-def refuse_misstated(manifest: Mapping[str, Any]) -> None:
-    """A statement about ε must be the one that the stated matrices give; releases without one state nothing."""
+def refuse_misstated(manifest: Mapping[str, Any], *, excludes_tables: bool) -> None:
+    """A statement about ε must be the one that the stated matrices give; releases without one state nothing.
+
+    ``excludes_tables``: whether some tables miss the limit, so that a release tells that the private one does not.
+    """
     told = manifest.get("epsilon")
     if told is None:
         return
@@ -81,6 +84,8 @@ def refuse_misstated(manifest: Mapping[str, Any]) -> None:
         raise PolicyError(f"the manifest states ε = {fit!r} for fitting the matrices; it must be a positive number")
     if manifest["method"].get("fit") == "counts" and told["guarantee"] != "none":
         raise PolicyError("the manifest claims a guarantee for matrices that were fitted to the private table")
+    if told["guarantee"] == "whole release" and (excludes_tables or manifest["method"].get("fit") != "by hand"):
+        raise PolicyError("the manifest claims a guarantee between any two tables, though not all of them meet tau")
     if (manifest["method"].get("fit") == "noisy") != (fit is not None):
         raise PolicyError("the manifest must state an ε for fitting the matrices if that was done on noisy counts")
     if not _same(told, statement(manifest, told["guarantee"], fit)):
