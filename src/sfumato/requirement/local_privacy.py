@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from sfumato.errors import PolicyError
 from sfumato.table.distortion import Distortion, stated
-from sfumato.table.taxonomy import named
+from sfumato.table.taxonomy import all_named
 
 INFINITE = "infinite"
 """How a manifest writes an infinite ε; JSON has no number for it."""
@@ -55,13 +55,13 @@ def _in_words(guarantee: Guarantee, epsilon: float, bare: list[str]) -> str:
     if guarantee == "none":
         return _NO_GUARANTEE
     meets = ", and that both meet the required tau with these matrices" if guarantee == "tables that meet tau" else ""
-    where = f", but not in {named(bare)}" if bare else ""
+    where = f", but not in {all_named(bare)}" if bare else ""
     told = (
         f"Take two tables, after any rows were dropped, that the policy accepts, that differ in one row{where}{meets}: "
         f"any release is at most e^{math.ceil(epsilon * 1000) / 1000:.3f} times as likely from one as from the other."
     )
     told += _NOT_COVERED if meets else " The matrices do not depend on the private table."
-    return told + (f" For {named(bare)} there is no bound: ε is infinite, and so for a whole row." if bare else "")
+    return told + (f" For {all_named(bare)} there is no bound: ε is infinite, and so for a whole row." if bare else "")
 
 
 def written(epsilon: float) -> float | str:
