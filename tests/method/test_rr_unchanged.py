@@ -213,7 +213,7 @@ def test_no_column_without_noise_is_left_out_of_warning_and_guarantee() -> None:
 def test_a_refusal_by_noisy_counts_says_that_it_is_drawn() -> None:
     frame = pl.DataFrame({"sex": ["F", "M"] * 200, "ill": ["flu", "flu", "HIV", "HIV"] * 100})
     table = sf.read(frame, quasi="sex", sensitive="ill", domains={"sex": ["F", "M"], "ill": ["flu", "HIV"]})
-    with pytest.raises(sf.PolicyError, match="another run may decide otherwise"):
+    with pytest.raises(sf.PolicyError, match="Another run may decide otherwise"):
         sf.publish(table, require=sf.Disclosure(tau=0.9), method="rr")
     with pytest.raises(sf.PolicyError, match=r"tau is met without it\."):
         sf.publish(table, require=sf.Disclosure(tau=0.9), method=sf.RandomizedResponse(fit="counts"))
