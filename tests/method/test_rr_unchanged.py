@@ -196,3 +196,24 @@ def test_a_release_must_state_its_epsilon() -> None:
     with pytest.raises(sf.ReleaseError, match="lacks 'epsilon'"):
         sf.Release(silent, release.tables).check()
     assert by_attribute(silent)["ill"] == math.inf
+
+
+def test_no_column_without_noise_is_left_out_of_warning_and_guarantee() -> None:
+    more = [f"column{i}" for i in range(9)]
+    frame = pl.DataFrame({"sex": ["F", "M"] * 20, "ill": ["flu", "HIV"] * 20, **{name: range(40) for name in more}})
+    domains = {"sex": ["F", "M"], "ill": ["flu", "HIV"]}
+    table = sf.read(frame, quasi="sex", sensitive="ill", domains=domains, insensitive=more)
+    method = sf.RandomizedResponse(keep={"sex": 0.7, "ill": 0.7})
+    release = sf.publish(table, require=sf.Disclosure(tau=1), method=method)
+    for name in more:
+        assert repr(name) in release.warnings[0]
+        assert release.manifest["epsilon"]["words"].count(repr(name)) == 2
+
+
+def test_a_refusal_by_noisy_counts_says_that_it_is_drawn() -> None:
+    frame = pl.DataFrame({"sex": ["F", "M"] * 200, "ill": ["flu", "flu", "HIV", "HIV"] * 100})
+    table = sf.read(frame, quasi="sex", sensitive="ill", domains={"sex": ["F", "M"], "ill": ["flu", "HIV"]})
+    with pytest.raises(sf.PolicyError, match="Another run may decide otherwise"):
+        sf.publish(table, require=sf.Disclosure(tau=0.9), method="rr")
+    with pytest.raises(sf.PolicyError, match=r"tau is met without it\."):
+        sf.publish(table, require=sf.Disclosure(tau=0.9), method=sf.RandomizedResponse(fit="counts"))

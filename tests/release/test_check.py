@@ -18,6 +18,7 @@ import sfumato as sf
 from sfumato.cli import main
 from sfumato.release.explained import loss_bounds
 from sfumato.release.finding import Finding
+from sfumato.requirement.local_privacy import statement
 
 DISEASES = ["flu", "HIV", "cancer", "gout"]
 
@@ -499,3 +500,40 @@ def test_json_of_a_broken_release(tmp_path: Path, capsys: pytest.CaptureFixture[
 
 def test_a_finding_is_for_machines_too() -> None:
     assert Finding("a", "stated", "b").as_dict() == {"claim": "a", "status": "stated", "detail": "b"}
+
+
+# --- the method must serve what is claimed, and say what its noise leaves bare ---------------------------------
+
+
+@pytest.mark.parametrize("name", ["hilb-safe", "anatomy", "hilb"])
+def test_a_method_that_cannot_serve_the_claims_is_found(name: str, tmp_path: Path) -> None:
+    """Else a release of mondrian would lose the warning that it owes by calling itself hilb-safe."""
+
+    def renamed(m: dict[str, Any]) -> None:
+        m["method"] = {"name": name}
+        m.pop("warnings", None)
+
+    assert "whole number" in broken(forged(generalized(), tmp_path / "out", renamed))
+
+
+def test_the_warning_of_columns_without_noise_cannot_be_left_out(tmp_path: Path) -> None:
+    def silenced(m: dict[str, Any]) -> None:
+        m["warnings"] = [w for w in m["warnings"] if "without noise" not in w]
+
+    assert "without noise" in broken(forged(randomized(), tmp_path / "out", silenced))
+
+
+def test_a_release_without_any_noise_must_say_so(tmp_path: Path) -> None:
+    def bare(m: dict[str, Any]) -> None:
+        m["matrices"] = {}
+        m["epsilon"] = statement(m, "none", None)
+        m["warnings"] = [w for w in m["warnings"] if "without noise" not in w]
+
+    assert "NOTHING WAS RANDOMIZED" in broken(forged(randomized(), tmp_path / "out", bare))
+
+
+def test_a_guarantee_for_all_tables_needs_a_limit_that_all_meet(tmp_path: Path) -> None:
+    def whole(m: dict[str, Any]) -> None:
+        m["epsilon"] = statement(m, "whole release", None)
+
+    assert "any two tables" in broken(forged(randomized(), tmp_path / "out", whole))

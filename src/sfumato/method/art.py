@@ -119,6 +119,9 @@ class Art(PartitionMethod):
         )
         return finished(manifest, parts.tables)
 
+    def refuse_unserved(self, requirements: Sequence[Requirement]) -> None:
+        robustness(self.name, requirements)
+
     def before_draws(self, table: Microdata, requirements: Sequence[Requirement]) -> Groups | None:
         return None
 

@@ -123,6 +123,14 @@ class Method(ABC):
                 raise PolicyError(f"{cls.name} has no setting {name!r} of {value!r}")
         return cls(**settings, **({"scheme": scheme} if "scheme" in known else {}))
 
+    def refuse_unserved(self, requirements: Sequence[Requirement]) -> None:
+        """Raise where the method cannot serve these requirements, whatever the table is."""
+        return
+
+    def warnings_of(self, manifest: Mapping[str, Any]) -> list[str]:
+        """What follows from the public part of a release by this method, and must be said first in it."""
+        return []
+
     def contradiction(self, manifest: Mapping[str, Any]) -> str | None:
         """What a manifest states of a release by this method that cannot be true together, if there is something."""
         return None

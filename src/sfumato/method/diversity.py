@@ -92,6 +92,11 @@ class DiversityMethod(PartitionMethod):
         l = wanted.whole(self.name)
         return pick_up(self.base(table, replace(wanted, k=1), progress), counted(table, wanted), l, rng)
 
+    def refuse_unserved(self, requirements: Sequence[Requirement]) -> None:
+        wanted = diversity(self.name, requirements)
+        if self.picks:
+            wanted.whole(self.name)
+
     def redrawn(self) -> str | None:
         return _PICKED_TWICE if self.picks else None
 

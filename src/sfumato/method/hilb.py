@@ -4,6 +4,7 @@ Hilb (Ghinita et al., VLDB 2007) as ASAP reviews it in section 6.2.2; Hilb+ is A
 mended for the last group and with the table's eligibility checked; Hilb++ adds stratified pick-up.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -14,7 +15,8 @@ from sfumato.kernel.frontier import greedy_groups
 from sfumato.kernel.pick import make_buckets
 from sfumato.method.ahead import hilbert_ranks
 from sfumato.method.base import Groups, Progress
-from sfumato.method.diversity import Diversity, DiversityMethod
+from sfumato.method.diversity import Diversity, DiversityMethod, diversity
+from sfumato.requirement.base import Requirement
 from sfumato.table.encode import Column
 from sfumato.table.microdata import Microdata
 
@@ -52,6 +54,9 @@ class Hilb(DiversityMethod):
         "Take hilb-safe instead"
     )
     ahead: ClassVar[bool] = False
+
+    def refuse_unserved(self, requirements: Sequence[Requirement]) -> None:
+        diversity(self.name, requirements).whole(self.name)
 
     def base(self, table: Microdata, wanted: Diversity, progress: Progress) -> Groups:
         return _groups(table, table[wanted.sensitive], wanted.whole(self.name), ahead=self.ahead)

@@ -62,6 +62,9 @@ class Injector(PartitionMethod):
                 f"{self.name}: size = {self.size!r}; it is a whole number, 1 or more, or left out for all"
             )
 
+    def refuse_unserved(self, requirements: Sequence[Requirement]) -> None:
+        diversity(self.name, requirements).whole(self.name)
+
     def groups(
         self,
         table: Microdata,

@@ -109,12 +109,17 @@ class Mask(PartitionMethod):
             except Infeasible:
                 yield Drawn(table, groups), Fraction(0)
 
+    def refuse_unserved(self, requirements: Sequence[Requirement]) -> None:
+        others = [r for r in requirements if not isinstance(r, MConfidentiality)]
+        beside = all(isinstance(r, KAnonymity) and r.entity is None for r in others)
+        if len(requirements) != len(others) + 1 or not beside:
+            raise PolicyError(f"{self.name} serves exactly one m-confidentiality, with k-anonymity beside it")
+
     def wanted(self, table: Microdata, requirements: Sequence[Requirement]) -> Wanted:
         """The one m-confidentiality among the requirements, with a k-anonymity beside it if there is one."""
+        self.refuse_unserved(requirements)
         found = [r for r in requirements if isinstance(r, MConfidentiality)]
-        beside = [r for r in requirements if isinstance(r, KAnonymity) and r.entity is None]
-        if len(found) != 1 or len(found) + len(beside) < len(requirements):
-            raise PolicyError(f"{self.name} serves exactly one m-confidentiality, with k-anonymity beside it")
+        beside = [r for r in requirements if isinstance(r, KAnonymity)]
         least = max([1] + [r.k for r in beside])
         k = max(self.k or found[0].m, least)
         if k < found[0].m:

@@ -140,6 +140,9 @@ class PG(Method):
             return ["The retention probability is 1: nothing is perturbed, and no promise under corruption holds."]
         return []
 
+    def refuse_unserved(self, requirements: Sequence[Requirement]) -> None:
+        self._least(requirements)
+
     def contradiction(self, manifest: Mapping[str, Any]) -> str | None:
         size = next(len(a["domain"]) for a in manifest["attributes"].values() if a["role"] == Role.SENSITIVE)
         if self.p is None or self.k is None:

@@ -21,7 +21,7 @@ from sfumato.table.distortion import Distortion, stated
 from sfumato.table.encode import Column, Role
 from sfumato.table.line import Line
 from sfumato.table.microdata import Microdata
-from sfumato.table.taxonomy import named
+from sfumato.table.taxonomy import all_named, named
 
 _WORDS = {"domains": ("observed", "declared"), "fit": ("noisy", "counts"), "unchanged": ("refuse", "allow")}
 _LEAST_EPSILON = 0.01
@@ -119,6 +119,12 @@ class RandomizedResponse(Method):
         own = {name: value for name, value in settings.items() if value != "by hand"}
         return super().as_stated(own | ({"keep": {"": 1.0}} if len(own) < len(settings) else {}), scheme)
 
+    def refuse_unserved(self, requirements: Sequence[Requirement]) -> None:
+        _disclosure(requirements)
+
+    def warnings_of(self, manifest: Mapping[str, Any]) -> list[str]:
+        return _unprotected(manifest)
+
     def contradiction(self, manifest: Mapping[str, Any]) -> str | None:
         role = {"qi": "quasi", "sensitive": "sensitive"}.get(self.mode)
         other = [n for n in manifest["matrices"] if role not in (None, manifest["attributes"][n]["role"])]
@@ -151,7 +157,7 @@ class RandomizedResponse(Method):
         manifest["matrices"] = {c.name: chosen.distortions[c.name].entry() for c in changed}
         noise = self.fit_epsilon if not self.by_hand and self.fit == "noisy" else None
         manifest["epsilon"] = statement(manifest, self._guarantee(table, wanted, changed), noise)
-        manifest["warnings"] = [*_unprotected(manifest), *self.warnings([wanted]), *observed]
+        manifest["warnings"] = [*self.warnings_of(manifest), *self.warnings([wanted]), *observed]
         return Release(manifest, {"data": data})
 
     def response(
@@ -184,11 +190,13 @@ class RandomizedResponse(Method):
         bare = [n for n in meant if not chosen.distortions[n].is_random]
         if self.unchanged == "allow" or (meant and not bare):
             return
-        why = "the matrices given leave them so" if self.by_hand else "tau is met without it"
+        why = "the matrices given add none" if self.by_hand else "tau is met without it"
+        if not self.by_hand and self.fit == "noisy":
+            why += " by the noisy counts. Another run may decide otherwise, but running until one does weakens ε"
         raise PolicyError(
-            f"rr would publish {named(bare)} as in the private table, with no noise (ε is infinite): {why}. Lower tau, "
-            'set the noise by hand (keep), choose another mode or method, or accept it with unchanged = "allow" under '
-            "[method]"
+            f"rr would publish {all_named(bare)} as in the private table, with no noise (ε is infinite): {why}. "
+            "Lower tau, set the noise by hand (keep), choose another mode or method, or accept it with "
+            'unchanged = "allow" under [method]'
         )
 
     def _guarantee(self, table: Microdata, wanted: Disclosure, changed: Sequence[Column]) -> Guarantee:
@@ -243,7 +251,7 @@ def _unprotected(manifest: Mapping[str, Any]) -> list[str]:
             "NOTHING WAS RANDOMIZED: every column shows the values of the private table, without noise, and ε is "
             "infinite for each attribute."
         ]
-    return [f"Published as in the private table, without noise (ε is infinite): {named(bare)}."]
+    return [f"Published as in the private table, without noise (ε is infinite): {all_named(bare)}."]
 
 
 def _is_observed(column: Column) -> bool:

@@ -81,6 +81,10 @@ class TopDown(Method):
         """Nothing where sizes alone decide: then what was refused tells nothing about sensitive values."""
         return self.if_steered(requirements, "the refinements")
 
+    def refuse_unserved(self, requirements: Sequence[Requirement]) -> None:
+        for requirement in requirements:
+            refuse_others(requirement, self.name)
+
     def redrawn(self) -> str | None:
         return None
 

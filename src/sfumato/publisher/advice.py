@@ -60,6 +60,11 @@ def _uncovered(column: Column, summary: Summary, guess: BestGuess | None) -> str
     if column.role is Role.CLASS:
         told = f"No attribute is declared sensitive, and no requirement covers the class {column.name!r}"
         remedy = "If it is private, make it sensitive and require l-diversity or t-closeness of it."
+    if summary.retention is not None and summary.retention < 1:
+        return (
+            f"{told}: its noise alone limits what can be concluded about it (values are kept with probability "
+            f"{summary.retention:g}), and nobody said what that must come to. Require rho-breach or growth."
+        )
     if guess is None:
         return f"{told}: nothing bounds what can be concluded about it. Require something of it, or leave it out."
     beside = "by group" if summary.exact else "beside the quasi-identifiers"

@@ -35,7 +35,9 @@ def examined(release: "Release") -> Finding:
         contradiction = method.contradiction(manifest)
         if contradiction is not None:
             return Finding(claim, "broken", contradiction)
-        due = method.warnings(promised(manifest))
+        claims = promised(manifest)
+        method.refuse_unserved(claims)
+        due = [*method.warnings_of(manifest), *method.warnings(claims)]
     except (SfumatoError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as e:
         return Finding(claim, "broken", str(e))
     missing = [w for w in due if w not in manifest.get("warnings", ())]

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from sfumato.errors import PolicyError
 from sfumato.table.distortion import Distortion, stated
-from sfumato.table.taxonomy import named
+from sfumato.table.taxonomy import all_named
 
 INFINITE = "infinite"
 """How a manifest writes an infinite ε; JSON has no number for it."""
@@ -55,13 +55,13 @@ def _in_words(guarantee: Guarantee, epsilon: float, bare: list[str]) -> str:
     if guarantee == "none":
         return _NO_GUARANTEE
     meets = ", and that both meet the required tau with these matrices" if guarantee == "tables that meet tau" else ""
-    where = f", but not in {named(bare)}" if bare else ""
+    where = f", but not in {all_named(bare)}" if bare else ""
     told = (
         f"Take two tables, after any rows were dropped, that the policy accepts, that differ in one row{where}{meets}: "
         f"any release is at most e^{math.ceil(epsilon * 1000) / 1000:.3f} times as likely from one as from the other."
     )
     told += _NOT_COVERED if meets else " The matrices do not depend on the private table."
-    return told + (f" For {named(bare)} there is no bound: ε is infinite, and so for a whole row." if bare else "")
+    return told + (f" For {all_named(bare)} there is no bound: ε is infinite, and so for a whole row." if bare else "")
 
 
 def written(epsilon: float) -> float | str:
@@ -69,8 +69,11 @@ def written(epsilon: float) -> float | str:
     return epsilon if math.isfinite(epsilon) else INFINITE
 
 
-def refuse_misstated(manifest: Mapping[str, Any]) -> None:
-    """A statement about ε must be the one that the stated matrices give; releases without one state nothing."""
+def refuse_misstated(manifest: Mapping[str, Any], *, excludes_tables: bool) -> None:
+    """A statement about ε must be the one that the stated matrices give; releases without one state nothing.
+
+    ``excludes_tables``: whether some tables miss the limit, so that a release tells that the private one does not.
+    """
     told = manifest.get("epsilon")
     if told is None:
         return
@@ -81,6 +84,8 @@ def refuse_misstated(manifest: Mapping[str, Any]) -> None:
         raise PolicyError(f"the manifest states ε = {fit!r} for fitting the matrices; it must be a positive number")
     if manifest["method"].get("fit") == "counts" and told["guarantee"] != "none":
         raise PolicyError("the manifest claims a guarantee for matrices that were fitted to the private table")
+    if told["guarantee"] == "whole release" and (excludes_tables or manifest["method"].get("fit") != "by hand"):
+        raise PolicyError("the manifest claims a guarantee between any two tables, though not all of them meet tau")
     if (manifest["method"].get("fit") == "noisy") != (fit is not None):
         raise PolicyError("the manifest must state an ε for fitting the matrices if that was done on noisy counts")
     if not _same(told, statement(manifest, told["guarantee"], fit)):

@@ -32,6 +32,15 @@ def named(values: Iterable[object]) -> str:
     return ", ".join(repr(str(v)) for v in values[:_SHOWN]) + more
 
 
+def all_named(values: Iterable[object]) -> str:
+    """All values, for a claim or a warning that must leave none out.
+
+    >>> all_named("abcdefgh")
+    "'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'"
+    """
+    return ", ".join(repr(str(v)) for v in values)
+
+
 def quoted(name: str) -> str:
     """A name as it stands in a label of several; quoted where it could be taken for more than one.
 
