@@ -2,11 +2,12 @@
 
 import errno
 import hashlib
+import io
 import json
 import os
 import stat
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import polars as pl
 
@@ -125,7 +126,7 @@ def read_regular(path: Path, limit: int) -> bytes:
         return file.read()
 
 
-def _open_regular(path: Path, flags: int = 0) -> BinaryIO:
+def _open_regular(path: Path, flags: int = 0) -> io.BufferedReader:
     file = os.fdopen(os.open(path, os.O_RDONLY | _AT_ONCE | flags), "rb")
     if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
         file.close()
