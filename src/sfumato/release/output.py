@@ -10,6 +10,7 @@ Whoever writes next to it removes drafts whose process is dead, and puts back an
 """
 
 import contextlib
+import errno
 import os
 import re
 import shutil
@@ -140,8 +141,13 @@ def _draft(target: Path, *, heeds_late_interrupts: bool = True) -> Iterator[_Dra
         if late and (isinstance(e, OSError) or not heeds_late_interrupts):
             return
         if isinstance(e, OSError):
-            raise OutputError(f"cannot write {target}: {e.strerror or e}; nothing was written") from None
+            raise OutputError(f"cannot write {target}: {_why(e)}; nothing was written") from None
         raise
+
+
+def _why(error: OSError) -> str:
+    """What the operating system refused, in words."""
+    return "no space left on the device" if error.errno == errno.ENOSPC else error.strerror or str(error)
 
 
 @contextlib.contextmanager
