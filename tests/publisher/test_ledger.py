@@ -1,5 +1,6 @@
 """Twice is not once: the ledger beside the source notices a second release of a table, and never stops a first."""
 
+import datetime as dt
 import errno
 import json
 import os
@@ -309,3 +310,14 @@ def test_cells_not_order_make_the_digest() -> None:
         frame.rename({"b": "c"}),
     ):
         assert table_digest(other) != table_digest(frame)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [([[1], [2]], [[1], [3]]), ([b"\xff", b"a"], [b"\xfe", b"a"]), ([dt.timedelta(1)], [dt.timedelta(2)])],
+)
+def test_cells_of_every_type_count(one: list[Any], other: list[Any]) -> None:
+    assert table_digest(pl.DataFrame({"x": one})) == table_digest(pl.DataFrame({"x": one[::-1]}))
+    assert table_digest(pl.DataFrame({"x": one})) != table_digest(pl.DataFrame({"x": other}))
+    structs = [pl.DataFrame({"x": [{"y": cell} for cell in cells]}) for cells in (one, other)]
+    assert table_digest(structs[0]) != table_digest(structs[1])

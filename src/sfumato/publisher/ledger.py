@@ -169,13 +169,24 @@ def _now() -> str:
 
 def table_digest(frame: pl.DataFrame) -> str:
     """A digest of all cells as text, whatever the order of rows and columns."""
-    text = pl.DataFrame([frame[name].cast(pl.String, strict=False) for name in sorted(frame.columns)])
+    text = pl.DataFrame([_as_text(frame[name]) for name in sorted(frame.columns)])
     summed = hashlib.sha256(json.dumps(text.columns).encode())
     keys = [str(i) for i in range(text.width)]  # plain names: Polars would take some for patterns
     text.columns = keys
     for part in text.sort(keys).iter_slices(_SLICE):
         summed.update(part.write_csv(include_header=False).encode())
     return summed.hexdigest()
+
+
+def _as_text(column: pl.Series) -> pl.Series:
+    """The cells of a column as text, different ones as different texts, also where Polars has no cast for them."""
+    if column.dtype == pl.Binary:
+        return column.bin.encode("hex")
+    if column.dtype == pl.Duration:
+        column = column.to_physical()
+    if column.dtype.is_nested() or column.dtype == pl.Object:
+        return pl.Series(column.name, [repr(cell) for cell in column.to_list()], pl.String)
+    return column.cast(pl.String, strict=False)
 
 
 def policy_digest(job: Policy) -> str:
