@@ -129,3 +129,24 @@ def test_what_is_not_a_file_is_refused_at_once(job: Path, capsys: pytest.Capture
     with pytest.raises(SystemExit) as end:
         main(["publish", "/dev/zero"])
     assert end.value.code == 2
+
+
+def test_publishing_without_any_stream(job: Path) -> None:
+    command = 'exec "$@" <&- >&- 2>&-'
+    done = subprocess.run(["sh", "-c", command, "sh", *COMMAND, "publish", "policy.toml"], timeout=120, check=False)
+    assert done.returncode == 0
+    assert (job / "out" / "release" / "manifest.json").is_file()
+
+
+def test_names_and_values_cannot_steer_the_terminal(
+    job: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = "".join(f"{20 + i % 6},{'ab'[i % 2]}\x1b[2J\n" for i in range(60))
+    (job / "odd.csv").write_text("age\x1b[31m,ill\n" + rows)
+    assert run("init", "odd.csv", "-o", "odd.toml") == 0
+    assert run("publish", "odd.toml", "-o", "odd") == 0
+    assert run("check", "odd/release") == 0
+    assert run("query", "odd/release", "SELECT COUNT(*), ill GROUP BY ill") == 0
+    told = capfd.readouterr()
+    assert "\x1b" not in told.out + told.err
+    assert r"\x1b[31m" in told.out

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import click
 
@@ -82,7 +82,7 @@ def init(data: str, out: Path | None, query: str | None, force: bool, as_json: b
         click.echo(proposal.to_toml(), nl=False)
     else:
         for warning in proposal.warnings:
-            click.echo(f"note: {warning}", err=True)
+            click.echo(f"note: {_printable(warning)}", err=True)
         click.echo(f"Wrote {out}. Read every line, then run: sfumato publish {out}")
 
 
@@ -152,17 +152,18 @@ def _publish(
         return
     click.echo(f"{manifest['rows']:,} rows published by {manifest['method']['name']}.")
     for line in result.summary.lines():
-        click.echo(f"  {line}")
+        click.echo(f"  {_printable(line)}")
     for entry in manifest["requirements"]:
         achieved = ", ".join(f"{n} = {_figure(v)}" for n, v in entry["achieved"].items())
-        click.echo(f"  {entry['model']}: {entry['words']}{f'; achieved {achieved}' if achieved else ''}")
+        words = _printable(entry["words"])
+        click.echo(f"  {entry['model']}: {words}{f'; achieved {achieved}' if achieved else ''}")
     click.echo(f"To hand over:  {result.folder / 'release'}")
     click.echo(f"To keep:       {result.folder / 'private'}")
     click.echo(f"Your report:   {result.report}")
     for warning in result.warnings:
-        click.echo(click.style("warning: ", fg="yellow", bold=True) + warning, err=True)
+        click.echo(click.style("warning: ", fg="yellow", bold=True) + _printable(warning), err=True)
     for note in result.notes:
-        click.echo(f"note: {note}", err=True)
+        click.echo(f"note: {_printable(note)}", err=True)
 
 
 def _figure(value: float) -> str:
@@ -186,7 +187,7 @@ def check(release: Path, as_json: bool) -> None:
         _print_json({"holds": not broken, "summary": number, "claims": [f.as_dict() for f in findings]})
     else:
         for f in findings:
-            click.echo(f"{f.status:7} {f.claim} ({f.detail})")
+            click.echo(f"{f.status:7} {_printable(f'{f.claim} ({f.detail})')}")
         told = f"{number['holds']} claims verified, {number['broken']} broken, {number['stated']} stated"
         click.echo(f"{told} (not verifiable from the public part; take the publisher's word or ask for proof).")
     if broken:
@@ -219,9 +220,10 @@ def query(release: Path, question: str, iid: bool, as_json: bool) -> None:
     elif as_json:
         _print_json({"groups": answer.to_dicts()})
     else:
-        click.echo("\t".join(answer.columns))
+        click.echo("\t".join(map(_printable, answer.columns)))
         for *names, count, error in answer.iter_rows():
-            click.echo("\t".join([*("(all)" if n is None else n for n in names), f"{count:.6g}", f"{error:.3g}"]))
+            shown = ("(all)" if n is None else _printable(n) for n in names)
+            click.echo("\t".join([*shown, f"{count:.6g}", f"{error:.3g}"]))
 
 
 @cli.command()
@@ -311,13 +313,14 @@ def plan(policy: Path | None, as_json: bool, **given: Any) -> None:
 
 def _as_seen_from(data: str, policy: Path | None) -> tuple[str, list[str]]:
     """The source as the policy should name it: relative to its folder, or with variables in place of passwords."""
-    from sfumato.table.address import Address
+    from sfumato.table.address import Address, begins_with_variable
 
+    folder = policy.parent if policy is not None else Path()
     address = Address.of(data)
     if address is not None:
-        public, variables = address.without_secrets()
+        public, variables = address.seen_from(folder).without_secrets()
         return str(public), variables
-    return os.path.relpath(data or ".", policy.parent if policy is not None else Path()), []
+    return data if begins_with_variable(data) else os.path.relpath(data or ".", folder), []
 
 
 def _write_text(path: Path, text: str) -> None:
@@ -367,15 +370,20 @@ def _interrupts(choice: str, progress: Callable[[str, float], None]) -> Iterator
 
 def _wanted(choice: str, stage: str) -> bool:
     """Whether the last valid table shall be published."""
-    if choice != "ask" or not (sys.stdin.isatty() and sys.stderr.isatty()):
+    if choice != "ask" or not (_is_terminal(sys.stdin) and _is_terminal(sys.stderr)):
         return choice == "publish"
     return click.confirm(f"Stopped after {stage.partition(':')[0]}. Publish this table?", default=False, err=True)
+
+
+def _is_terminal(stream: TextIO | None) -> bool:
+    """Whether somebody sits at a stream; one that was closed before we began is None."""
+    return stream is not None and stream.isatty()
 
 
 @contextmanager
 def _progress() -> Iterator[Callable[[str, float], None]]:
     """Progress on a terminal, silence in a pipe."""
-    if not sys.stderr.isatty():
+    if not _is_terminal(sys.stderr):
         yield lambda stage, done: None
         return
     from rich.console import Console
@@ -410,6 +418,7 @@ def main(arguments: list[str] | None = None) -> None:
     """Run a command; every error becomes one paragraph on stderr and an exit code."""
     given = sys.argv[1:] if arguments is None else arguments
     _end_in_order()
+    _fill_closed_streams()
     _prepare_streams()
     try:
         code = cli.main(given, prog_name="sfumato", standalone_mode=False)
@@ -476,9 +485,22 @@ def _explain(error: BaseException, words: str, debug: bool) -> None:
 
 
 def _one_paragraph(words: str) -> str:
-    """The words on one line and of bounded length; what could steer a terminal is shown as an escape."""
-    printed = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in words)
+    """The words on one line and of bounded length."""
+    printed = _printable(words)
     return printed if len(printed) <= 2 * _HALF else f"{printed[:_HALF]} … {printed[-_HALF:]}"
+
+
+def _printable(words: str) -> str:
+    """The words on one line; what could steer a terminal, as a column's name may, is shown as an escape."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in words)
+
+
+def _fill_closed_streams() -> None:
+    """Lead streams that were closed before we began nowhere, or a file of a release would take their number."""
+    with suppress(OSError):
+        while (file := os.open(os.devnull, os.O_RDWR)) <= 2:
+            os.set_inheritable(file, True)
+        os.close(file)
 
 
 def _prepare_streams() -> None:

@@ -159,6 +159,13 @@ def test_a_large_table_is_examined_in_part_and_says_so(monkeypatch: pytest.Monke
     assert {"b"} <= set(found.combinations[4].attributes)
 
 
+def test_a_wide_table_of_few_rows_is_examined_in_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(linkage, "_COMBINATIONS", 3)
+    found = riskiest(table_of([(i % 2, i, i % 3, i % 5) for i in range(10)]))
+    assert "the 3 pairs of the 3 attributes that identify best alone" in found.looked_at
+    assert "the 1 triples of the 3 attributes that identify best alone" in found.looked_at
+
+
 def test_many_values_are_hashed() -> None:
     """The product of the domains is far beyond the rows, so that codes cannot number the classes."""
     n = 600

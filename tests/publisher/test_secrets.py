@@ -326,3 +326,19 @@ def test_json_has_no_other_way_out(house: Path, capsys: pytest.CaptureFixture[st
     told = capsys.readouterr()
     assert told.out == ""
     assert not shows(json.dumps(told.err) + repr(sys.exc_info()))
+
+
+@pytest.mark.parametrize("data", ["sqlite:///clinic.db", "${CLINIC}"])
+def test_init_writes_a_source_that_is_found_from_the_folder_of_the_policy(
+    data: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("CLINIC", f"sqlite:///{tmp_path / 'clinic.db'}")
+    with sqlite3.connect("clinic.db") as clinic:
+        clinic.execute("create table ward (age integer, sex text)")
+        clinic.executemany("insert into ward values (?, ?)", [(20 + i % 9, "MF"[i % 2]) for i in range(60)])
+    query = ("--query", "select * from ward")
+    with pytest.raises(SystemExit, match="0"):
+        main(["init", data, *query, "-o", "policies/p.toml"])
+    publish_policy("policies/p.toml", "out")
+    assert (tmp_path / "out" / "release" / "manifest.json").is_file()

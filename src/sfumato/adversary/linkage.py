@@ -25,6 +25,8 @@ _BINS = {"1": 1, "2": 2, "3–4": 3, "5–9": 5, "10–19": 10, "20–49": 20, "
 """The ranges of class sizes in the histogram, with the least size of each."""
 
 _ROW_VISITS = {1: math.inf, 2: 15_000_000, 3: 3_000_000}
+_COMBINATIONS = 10_000
+"""How many pairs and triples are examined at most, however few rows: each costs some time of its own."""
 _EXAMPLES_EACH = 2
 
 
@@ -212,7 +214,7 @@ def riskiest(table: Microdata, top: int = 10, *, people: Integers | None = None)
     """Rank one, two and three quasi-identifiers by the share of the rows that are unique on them.
 
     At most ``top`` combinations of each number of attributes are returned, and ``top`` examples.
-    Large tables limit the pairs and triples to those of the attributes that are most identifying
+    Large and wide tables limit the pairs and triples to those of the attributes that are most identifying
     alone. With ``people`` a row is unique where its class holds one person.
     """
     found: list[tuple[Combination, list[int]]] = []
@@ -238,7 +240,8 @@ def riskiest(table: Microdata, top: int = 10, *, people: Integers | None = None)
 def _affordable(number: int, attributes: int, rows: int) -> int:
     """How many attributes can be combined ``number`` at a time within the allowed visits to rows."""
     most = attributes
-    while most > number and math.comb(most, number) * rows > _ROW_VISITS[number]:
+    limit = min(_ROW_VISITS[number] / max(rows, 1), _COMBINATIONS if number > 1 else math.inf)
+    while most > number and math.comb(most, number) > limit:
         most -= 1
     return most
 

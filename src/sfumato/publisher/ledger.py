@@ -8,6 +8,7 @@ becomes a warning.
 
 import contextlib
 import datetime as dt
+import errno
 import hashlib
 import json
 import os
@@ -25,7 +26,8 @@ from sfumato.errors import OutputError
 from sfumato.publisher.policy import Policy
 from sfumato.release.locks import locked
 from sfumato.release.output import whole_file
-from sfumato.release.store import MANIFEST, digest
+from sfumato.release.recognize import public_part_around
+from sfumato.release.store import MANIFEST, digest, read_regular
 from sfumato.table.address import expanded
 from sfumato.table.checks import is_opaque
 
@@ -52,7 +54,8 @@ class Entry:
 
     def __post_init__(self) -> None:
         texts = (self.table, self.policy, self.method, self.folder, self.date, self.manifest)
-        if not all(isinstance(text, str) for text in texts) or not isinstance(self.finished, bool):
+        kinds = all(isinstance(text, str) for text in texts) and isinstance(self.finished, bool)
+        if not kinds or not (self.seed is None or isinstance(self.seed, int)) or "\0" in self.folder:
             raise TypeError("an entry of the ledger has parts of the wrong kind")
 
     @property
@@ -78,12 +81,13 @@ class Ledger:
 
     @classmethod
     def of(cls, job: Policy) -> "Ledger":
-        """The ledger beside the source and the one beside the policy; never one inside the package."""
+        """The ledger beside the source and the one beside the policy; never one in the package or in a release."""
         source = expanded(job.source)
         folders = [job.folder] if "://" in source else [(job.folder / source).parent, job.folder]
         package = Path(str(files("sfumato"))).resolve()
         places = dict.fromkeys(folder.resolve() / LEDGER for folder in folders)
-        return cls(tuple(place for place in places if package not in place.parents))
+        private = (place for place in places if public_part_around(place) is None)
+        return cls(tuple(place for place in private if package not in place.parents))
 
     def earlier(self, table: str) -> list[Entry]:
         """The releases of a table that were made before, the oldest first."""
@@ -107,7 +111,7 @@ class Ledger:
             with whole_file(place) as draft:
                 draft.touch(mode=0o600)
                 draft.chmod(0o600)
-                text = json.dumps({"releases": [asdict(e) for e in (*others, entry)]}, ensure_ascii=False, indent=1)
+                text = json.dumps({"releases": [asdict(e) for e in (*others, entry)]}, indent=1)
                 draft.write_text(text + "\n", encoding="utf-8")
 
     def _read(self, place: Path) -> list[Entry]:
@@ -115,32 +119,39 @@ class Ledger:
         if not os.path.lexists(place):
             return []
         try:
-            with locked(place):
-                entries = _entries(place)
-                if entries is None:
-                    aside = place.with_name(f"{LEDGER}.damaged-{_now().replace(':', '')}")
-                    place.rename(aside)
-                    self.warnings.append(
-                        f"{place} was damaged and is now {aside.name}: whether this table was published before is "
-                        "not known."
-                    )
-                return entries or []
+            entries = _entries(place)  # no lock is needed: a ledger is replaced whole
+            return self._set_aside(place) if entries is None else entries
         except OSError as e:
             self.warnings.append(
                 f"{place} cannot be read ({e.strerror}): whether this table was published before is not known."
             )
             return []
 
+    def _set_aside(self, place: Path) -> list[Entry]:
+        """Move a damaged ledger out of the way; what another job wrote in its place meanwhile is read."""
+        with locked(place):
+            entries = _entries(place)
+            if entries is None:
+                aside = place.with_name(f"{LEDGER}.damaged-{_now().replace(':', '')}")
+                place.rename(aside)
+                self.warnings.append(
+                    f"{place} was damaged and is now {aside.name}: whether this table was published before is not "
+                    "known."
+                )
+            return entries or []
+
 
 def _entries(place: Path) -> list[Entry] | None:
     """What a ledger says; None if it is damaged. An empty file is a ledger that was only just begun."""
     try:
-        if place.stat().st_size > _LARGEST:
-            return None
-        text = place.read_text(encoding="utf-8")
+        text = read_regular(place, _LARGEST).decode("utf-8")
         return [Entry(**entry) for entry in json.loads(text)["releases"]] if text else []
     except (ValueError, TypeError, KeyError, RecursionError):
         return None
+    except OSError as e:
+        if e.errno == errno.EFBIG:
+            return None
+        raise
 
 
 def entry_of(job: Policy, table: str, folder: Path, manifest: Path, seed: int | None) -> Entry:
@@ -149,7 +160,7 @@ def entry_of(job: Policy, table: str, folder: Path, manifest: Path, seed: int | 
         table=table,
         policy=policy_digest(job),
         method=job.method.name,
-        folder=str(folder.resolve()),
+        folder=os.path.realpath(folder),
         date=_now(),
         manifest=digest(manifest),
         seed=seed,
@@ -164,13 +175,10 @@ def table_digest(frame: pl.DataFrame) -> str:
     """A digest of all cells as text, whatever the order of rows and columns.
 
     Each value is replaced by its rank among the texts of its column, so that numbers are sorted instead of text.
-    Columns that no release can hold (lists, bytes, durations) are known by their names alone.
     """
     summed = hashlib.sha256(json.dumps([sorted(frame.columns), frame.height]).encode())
     keys, span = [np.zeros(frame.height, np.uint64)], 1
     for name in sorted(frame.columns):
-        if is_opaque(frame[name].dtype):
-            continue
         words, ranks = _ranked(frame[name].alias(""))  # Polars takes some names for patterns
         summed.update(json.dumps([name, words]).encode())
         size = len(words) + 1
@@ -187,6 +195,7 @@ def table_digest(frame: pl.DataFrame) -> str:
 
 def _ranked(column: pl.Series) -> tuple[list[str], NDArray[np.uint64]]:
     """The distinct values as text, in order, and the rank of each row's; what is missing comes last."""
+    column = _as_text(column) if is_opaque(column.dtype) else column
     if column.dtype == pl.String:
         words = column.drop_nulls().unique().sort()
         ranks = column.cast(pl.Enum(words)).to_physical()
@@ -197,6 +206,15 @@ def _ranked(column: pl.Series) -> tuple[list[str], NDArray[np.uint64]]:
         places = pl.Series(np.arange(len(words), dtype=np.uint32))
         ranks = column.replace_strict(found["value"], places, default=None, return_dtype=pl.UInt32)
     return words.to_list(), ranks.cast(pl.UInt64).fill_null(len(words)).to_numpy()
+
+
+def _as_text(column: pl.Series) -> pl.Series:
+    """The cells of a column that no release can hold as text, different ones as different texts."""
+    if column.dtype == pl.Binary:
+        return column.bin.encode("hex")
+    if column.dtype == pl.Duration:
+        return column.to_physical().cast(pl.String)
+    return pl.Series(column.name, [repr(cell) for cell in column.to_list()], pl.String)
 
 
 def policy_digest(job: Policy) -> str:

@@ -2,6 +2,7 @@
 
 import errno
 import hashlib
+import io
 import json
 import os
 import stat
@@ -39,8 +40,8 @@ def fill(draft: Path, manifest: dict[str, Any], tables: dict[str, pl.DataFrame])
 
 
 def digest(file: Path) -> str:
-    """The SHA-256 of a file."""
-    with file.open("rb") as f:
+    """The SHA-256 of a regular file; pipes and devices are refused without waiting for them."""
+    with _open_regular(file) as f:
         return hashlib.file_digest(f, "sha256").hexdigest()
 
 
@@ -112,21 +113,26 @@ def _read_json(folder: Path) -> object:
         raise ReleaseError(f"{path} is not JSON; the release is damaged") from None
 
 
-_AT_ONCE = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+_AT_ONCE = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 
 
 def read_regular(path: Path, limit: int) -> bytes:
     """The bytes of a regular file; links, pipes and devices are refused without waiting for them."""
     if path.is_symlink():
         raise OSError(errno.ELOOP, "it is a symbolic link")
-    handle = os.open(path, os.O_RDONLY | _AT_ONCE)
-    with os.fdopen(handle, "rb") as file:
-        about = os.fstat(handle)
-        if not stat.S_ISREG(about.st_mode):
-            raise OSError(errno.EINVAL, "it is not a regular file")
-        if about.st_size > limit:
+    with _open_regular(path, _NO_LINK) as file:
+        if os.fstat(file.fileno()).st_size > limit:
             raise OSError(errno.EFBIG, f"it is larger than {limit >> 20} MiB")
         return file.read()
+
+
+def _open_regular(path: Path, flags: int = 0) -> io.BufferedReader:
+    file = os.fdopen(os.open(path, os.O_RDONLY | _AT_ONCE | flags), "rb")
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise OSError(errno.EINVAL, "it is not a regular file")
+    return file
 
 
 def _refuse_constant(word: str) -> float:

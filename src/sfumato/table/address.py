@@ -9,6 +9,7 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote, unquote
 
@@ -126,6 +127,13 @@ class Address:
         found = [self.password or "", *(o.value or "" for o in self.options if o.shown.endswith(_HIDDEN))]
         return sorted({s for secret in found for s in (secret, unquote(secret)) if s}, key=len, reverse=True)
 
+    def seen_from(self, folder: Path) -> "Address":
+        """The address as a policy in a folder names it: there a relative file of SQLite is taken from that folder."""
+        name = self.path.removeprefix("/")
+        if self.scheme != "sqlite" or self.host or not name or name.startswith(("/", "~", "$", ":")):
+            return self
+        return replace(self, path=f"/{os.path.relpath(name, folder)}")
+
     def without_secrets(self) -> tuple["Address", list[str]]:
         """The address with variables in place of its secrets, and the names of these variables."""
         names: list[str] = []
@@ -143,6 +151,11 @@ class Address:
 def _is_reference(text: str) -> bool:
     """Whether a text consists of variables only."""
     return _REFERENCES.fullmatch(text) is not None
+
+
+def begins_with_variable(source: str) -> bool:
+    """Whether a source begins with the value of an environment variable, so that nothing can stand before it."""
+    return _REFERENCES.match(source) is not None
 
 
 def masked(source: str) -> str:

@@ -177,7 +177,7 @@ def _words(error: BaseException, url: str) -> str:
     address = Address.of(url)
     for secret in address.secrets() if address else ():
         text = text.replace(secret, "***")
-    return text.rstrip(". ")
+    return text.rstrip(".? ")
 
 
 def _plain_frame(table: Any) -> pl.DataFrame:
