@@ -1,4 +1,4 @@
-"""What a run of odd inputs came to."""
+"""What a run of odd inputs or of mutants came to."""
 
 from dataclasses import dataclass, field
 
@@ -10,10 +10,12 @@ class Summary:
     inputs: int = 0
     clean: int = 0
     accepted: int = 0
+    unverifiable: int = 0
+    """Accepted ones of which nobody outside can tell; the check says that they are stated."""
     tracebacks: int = 0
     hangs: int = 0
     wrong: int = 0
-    """Accepted though it should be refused, read as something else, or refused without a readable sentence."""
+    """Accepted though false or to be refused, read as something else, or refused without a readable sentence."""
     failures: list[str] = field(default_factory=list)
 
     @property
@@ -30,7 +32,5 @@ def as_table(rows: dict[str, Summary]) -> str:
     """
     lines = [f"{'':12}{'inputs':>8}{'clean':>10}{'accepted':>10}{'tracebacks':>12}{'hangs':>7}{'wrong':>7}"]
     for name, s in rows.items():
-        lines.append(
-            f"{name:12}{s.inputs:8}{s.clean:10}{s.accepted:10}{s.tracebacks:12}{s.hangs:7}{getattr(s, 'wrong', 0):7}"
-        )
+        lines.append(f"{name:12}{s.inputs:8}{s.clean:10}{s.accepted:10}{s.tracebacks:12}{s.hangs:7}{s.wrong:7}")
     return "\n".join(lines)
