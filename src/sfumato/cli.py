@@ -1,7 +1,6 @@
 """The commands. Each imports what it needs when it runs, so that help is there at once."""
 
 import contextlib
-import errno
 import io
 import json
 import logging
@@ -12,12 +11,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from sfumato import __version__
-from sfumato.errors import OutputError, SfumatoError
+from sfumato.errors import OutputError, SfumatoError, os_words
+
+if TYPE_CHECKING:
+    from sfumato.publisher.publish import Published
 
 _STAGES = {
     "read": "Reading the data",
@@ -134,23 +136,34 @@ def _publish(
 
     with _progress() as progress, _interrupts(on_interrupt, progress) as heard:
         result = publish_policy(policy, out, seed=seed, force=force, ledger=ledger, progress=heard)
-    manifest = result.release.manifest
     if as_json:
-        _print_json(
-            {
-                "out": str(result.folder),
-                "release": str(result.folder / "release"),
-                "report": str(result.report),
-                "rows": manifest["rows"],
-                "summary": result.summary.as_dict(),
-                "requirements": manifest["requirements"],
-                "loss": {n: a["loss"] for n, a in manifest["attributes"].items() if "loss" in a},
-                "warnings": list(result.warnings),
-                "notes": list(result.notes),
-                "seeded": seed is not None,
-            }
-        )
+        _print_json({**_published(result), "seeded": seed is not None})
         return
+    _print_published(result)
+    for warning in result.warnings:
+        click.echo(click.style("warning: ", fg="yellow", bold=True) + warning, err=True)
+    for note in result.notes:
+        click.echo(f"note: {note}", err=True)
+
+
+def _published(result: "Published") -> dict[str, Any]:
+    """What was published, for machines."""
+    manifest = result.release.manifest
+    return {
+        "out": str(result.folder),
+        "release": str(result.folder / "release"),
+        "report": str(result.report),
+        "rows": manifest["rows"],
+        "summary": result.summary.as_dict(),
+        "requirements": manifest["requirements"],
+        "loss": {n: a["loss"] for n, a in manifest["attributes"].items() if "loss" in a},
+        "warnings": list(result.warnings),
+        "notes": list(result.notes),
+    }
+
+
+def _print_published(result: "Published") -> None:
+    manifest = result.release.manifest
     click.echo(f"{manifest['rows']:,} rows published by {manifest['method']['name']}.")
     for line in result.summary.lines():
         click.echo(f"  {line}")
@@ -160,10 +173,6 @@ def _publish(
     click.echo(f"To hand over:  {result.folder / 'release'}")
     click.echo(f"To keep:       {result.folder / 'private'}")
     click.echo(f"Your report:   {result.report}")
-    for warning in result.warnings:
-        click.echo(click.style("warning: ", fg="yellow", bold=True) + warning, err=True)
-    for note in result.notes:
-        click.echo(f"note: {note}", err=True)
 
 
 def _figure(value: float) -> str:
@@ -434,7 +443,7 @@ def main(arguments: list[str] | None = None) -> None:
         sys.exit(2)
     except OSError as e:
         _give_up_output()
-        _explain(e, _os_words(e), "--debug" in given)
+        _explain(e, f"{e.filename}: {os_words(e)}" if e.filename else os_words(e), "--debug" in given)
         sys.exit(2)
     except Exception as e:
         words = f"unexpected {type(e).__name__}: {e}. This is a bug: please report it, with --debug for the traceback"
@@ -512,11 +521,3 @@ def _give_up_output() -> None:
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, sys.stdout.fileno())
             os.close(nowhere)
-
-
-def _os_words(error: OSError) -> str:
-    """What the operating system refused, in words."""
-    place = f"{error.filename}: " if error.filename else ""
-    if error.errno == errno.ENOSPC:
-        return f"{place}no space left on the device; free some, or write elsewhere"
-    return f"{place}{error.strerror or error}"

@@ -4,6 +4,7 @@ The command line turns an error into its ``exit_code``; nothing is printed inste
 """
 
 import difflib
+import errno
 from collections.abc import Iterable
 
 
@@ -41,6 +42,17 @@ class ReleaseError(SfumatoError):
     """A release does not hold what its manifest claims, or cannot be read as one."""
 
     exit_code = 4
+
+
+def os_words(error: OSError) -> str:
+    """What the operating system refused, in words.
+
+    >>> os_words(OSError(errno.ENOSPC, "No space left on device"))
+    'no space left on the device; free some, or write elsewhere'
+    """
+    if error.errno == errno.ENOSPC:
+        return "no space left on the device; free some, or write elsewhere"
+    return error.strerror or str(error)
 
 
 def nearest(word: str, known: Iterable[str]) -> str:

@@ -158,11 +158,13 @@ def test_a_damaged_ledger_is_set_aside(damage: str, house: Path) -> None:
     assert len(of_ledger(publish_policy("anatomy.toml", "again"))) == 1
 
 
-@pytest.mark.parametrize("kind", ["folder", "link", "dangling"])
+@pytest.mark.parametrize("kind", ["folder", "fifo", "link", "dangling"])
 def test_a_ledger_that_cannot_be_read_is_said_and_no_obstacle(kind: str, house: Path) -> None:
     ledger = house / LEDGER
     if kind == "folder":
         ledger.mkdir()
+    elif kind == "fifo":
+        os.mkfifo(ledger)
     else:
         ledger.symlink_to(house / ("ward.csv" if kind == "link" else "nowhere"))
     before = Path("ward.csv").read_bytes()

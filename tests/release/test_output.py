@@ -164,7 +164,7 @@ def test_ended_at_a_stage(
         assert ended == code
         assert made(job) == (OLD if force else None)
     if stop is no_space and ended:
-        assert "No space left on device" in told.err
+        assert "no space left on the device" in told.err
 
 
 KILLER = """

@@ -55,6 +55,14 @@ class Drawn(NamedTuple):
     groups: Groups
 
 
+def undeclared_domain(which: str) -> str:
+    """The warning of a method that draws values from a domain that was found in the data."""
+    return (
+        f"The domain of {which} was not declared: it consists of the values that occur in the table, so the release "
+        "tells which these are, including values that only one person has. Declare a domain or a taxonomy."
+    )
+
+
 @dataclass(frozen=True, kw_only=True)
 class Method(ABC):
     """An algorithm with its settings. A wrong setting never survives its constructor."""
@@ -220,11 +228,7 @@ class PartitionMethod(Method):
     def _observed(self, table: Microdata) -> list[str]:
         """Perturbed values may no longer show a value that one person had; a domain found in the data still does."""
         found = [c.name for c in table.sensitive if self.perturbs and not c.declared]
-        return [
-            f"The domain of {name} was not declared: it is the values that occur in the table, so that the release "
-            "tells which these are, also those that one person alone has. Declare a domain or a taxonomy."
-            for name in found
-        ]
+        return [undeclared_domain(name) for name in found]
 
     def _generalized(
         self,

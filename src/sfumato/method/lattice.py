@@ -15,7 +15,6 @@ from sfumato.method.losses import Loss, Mask
 from sfumato.method.vectors import Grouped, Levels, Pairs, Vectors, tally
 from sfumato.release.judgement import TableSchema
 from sfumato.requirement.base import GroupRequirement, Key, Tally, Test
-from sfumato.table.line import Line
 from sfumato.table.microdata import Microdata
 
 _PERSISTENT = (judge.SIZE, judge.DISTINCT)
@@ -78,23 +77,20 @@ class Judge:
         return {test.column for test in self.tests if test.op in _DISTANCES}
 
     def _close(self, counts: dict[Key, NDArray[np.int64]]) -> bool:
-        """Whether groups hold against their own totals, which is what a release shows and `check` judges by."""
+        """Whether groups hold against their own totals, which is what a release shows and `check` judges by.
+
+        A domain found in the data lists only values that are published: others would tell what was suppressed.
+        """
         for test in self.tests:
             if test.op not in _DISTANCES:
                 continue
             here = counts[test.column]
-            if drops_unseen(self.schema, test.column[0]):
+            if self.schema.domain(test.column[0]).derived:
                 here = here[:, here.any(axis=0)]
             again = replace(test, vectors=(here.sum(axis=0), *test.vectors[1:]))
             if len(here) and not again.holds(Tally(here.sum(axis=1), {test.column: here}, {}, {})).all():
                 return False
         return True
-
-
-def drops_unseen(schema: TableSchema, name: str) -> bool:
-    """Whether a domain that is published lists only values that are: listing others would tell what was suppressed."""
-    domain = schema.domain(name)
-    return domain.form != "word" if isinstance(domain, Line) else domain.derived
 
 
 def _too_few(test: Test, here: Tally) -> Mask:

@@ -254,8 +254,8 @@ def _undeclared(sensitive: Column) -> list[str]:
     if sensitive.declared:
         return []
     return [
-        f"The domain of {sensitive.name} was not declared: it is the values that occur. Who knows the values of "
-        "all others learns from it, beyond what is guaranteed."
+        f"The domain of {sensitive.name} was not declared: it consists of the values that occur in the table. An "
+        "adversary who knows everybody else's value learns more from it than is guaranteed."
     ]
 
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from sfumato.errors import Infeasible, PolicyError, nearest
-from sfumato.method.base import Method, Progress, silent
+from sfumato.method.base import Method, Progress, silent, undeclared_domain
 from sfumato.method.noisy_counts import fit_to_noisy_counts
 from sfumato.method.response import MODES, Mode, OptimalResponse, Problem, solve
 from sfumato.release.judgement import Judgement, bind
@@ -19,7 +19,6 @@ from sfumato.requirement.disclosure import Disclosure
 from sfumato.requirement.local_privacy import Guarantee, statement
 from sfumato.table.distortion import Distortion, stated
 from sfumato.table.encode import Column, Role
-from sfumato.table.line import Line
 from sfumato.table.microdata import Microdata
 from sfumato.table.taxonomy import named
 
@@ -194,7 +193,7 @@ class RandomizedResponse(Method):
     def _guarantee(self, table: Microdata, wanted: Disclosure, changed: Sequence[Column]) -> Guarantee:
         """Whom the noise holds against: the matrices and the domains must not depend on the private table."""
         needed = changed if self.by_hand else [*table.quasi, *table.sensitive]
-        if any(_is_observed(c) for c in needed) or not (self.by_hand or self.fit == "noisy"):
+        if any(not c.declared for c in needed) or not (self.by_hand or self.fit == "noisy"):
             return "none"
         return "whole release" if self.by_hand and wanted.is_void else "tables that meet tau"
 
@@ -218,7 +217,7 @@ class RandomizedResponse(Method):
 
     def _observed(self, changed: Sequence[Column]) -> list[str]:
         """Warn of, or refuse, domains that are just the values that occur."""
-        found = [c.name for c in changed if _is_observed(c)]
+        found = [c.name for c in changed if not c.declared]
         if not found:
             return []
         if self.domains == "declared":
@@ -226,10 +225,7 @@ class RandomizedResponse(Method):
                 f"rr: nobody declared the domain of {named(found)}; give it a domain or a taxonomy in the policy, or "
                 'set domains = "observed" to take the values that occur'
             )
-        return [
-            f"The domain of {named(found)} was not declared: it is the values that occur in the table, so that the "
-            "release tells which these are, also those that one person alone has. Declare a domain or a taxonomy."
-        ]
+        return [undeclared_domain(named(found))]
 
 
 def _unprotected(manifest: Mapping[str, Any]) -> list[str]:
@@ -244,11 +240,6 @@ def _unprotected(manifest: Mapping[str, Any]) -> list[str]:
             "infinite for each attribute."
         ]
     return [f"Published as in the private table, without noise (ε is infinite): {named(bare)}."]
-
-
-def _is_observed(column: Column) -> bool:
-    domain = column.domain
-    return domain.form != "word" if isinstance(domain, Line) else domain.derived
 
 
 def _disclosure(bound: Sequence[Requirement]) -> Disclosure:

@@ -25,6 +25,7 @@ from sfumato.release.locks import locked
 from sfumato.release.output import whole_file
 from sfumato.release.store import MANIFEST, digest
 from sfumato.table.address import expanded
+from sfumato.table.checks import read_bytes
 
 LEDGER = "sfumato-ledger.json"
 _UNWRITTEN = (
@@ -131,9 +132,7 @@ class Ledger:
 def _entries(place: Path) -> list[Entry] | None:
     """What a ledger says; None if it is damaged. An empty file is a ledger that was only just begun."""
     try:
-        if place.stat().st_size > _LARGEST:
-            return None
-        text = place.read_text(encoding="utf-8")
+        text = read_bytes(place, largest=_LARGEST, links=False).decode("utf-8")
         return [Entry(**entry) for entry in json.loads(text)["releases"]] if text else []
     except (ValueError, TypeError, KeyError, RecursionError):
         return None

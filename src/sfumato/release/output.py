@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from sfumato.errors import OutputError
+from sfumato.errors import OutputError, os_words
 from sfumato.release import stages
 from sfumato.release.exchange import exchange
 from sfumato.release.locks import locked
@@ -128,7 +128,7 @@ def _draft(target: Path, *, heeds_late_interrupts: bool = True) -> Iterator[_Dra
         if late and (isinstance(e, OSError) or not heeds_late_interrupts):
             return
         if isinstance(e, OSError):
-            raise OutputError(f"cannot write {target}: {e.strerror or e}; nothing was written") from None
+            raise OutputError(f"cannot write {target}, so nothing was written: {os_words(e)}") from None
         raise
 
 

@@ -1,10 +1,7 @@
 """The files of a release: written with their digests, read with every path and digest checked."""
 
-import errno
 import hashlib
 import json
-import os
-import stat
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +11,7 @@ from sfumato.errors import OutputError, ReleaseError
 from sfumato.release import stages
 from sfumato.release.spreadsheet import csv_of
 from sfumato.release.statement import checked
+from sfumato.table.checks import holds_values, read_bytes
 
 MANIFEST = "manifest.json"
 _TABLES = ("data", "quasi", "sensitive")
@@ -78,14 +76,18 @@ def _same_content(file: Path, frame: pl.DataFrame) -> bool:
     return again.equals(frame.with_columns(frame[c].cast(t) for c, t in words.items()))
 
 
+def listed_files(entries: object) -> list[str]:
+    """The names of the files that the tables of a manifest list, whatever else is in it."""
+    return [str(e.get("file")) for e in entries if isinstance(e, dict)] if isinstance(entries, list) else []
+
+
 def refuse_unlisted(folder: Path, entries: object) -> None:
     """A release folder holds the manifest and the files that it lists, each once, and nothing else."""
-    files = [e.get("file") if isinstance(e, dict) else None for e in entries] if isinstance(entries, list) else []
-    if len(set(map(str, files))) < len(files):
+    files = listed_files(entries)
+    if len(set(files)) < len(files):
         raise ReleaseError("manifest.json lists a file twice; the release is damaged")
-    known = {"manifest.json", *map(str, files)}
     for place in sorted(folder.iterdir()):
-        if place.name not in known:
+        if place.name not in (MANIFEST, *files):
             raise ReleaseError(
                 f"{place.name!r} lies in the release folder and is not in its manifest; a release holds nothing that "
                 "the manifest does not list: remove it before anyone receives it"
@@ -100,7 +102,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 def _read_json(folder: Path) -> object:
     path = folder / MANIFEST
     try:
-        text = read_regular(path, _MANIFEST_LIMIT)
+        text = read_bytes(path, largest=_MANIFEST_LIMIT, links=False)
     except OSError as e:
         raise OutputError(
             f"{folder} holds no release: manifest.json cannot be read ({e.strerror}); name the folder OUT/release"
@@ -109,23 +111,6 @@ def _read_json(folder: Path) -> object:
         return json.loads(text.decode("utf-8"), parse_constant=_refuse_constant, object_pairs_hook=_once)
     except (ValueError, RecursionError):
         raise ReleaseError(f"{path} is not JSON; the release is damaged") from None
-
-
-_AT_ONCE = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
-
-
-def read_regular(path: Path, limit: int) -> bytes:
-    """The bytes of a regular file; links, pipes and devices are refused without waiting for them."""
-    if path.is_symlink():
-        raise OSError(errno.ELOOP, "it is a symbolic link")
-    handle = os.open(path, os.O_RDONLY | _AT_ONCE)
-    with os.fdopen(handle, "rb") as file:
-        about = os.fstat(handle)
-        if not stat.S_ISREG(about.st_mode):
-            raise OSError(errno.EINVAL, "it is not a regular file")
-        if about.st_size > limit:
-            raise OSError(errno.EFBIG, f"it is larger than {limit >> 20} MiB")
-        return file.read()
 
 
 def _refuse_constant(word: str) -> float:
@@ -165,7 +150,7 @@ def _read_table(file: Path, entry: dict[str, Any], most: int) -> pl.DataFrame:
     if frame.columns != entry["columns"]:
         raise ReleaseError(f"{file.name} has other columns than the manifest says")
     for column in frame.get_columns():
-        if column.dtype.is_nested() or column.dtype in (pl.Binary, pl.Object, pl.Duration):
+        if not holds_values(column.dtype):
             raise ReleaseError(
                 f"{file.name}: column {column.name!r} holds {column.dtype}; no release has such a column"
             )

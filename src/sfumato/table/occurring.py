@@ -30,10 +30,8 @@ def occurring(column: Column) -> Column:
 
 def _declared(column: Column) -> NDArray[np.bool_]:
     """Which values of the domain were declared; that values are missing is found, unless it was declared too."""
-    domain = column.domain
-    found = domain.form != "word" if isinstance(domain, Line) else domain.derived
-    declared = np.full(column.size, not found)
-    if not column.declared and domain.leaves[-1] == MISSING:
+    declared = np.full(column.size, not column.domain.derived)
+    if not column.declared and column.domain.leaves[-1] == MISSING:
         declared[-1] = False
     return declared
 
