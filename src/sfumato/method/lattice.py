@@ -16,6 +16,7 @@ from sfumato.method.vectors import Grouped, Levels, Pairs, Vectors, tally
 from sfumato.release.judgement import TableSchema
 from sfumato.requirement.base import GroupRequirement, Key, Tally, Test
 from sfumato.table.microdata import Microdata
+from sfumato.table.occurring import lasting
 
 _PERSISTENT = (judge.SIZE, judge.DISTINCT)
 _DISTANCES = (judge.EQUAL, judge.ORDERED, judge.TREE)
@@ -64,8 +65,8 @@ class Judge:
             here = Tally(block.sizes, block.counts, block.distinct, self.totals)
             fails = [~test.holds(here) for test in self.tests]
             bad.append(np.logical_or.reduce(fails))
-            lasting = [f if t.op in _PERSISTENT else _too_few(t, here) for t, f in zip(self.tests, fails, strict=True)]
-            sure.append(np.logical_or.reduce(lasting))
+            final = [f if t.op in _PERSISTENT else _too_few(t, here) for t, f in zip(self.tests, fails, strict=True)]
+            sure.append(np.logical_or.reduce(final))
             for key, parts in counts.items():
                 parts.append(block.counts[key][~bad[-1]])
         violating = np.concatenate(bad)
@@ -79,14 +80,14 @@ class Judge:
     def _close(self, counts: dict[Key, NDArray[np.int64]]) -> bool:
         """Whether groups hold against their own totals, which is what a release shows and `check` judges by.
 
-        A domain found in the data lists only values that are published: others would tell what was suppressed.
+        A value that is listed only because it occurs is not listed where its rows are suppressed.
         """
         for test in self.tests:
             if test.op not in _DISTANCES:
                 continue
             here = counts[test.column]
-            if self.schema.domain(test.column[0]).derived:
-                here = here[:, here.any(axis=0)]
+            if test.op != judge.TREE:
+                here = here[:, here.any(axis=0) | lasting(self.schema.domain(test.column[0]))]
             again = replace(test, vectors=(here.sum(axis=0), *test.vectors[1:]))
             if len(here) and not again.holds(Tally(here.sum(axis=1), {test.column: here}, {}, {})).all():
                 return False
