@@ -75,7 +75,7 @@ def init(data: str, out: Path | None, query: str | None, force: bool, as_json: b
     source, variables = _as_seen_from(data, out)
     proposal = propose(read_frame(expanded(data), query=query), source, query=query)
     if variables:
-        note = f"the policy names no password: set {' and '.join(variables)} in the environment before you publish."
+        note = f"the policy holds no password: set {' and '.join(variables)} in the environment before you publish."
         proposal = replace(proposal, warnings=(*proposal.warnings, note))
     if out is not None:
         _write_text(out, proposal.to_toml())

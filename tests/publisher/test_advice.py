@@ -217,7 +217,7 @@ def test_one_group_of_buckets(publish: Publish) -> None:
 def test_the_requirement_that_binds_is_named(publish: Publish) -> None:
     published = publish(people(), QUASI + 'ill = "sensitive"', model("k-anonymity", k=3) + model("l-diversity", l=3.3))
     told = the_one(published, "What helps")
-    assert "Without the requirement that in no group a sensitive value has a share above 1/3.3 there would be" in told
+    assert "Without the requirement that no sensitive value makes up more than 1/3.3 of any group there" in told
     assert "Without the requirement that every group" not in told
     assert "'a' has 30% of 'ill', and in a group it may have at most 1/l = 30.3%" in told
 
@@ -225,7 +225,7 @@ def test_the_requirement_that_binds_is_named(publish: Publish) -> None:
 def test_attributes_without_levels_are_named(publish: Publish) -> None:
     roles = QUASI + 'ill = "identifier"'
     told = the_one(publish(people(), roles, model("k-anonymity", k=40)), "What helps")
-    assert told.startswith("Next to nothing is shown of 'job' (")
+    assert told.startswith("Next to nothing is left of 'job' (")
     assert "nothing between the values of 'job' and *" in told
     assert told.endswith("What helps: a lower k.")
     tree = {"Any": {f"field {f}": [f"job {j}" for j in range(f, 30, 3)] for f in range(3)}}

@@ -28,9 +28,9 @@ _MOST_EPSILON = 40
 
 
 _NOT_A_SUCCESS_RATE = (
-    "Equation 6 is not the success rate of the attacker it describes. Smallest counterexample: two people of the "
-    "same quasi-identifiers with a and b; with the sensitive attribute randomized wholly Equation 6 gives 1/4, and "
-    "who guesses is right half of the time. Where all people of the same quasi-identifiers share a value, who "
+    "Equation 6 is not the success rate of the attacker it describes. Smallest counterexample: two people with "
+    "the same quasi-identifiers have a and b; with the sensitive attribute fully randomized Equation 6 gives 1/4, and "
+    "a guess is right half of the time. Where all people with the same quasi-identifiers share a value, whoever "
     "reconstructs the distribution learns it. Read the success rate of the best attacker beside the risk"
 )
 _FITTED_MATRICES_LEAK = (
@@ -103,8 +103,8 @@ class RandomizedResponse(Method):
 
     def redrawn(self) -> str | None:
         return (
-            "Every release of rr randomizes again: where the rows of a person can be told, the true value shows in the "
-            "average of many releases. What is promised is for one release."
+            "Every release of rr randomizes again: where a person's rows can be told apart from others', the true "
+            "value shows in the average of many releases. What is promised is for one release."
         )
 
     def settings(self) -> dict[str, Any]:

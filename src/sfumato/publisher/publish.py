@@ -89,7 +89,7 @@ def partition(
     if not isinstance(chosen, PartitionMethod):
         raise PolicyError(f"{chosen.name} does not partition the rows")
     if not table.quasi:
-        raise PolicyError(f"{chosen.name} groups by quasi-identifiers, and there is none; give a column that role")
+        raise PolicyError(f"{chosen.name} needs a quasi-identifier, but none is declared; give a column that role")
     wanted = listed(require)
     return chosen.groups(table, bind(wanted, table), rng=rng, progress=silent).of_row
 

@@ -29,7 +29,7 @@ def look(release: "Release") -> Finding:
     if why := implausible(columns):
         return Finding(claim, "broken", f"they do not look randomized: {why}")
     tests = tests_of(columns)
-    looks = f"they look so by {tests} tests (false alarms {FALSE_ALARM:g} at most)" if tests else "no test can tell"
+    looks = f"{tests} tests find nothing against it (false alarms {FALSE_ALARM:g})" if tests else "no test can tell"
     return Finding(claim, "stated", f"not verifiable from outside; {looks}; {told}")
 
 

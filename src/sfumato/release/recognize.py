@@ -43,7 +43,7 @@ def _unstated(public: Path, folder: Path) -> str:
         return "it holds no valid manifest.json"
     for path in public.iterdir():
         if path.name not in (MANIFEST, *listed):
-            return f"its manifest does not state {path.relative_to(folder)}"
+            return f"its manifest does not list {path.relative_to(folder)}"
     return ""
 
 

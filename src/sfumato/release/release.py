@@ -137,7 +137,7 @@ class Release:
         sizes = np.bincount(self.classes())
         return (
             f"bucketization shows exact quasi-identifiers, by which {int((sizes == 1).sum())} of {sizes.sum()} rows "
-            "are unique; a release by it cannot claim this"
+            "are unique; a bucketized release cannot claim this"
         )
 
     def judge(self, requirement: GroupRequirement) -> Judgement:

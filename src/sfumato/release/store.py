@@ -89,7 +89,7 @@ def refuse_unlisted(folder: Path, entries: object) -> None:
     for place in sorted(folder.iterdir()):
         if place.name not in (MANIFEST, *files):
             raise ReleaseError(
-                f"{place.name!r} lies in the release folder and is not in its manifest; a release holds nothing that "
+                f"{place.name!r} is in the release folder but not in its manifest; a release holds nothing that "
                 "the manifest does not list: remove it before anyone receives it"
             )
 
