@@ -53,6 +53,7 @@ POLICIES: list[list[Requirement]] = [
     *([sf.LDiversity(l=2), r] for r in REQUIREMENTS),
 ]
 SETTINGS = {"pg": {"p": 0.3, "k": 2}, "tdr": {"score": "distortion"}, "tdd": {"score": "distortion"}}
+SETTINGS["rr"] = {"unchanged": "allow"}
 CASES = [
     (name, scheme)
     for name, cls in METHODS.items()

@@ -327,7 +327,7 @@ def _as_seen_from(data: str, policy: Path | None) -> tuple[str, list[str]]:
     if address is not None:
         public, variables = address.without_secrets()
         return str(public), variables
-    return os.path.relpath(data, policy.parent if policy is not None else Path()), []
+    return os.path.relpath(data or ".", policy.parent if policy is not None else Path()), []
 
 
 def _write_text(path: Path, text: str) -> None:
@@ -443,7 +443,8 @@ def main(arguments: list[str] | None = None) -> None:
         sys.exit(2)
     except OSError as e:
         _give_up_output()
-        _explain(e, f"{e.filename}: {os_words(e)}" if e.filename else os_words(e), "--debug" in given)
+        place = f"{e.filename}: " if e.filename else ""
+        _explain(e, f"{place}{os_words(e)}", "--debug" in given)
         sys.exit(2)
     except Exception as e:
         words = f"unexpected {type(e).__name__}: {e}. This is a bug: please report it, with --debug for the traceback"

@@ -45,11 +45,7 @@ class ReleaseError(SfumatoError):
 
 
 def os_words(error: OSError) -> str:
-    """What the operating system refused, in words.
-
-    >>> os_words(OSError(errno.ENOSPC, "No space left on device"))
-    'no space left on the device; free some, or write elsewhere'
-    """
+    """What the operating system refused, in words."""
     if error.errno == errno.ENOSPC:
         return "no space left on the device; free some, or write elsewhere"
     return error.strerror or str(error)

@@ -146,7 +146,7 @@ def _read(table: sf.Microdata, name: str, part: str) -> set[str]:
     leaves = table[name].domain.leaves
     if name == "age" and part.endswith(")"):
         low, high = (float(x) for x in part.strip("[)").split(", "))
-        return {v for v in leaves if low <= float(v) < high}
+        return {v for v in leaves if low <= float(v.strip("[)").split(", ")[0]) < high}
     below: set[str] = set()
     for word in part.split(", "):
         alone = {"Alone": TREE["Any"]["Alone"], "Any": list(leaves), "*": list(leaves)}.get(word)

@@ -190,9 +190,9 @@ def test_check_finds_a_false_statement_about_epsilon(change: dict[str, Any], fit
         sf.Release(manifest, release.tables).check()
 
 
-def test_a_release_from_before_the_statement_is_still_read() -> None:
+def test_a_release_must_state_its_epsilon() -> None:
     release = published(0.3, mode="qi")
-    old = {n: v for n, v in release.manifest.items() if n != "epsilon"}
-    del old["method"]["fit"]
-    sf.Release(old, release.tables).check()
-    assert by_attribute(old)["ill"] == math.inf
+    silent = {n: v for n, v in release.manifest.items() if n != "epsilon"}
+    with pytest.raises(sf.ReleaseError, match="lacks 'epsilon'"):
+        sf.Release(silent, release.tables).check()
+    assert by_attribute(silent)["ill"] == math.inf

@@ -48,7 +48,7 @@ def publish(tmp_path: Path) -> Publish:
         (tmp_path / "p.toml").write_text(
             f'title = "T"\n[data]\nsource = "t.csv"\n{data}\n[attributes]\n{attributes}\n{require}\n[method]\n{method}'
         )
-        return publish_policy(tmp_path / "p.toml", tmp_path / "out", force=True)
+        return publish_policy(tmp_path / "p.toml", tmp_path / "out", force=True, ledger=False)
 
     return run
 

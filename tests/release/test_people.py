@@ -100,7 +100,7 @@ def test_a_repeated_identifier_without_an_entity_is_a_warning_to_the_steward(tmp
         'ill = { role = "sensitive" }\n[[require]]\nmodel = "l-diversity"\nl = 2\n[method]\nname = "mondrian+"\n'
     )
     result = publish_policy(policy, tmp_path / "out")
-    (told,) = [w for w in result.warnings if "who" in w]
+    (told,) = [w for w in result.warnings if "identifier who" in w]
     assert told.startswith("The identifier who has 4 values in 30 rows. If these are people, some have several rows")
     assert told not in result.release.warnings
     assert result.report.read_text().count("The identifier who has 4 values in 30 rows") == 1

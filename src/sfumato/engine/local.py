@@ -85,12 +85,13 @@ def totals(column: Counted) -> NDArray[np.int64]:
     return np.bincount(column.codes, minlength=column.size)
 
 
-def recode(name: str, labels: Sequence[str], codes: NDArray[Any]) -> pl.Series:
+def recode(name: str, labels: Sequence[str], codes: NDArray[Any], *, unseen: bool = False) -> pl.Series:
     """The column that shows for each row the label of its code; equal labels become one, in text order.
 
-    Only labels that some row shows are in its type, which is written into the metadata of parquet files.
+    Only labels that some row shows are in its type, which is written into the metadata of parquet files; with
+    ``unseen`` all of them, for columns that are compared with others and not published.
     """
-    there = np.bincount(codes, minlength=len(labels)) > 0
+    there = (np.bincount(codes, minlength=len(labels)) > 0) | unseen
     distinct = sorted({label for label, shown in zip(labels, there, strict=True) if shown})
     at = {label: i for i, label in enumerate(distinct)}
     short = np.array([at.get(label, 0) for label in labels], dtype=np.uint32)

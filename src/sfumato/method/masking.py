@@ -73,7 +73,7 @@ class Cut:
             hides = self._refinement.kind(i) == r.SET
             codes = column.codes if own else codes_of(frame[column.name], column, hides=hides)
             labels = [*(texts[b] for b in self._of_code[i]), *([SUPPRESSED] if hides else [])]
-            done[column.name] = recode(column.name, labels, codes)
+            done[column.name] = recode(column.name, labels, codes, unseen=True)
         return pl.DataFrame([done.get(c.name, c) for c in frame.get_columns()])
 
 

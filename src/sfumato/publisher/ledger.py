@@ -17,6 +17,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from sfumato.errors import OutputError
@@ -25,14 +26,14 @@ from sfumato.release.locks import locked
 from sfumato.release.output import whole_file
 from sfumato.release.store import MANIFEST, digest
 from sfumato.table.address import expanded
-from sfumato.table.checks import read_bytes
+from sfumato.table.checks import is_opaque, read_bytes
 
 LEDGER = "sfumato-ledger.json"
 _UNWRITTEN = (
     f"No {LEDGER} could be written beside the source or the policy: a second release of this table will not be noticed."
 )
 _LARGEST = 64 * 1024 * 1024
-_SLICE = 100_000
+_KEY_LIMIT = 1 << 63
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,7 +97,8 @@ class Ledger:
                     self._write(place, entry)
                     self.warnings = [w for w in self.warnings if w != _UNWRITTEN]
                     return
-        self.warnings.append(_UNWRITTEN)
+        if self.places:
+            self.warnings.append(_UNWRITTEN)
 
     def _write(self, place: Path, entry: Entry) -> None:
         with locked(place, create=True):
@@ -156,13 +158,29 @@ def _now() -> str:
 
 
 def table_digest(frame: pl.DataFrame) -> str:
-    """A digest of all cells as text, whatever the order of rows and columns."""
-    text = pl.DataFrame([frame[name].cast(pl.String, strict=False) for name in sorted(frame.columns)])
-    summed = hashlib.sha256(json.dumps(text.columns).encode())
-    keys = [str(i) for i in range(text.width)]  # plain names: Polars would take some for patterns
-    text.columns = keys
-    for part in text.sort(keys).iter_slices(_SLICE):
-        summed.update(part.write_csv(include_header=False).encode())
+    """A digest of all cells as text, whatever the order of rows and columns.
+
+    Each value is replaced by its rank among the texts of its column, so that numbers are sorted instead of text.
+    Columns that no release can hold (lists, bytes, durations) are known by their names alone.
+    """
+    summed = hashlib.sha256(json.dumps([sorted(frame.columns), frame.height]).encode())
+    keys, span = [np.zeros(frame.height, np.uint64)], 1
+    for name in sorted(frame.columns):
+        if is_opaque(frame[name].dtype):
+            continue
+        texts = frame[name].cast(pl.String)
+        words = texts.drop_nulls().unique().sort()
+        summed.update(json.dumps([name, words.to_list()]).encode())
+        size = len(words) + 1
+        if span * size >= _KEY_LIMIT:
+            keys.append(np.zeros(frame.height, np.uint64))
+            span = 1
+        ranks = texts.cast(pl.Enum(words)).to_physical().cast(pl.UInt64).fill_null(len(words)).to_numpy()
+        keys[-1] = keys[-1] * np.uint64(size) + ranks
+        span *= size
+    order = np.lexsort(keys[::-1]) if len(keys) > 1 else np.argsort(keys[0])
+    for key in keys:
+        summed.update(key[order].astype("<u8").tobytes())
     return summed.hexdigest()
 
 

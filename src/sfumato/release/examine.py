@@ -18,7 +18,7 @@ from sfumato.release.made import examined, told
 from sfumato.release.noise import look as noise
 from sfumato.release.sampling import SIZE
 from sfumato.release.statement import checked, labelled
-from sfumato.table.checks import holds_values
+from sfumato.table.checks import is_opaque
 from sfumato.table.encode import Role, places
 from sfumato.table.line import MISSING
 from sfumato.table.taxonomy import Taxonomy, named
@@ -83,7 +83,7 @@ def _columns(release: "Release") -> Finding:
         if wrong := sorted(set(there) ^ wanted):
             return Finding(claim, "broken", f"table {name!r}: only in one of the two: {named(wrong)}")
         for column in release.tables[name].get_columns():
-            if not holds_values(column.dtype):
+            if is_opaque(column.dtype):
                 return Finding(claim, "broken", f"column {column.name!r} holds {column.dtype}")
     number = sum(t.width for t in release.tables.values())
     return Finding(claim, "holds", f"{number} columns")

@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import ReleaseError
-from sfumato.release.meaning import Interval, Told, as_interval, read, shown_ends
+from sfumato.release.meaning import Interval, Told, as_interval, open_label, read, shown_ends
 from sfumato.table.encode import Kind
 from sfumato.table.line import MISSING, after, day_number, number_of
 from sfumato.table.taxonomy import SUPPRESSED, named, quoted
@@ -54,7 +54,8 @@ def _fitting(name: str, label: str, known: Told, entry: Mapping[str, Any], label
         good = True
     elif known.interval is not None:
         good = _shows(label, known.interval) and _within(known.interval, domain) and entry["kind"] != Kind.ORDINAL
-        good = good and (entry["kind"] == Kind.DATE) == any(isinstance(end, str) for end in entry["nodes"][label])
+        told = [end for end in entry["nodes"][label] if end is not None]
+        good = good and all(isinstance(end, str) == (entry["kind"] == Kind.DATE) for end in told)
     elif len(set(known.names)) < len(known.names):
         good = False
     elif entry["kind"] == Kind.ORDINAL:
@@ -77,6 +78,8 @@ def _shows(label: str, interval: Interval) -> bool:
     low, high = interval
     if ends := shown_ends(_plain(label)):
         return ends == interval
+    if label == open_label(None, None):
+        return interval == (-math.inf, math.inf)
     if parts := parts_of(_plain(label)):
         found = [shown_ends(part) for part in parts]
         known = [ends for ends in found if ends is not None]
@@ -148,24 +151,27 @@ def parts_of(label: str) -> list[str] | None:
 def loss_bounds(entry: Mapping[str, Any], column: pl.Series, weights: NDArray[Any] | None) -> tuple[float, float]:
     """The least and the greatest loss that these labels can have; the same where the public part tells it."""
     labels, domain = read(entry), entry["domain"]
-    bounds = {label: _share(label, known, entry["kind"], domain) for label, known in labels.items()}
+    counts = "ranges" in entry  # a sample counts values, also of an ordinal attribute
+    bounds = {label: _share(label, known, entry["kind"], domain, counts) for label, known in labels.items()}
     text = column.cast(pl.String)
     shares = [text.replace_strict({n: b[i] for n, b in bounds.items()}, return_dtype=pl.Float64) for i in (0, 1)]
     least, most = (float(np.average(share.to_numpy(), weights=weights)) for share in shares)
     return least, most
 
 
-def _share(label: str, known: Told, kind: str, domain: Sequence[Any]) -> tuple[float, float]:
+def _share(label: str, known: Told, kind: str, domain: Sequence[Any], counts: bool) -> tuple[float, float]:
     """The least and the greatest share of the domain that a label can hide."""
     if not known.listed:
         return 0.0, 1.0
     if known.interval is not None:
-        single = shown_ends(_plain(label)) is None and parts_of(_plain(label)) is None
+        single = (
+            shown_ends(_plain(label)) is None and parts_of(_plain(label)) is None and label != open_label(None, None)
+        )
         return 0.0, 0.0 if single else 1.0
     size, told = len(known.names), len(domain)
     if size == 1:
         return 0.0, 0.0 if known.names[0] == _plain(label) or not told else 1 / told
-    if kind == Kind.ORDINAL:
+    if kind == Kind.ORDINAL and not counts:
         return (size - 1) / max(told - 1, 1), min((size - 1) / max(told - 1 - (domain[-1] == MISSING), 1), 1.0)
     if label in domain or not set(known.names) <= set(domain):
         return 0.0, 1.0

@@ -15,6 +15,15 @@ if TYPE_CHECKING:
     from sfumato.release.release import Release
 
 
+def warned(release: "Release") -> Finding:
+    """Whether the release warns of the sensitive values that its groups give away."""
+    method = import_module("sfumato.method.catalogue").from_manifest(release.manifest)
+    due = certain_values(best_guesses(release), perturbed=getattr(method, "perturbs", False))
+    missing = [w for w in due if w not in release.warnings]
+    fault = f"the manifest lacks the warning {missing[0]!r}" if missing else None
+    return verdict("it warns of every sensitive value that follows from a group", fault, f"{len(due)} due")
+
+
 def examined(release: "Release") -> Finding:
     """Whether such a method exists, has these settings, can show this scheme, and what it must warn of is there."""
     manifest = release.manifest
@@ -26,13 +35,12 @@ def examined(release: "Release") -> Finding:
         contradiction = method.contradiction(manifest)
         if contradiction is not None:
             return Finding(claim, "broken", contradiction)
-        perturbed = getattr(method, "perturbs", False)
-        due = [*method.warnings(promised(manifest)), *certain_values(best_guesses(release), perturbed=perturbed)]
+        due = method.warnings(promised(manifest))
     except (SfumatoError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as e:
         return Finding(claim, "broken", str(e))
     missing = [w for w in due if w not in manifest.get("warnings", ())]
     fault = f"the manifest lacks the warning {missing[0]!r}" if missing else None
-    return verdict(claim, fault, f"{len(due)} due by method, requirements and groups")
+    return verdict(claim, fault, f"{len(due)} due by method and requirements")
 
 
 def _name(manifest: Mapping[str, Any]) -> str:

@@ -128,7 +128,7 @@ def _draft(target: Path, *, heeds_late_interrupts: bool = True) -> Iterator[_Dra
         if late and (isinstance(e, OSError) or not heeds_late_interrupts):
             return
         if isinstance(e, OSError):
-            raise OutputError(f"cannot write {target}, so nothing was written: {os_words(e)}") from None
+            raise OutputError(f"cannot write {target}: {os_words(e)}; nothing was written") from None
         raise
 
 

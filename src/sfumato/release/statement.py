@@ -21,8 +21,10 @@ _REQUIRED: dict[str, type] = {
     "rows": int,
 }
 _OPTIONAL: dict[str, type] = {"tables": list, "warnings": list, "output": dict}
-_OPTIONAL_OF_SCHEME: dict[str, dict[str, type]] = {"randomization": {"epsilon": dict}}
-_OF_SCHEME: dict[str, dict[str, type]] = {"randomization": {"matrices": dict}, "sampling": {"sampled_from": int}}
+_OF_SCHEME: dict[str, dict[str, type]] = {
+    "randomization": {"matrices": dict, "epsilon": dict},
+    "sampling": {"sampled_from": int},
+}
 _CLAIM: dict[str, type] = {"model": str, "required": dict, "achieved": dict, "words": str}
 
 _VERSION = re.compile(r"[0-9]+(\.[0-9]+)+[0-9A-Za-z.+-]{0,40}", re.ASCII)
@@ -40,7 +42,7 @@ def checked(manifest: object) -> dict[str, Any]:
     if scheme not in SCHEMES:
         raise ReleaseError(f"manifest.json states the scheme {scheme!r}; it must be one of {named(SCHEMES)}")
     of_scheme = _OF_SCHEME.get(scheme, {})
-    _check_keys("manifest.json", manifest, _REQUIRED | of_scheme, _OPTIONAL | _OPTIONAL_OF_SCHEME.get(scheme, {}))
+    _check_keys("manifest.json", manifest, _REQUIRED | of_scheme, _OPTIONAL)
     if not _VERSION.fullmatch(manifest["sfumato"]):
         raise ReleaseError(f"manifest.json states the version {manifest['sfumato']!r}, which sfumato never had")
     for name in ("rows", *(n for n, kind in of_scheme.items() if kind is int)):

@@ -11,7 +11,7 @@ from sfumato.errors import OutputError, ReleaseError
 from sfumato.release import stages
 from sfumato.release.spreadsheet import csv_of
 from sfumato.release.statement import checked
-from sfumato.table.checks import holds_values, read_bytes
+from sfumato.table.checks import is_opaque, read_bytes
 
 MANIFEST = "manifest.json"
 _TABLES = ("data", "quasi", "sensitive")
@@ -150,7 +150,7 @@ def _read_table(file: Path, entry: dict[str, Any], most: int) -> pl.DataFrame:
     if frame.columns != entry["columns"]:
         raise ReleaseError(f"{file.name} has other columns than the manifest says")
     for column in frame.get_columns():
-        if not holds_values(column.dtype):
+        if is_opaque(column.dtype):
             raise ReleaseError(
                 f"{file.name}: column {column.name!r} holds {column.dtype}; no release has such a column"
             )

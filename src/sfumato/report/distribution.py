@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from sfumato.release.labels import Meanings
 from sfumato.release.meaning import Interval, Told, told
 from sfumato.report.scale import Scale, date_scale, number_scale
+from sfumato.table.checks import is_opaque
 from sfumato.table.encode import Column
 from sfumato.table.line import MISSING, Line
 from sfumato.table.taxonomy import Taxonomy
@@ -176,7 +177,7 @@ def _categories(leaves: Sequence[str], counts: Floats, spread: Floats, *, ordere
 
 def plain(series: pl.Series) -> Distribution | None:
     """A column that is published as it is; None for a type that has no distribution to draw."""
-    if series.dtype.is_nested() or series.dtype in (pl.Binary, pl.Object, pl.Duration):
+    if is_opaque(series.dtype):
         return None
     if series.dtype == pl.Datetime:
         series = series.cast(pl.Date)

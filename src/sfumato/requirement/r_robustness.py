@@ -187,10 +187,15 @@ class RRobustness(Promise):
         entries = resolved(checked(self.distributions), {n: attributes[n]["domain"] for n in quasi}, leaves)
         known = as_given(entries, columns, leaves, held.sum(axis=0), values, codes)
         people = People(known.kinds.of_row, group, of_values)
-        return self._verdict(self.with_parameters(limit=STATES).exposure(people, known), group)
+        published = self.exposure(people, known)
+        found = self.with_parameters(limit=STATES).exposure(people, known) if published.bounded else published
+        return self._verdict(found, group, self.achieved(published.greatest))
 
-    def _verdict(self, found: Exposure, group: NDArray[np.int64]) -> Verdict:
-        """Broken is only what is exactly so; where a bound alone is above 1/r nothing is known."""
+    def _verdict(self, found: Exposure, group: NDArray[np.int64], achieved: dict[str, float]) -> Verdict:
+        """Broken is only what is exactly so; where a bound alone is above 1/r nothing is known.
+
+        ``achieved`` is computed by the limit that the release states: with bounds where it was published by bounds.
+        """
         above = self.fails(found.worst)
         exact = above & ~found.over[group]
         detail = f"the greatest probability is {found.greatest:.6g}"
@@ -202,7 +207,7 @@ class RRobustness(Promise):
         if above.any() and not exact.any():
             detail += f", which does not show 1/{self.r:g}: they have more than {STATES:,} states"
         status: Status = "broken" if exact.any() else "stated" if above.any() else "holds"
-        return Verdict(status, self.achieved(found.greatest), detail)
+        return Verdict(status, {} if status == "stated" else achieved, detail)
 
     def _unseen(self, bucketized: bool, share: float) -> str:
         why = (

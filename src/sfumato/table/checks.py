@@ -35,9 +35,9 @@ def is_number(value: object) -> bool:
         return False
 
 
-def holds_values(kind: pl.DataType) -> bool:
-    """Whether the values of a column are text, numbers, truth values, dates or times, each by itself."""
-    return not kind.is_nested() and kind not in (pl.Binary, pl.Object, pl.Duration)
+def is_opaque(dtype: pl.DataType) -> bool:
+    """Whether a column of this type holds no values that can be published: lists, bytes, durations, objects."""
+    return dtype.is_nested() or dtype in (pl.Binary, pl.Object, pl.Duration)
 
 
 def check_names(names: Sequence[str], where: str) -> None:

@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import DataError, PolicyError, nearest
-from sfumato.table.checks import holds_values
+from sfumato.table.checks import is_opaque
 from sfumato.table.hierarchy import TaxonomySpec, read_taxonomy
 from sfumato.table.line import MISSING, Line, number_text
 from sfumato.table.taxonomy import Taxonomy, named
@@ -142,7 +142,7 @@ def encode(
 
 def _distinct(series: pl.Series, attribute: Attribute) -> _Distinct:
     """Find the distinct values by value, never row by row in Python."""
-    if not holds_values(series.dtype):
+    if is_opaque(series.dtype):
         raise DataError(
             f"column {attribute.name!r} holds {series.dtype}; a coded column holds text, numbers or dates: "
             "flatten it first"

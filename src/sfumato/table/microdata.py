@@ -8,6 +8,7 @@ from typing import Literal
 import polars as pl
 
 from sfumato.errors import DataError, PolicyError
+from sfumato.table.checks import is_opaque
 from sfumato.table.encode import Attribute, Codes, Column, Role, drawn_from, encode, kind_of, value_codes
 from sfumato.table.hierarchy import TaxonomySpec
 from sfumato.table.source import read_frame
@@ -129,7 +130,7 @@ def _without_nulls(frame: pl.DataFrame, attributes: list[Attribute], missing: Mi
 
 def _typed(series: pl.Series) -> pl.Series:
     """A column to be published as it is; text of numbers as numbers where writing these gives the same text."""
-    if series.dtype.is_nested() or series.dtype in (pl.Binary, pl.Object, pl.Duration):
+    if is_opaque(series.dtype):
         raise DataError(
             f"the insensitive column {series.name!r} holds {series.dtype}; only text, numbers, dates and truth values "
             "can be published: flatten it, or make it an identifier to leave it out"
