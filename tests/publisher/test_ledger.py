@@ -1,5 +1,6 @@
 """Twice is not once: the ledger beside the source notices a second release of a table, and never stops a first."""
 
+import errno
 import json
 import os
 import stat
@@ -10,6 +11,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+import sfumato as sf
 from sfumato.cli import main
 from sfumato.datasets import example_folder
 from sfumato.errors import OutputError
@@ -48,6 +50,12 @@ def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def entries(path: Path | str = LEDGER) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = json.loads(Path(path).read_text())["releases"]
     return found
+
+
+def entry(**parts: Any) -> str:
+    """A ledger with one release of the ward, by another policy."""
+    of = {"table": table_digest(ward()), "policy": "p", "method": "m", "folder": "f", "date": "d", "manifest": "x"}
+    return json.dumps({"releases": [{**of, "finished": True, **parts}]})
 
 
 def of_ledger(made: Published) -> list[str]:
@@ -119,7 +127,7 @@ def test_the_title_and_comments_do_not_make_another_policy_but_a_taxonomy_does(h
     assert of_ledger(made) == []
     assert len(made.notes) == 1
     Path("tree.json").write_text('{"Any": {"infect": ["flu", "HIV"], "gout": {}}}')
-    assert "another policy" in of_ledger(publish_policy("b.toml", "c"))[0]
+    assert "other policies 2 times" in of_ledger(publish_policy("b.toml", "c"))[0]
 
 
 def test_the_same_table_is_found_under_another_name_and_in_another_order(house: Path) -> None:
@@ -147,7 +155,10 @@ def test_a_release_that_is_gone_is_said_to_be_gone(house: Path) -> None:
 
 @pytest.mark.parametrize(
     "damage",
-    ["{", "[]", "null", '{"releases": 5}', '{"releases": [{}]}', '{"releases": [{"table": 1}]}', "\x00", "[" * 9999],
+    [
+        *("{", "[]", "null", '{"releases": 5}', '{"releases": [{}]}', '{"releases": [{"table": 1}]}', "\x00"),
+        *("[" * 9999, entry(seed=[1]), entry(folder="a\0b")),
+    ],
 )
 def test_a_damaged_ledger_is_set_aside(damage: str, house: Path) -> None:
     Path(LEDGER).write_text(damage)
@@ -159,12 +170,12 @@ def test_a_damaged_ledger_is_set_aside(damage: str, house: Path) -> None:
     assert len(of_ledger(publish_policy("anatomy.toml", "again"))) == 1
 
 
-@pytest.mark.parametrize("kind", ["folder", "fifo", "link", "dangling"])
+@pytest.mark.parametrize("kind", ["folder", "link", "dangling", "pipe"])
 def test_a_ledger_that_cannot_be_read_is_said_and_no_obstacle(kind: str, house: Path) -> None:
     ledger = house / LEDGER
     if kind == "folder":
         ledger.mkdir()
-    elif kind == "fifo":
+    elif kind == "pipe":
         os.mkfifo(ledger)
     else:
         ledger.symlink_to(house / ("ward.csv" if kind == "link" else "nowhere"))
@@ -173,6 +184,56 @@ def test_a_ledger_that_cannot_be_read_is_said_and_no_obstacle(kind: str, house: 
     assert any("cannot be read" in w for w in made.warnings)
     assert any("could be written" in w for w in made.warnings)
     assert Path("ward.csv").read_bytes() == before
+
+
+@pytest.mark.parametrize("folder", ["\x1b[31mred", "\udcff", "a\nb"])
+def test_a_folder_that_does_not_print_is_shown_as_escapes(folder: str, house: Path) -> None:
+    Path(LEDGER).write_text(entry(folder=folder))
+    [warning] = of_ledger(publish_policy("anatomy.toml", "out"))
+    assert warning.isprintable()
+    assert len(entries()) == 2
+
+
+def test_a_pipe_in_the_place_of_an_earlier_release_is_not_waited_for(house: Path) -> None:
+    (house / "old" / "release").mkdir(parents=True)
+    os.mkfifo(house / "old" / "release" / "manifest.json")
+    Path(LEDGER).write_text(entry(folder=str(house / "old")))
+    [warning] = of_ledger(publish_policy("anatomy.toml", "out"))
+    assert "which no longer holds it" in warning
+
+
+def test_a_ledger_that_cannot_be_locked_is_read(house: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def read_only(*arguments: object, **settings: object) -> Any:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    publish_policy("anatomy.toml", "out")
+    monkeypatch.setattr("sfumato.publisher.ledger.locked", read_only)
+    made = publish_policy("anatomy.toml", "again")
+    assert any("hand over that release again" in w for w in made.warnings)
+    assert any("could be written" in w for w in made.warnings)
+
+
+def test_no_ledger_comes_into_a_release(house: Path) -> None:
+    publish_policy("mondrian.toml", "out")
+    (house / "twice").mkdir()
+    source = POLICY.replace("METHOD", "anatomy").replace("ward.csv", "../out/release/data.csv")
+    Path("twice/p.toml").write_text(source.replace('kind = "continuous"', 'kind = "categorical"'))
+    publish_policy("twice/p.toml", "twice/out")
+    sf.load("out/release").check()
+    assert len(entries("twice/" + LEDGER)) == 1
+
+
+def test_a_job_in_a_folder_whose_name_is_not_utf8(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    odd = os.fsdecode(os.fsencode(tmp_path) + b"/\xff")
+    try:
+        os.mkdir(odd)
+    except OSError:
+        pytest.skip("this file system takes UTF-8 names only")
+    monkeypatch.chdir(odd)
+    ward().write_csv(tmp_path / "ward.csv")
+    Path("p.toml").write_text(POLICY.replace("METHOD", "anatomy").replace("ward.csv", "../ward.csv"))
+    assert of_ledger(publish_policy("p.toml", "out")) == []
+    assert len(of_ledger(publish_policy("p.toml", "again"))) == 1
 
 
 def test_beside_the_policy_where_the_source_cannot_be(house: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -294,6 +294,30 @@ def test_force_replaces_only_what_sfumato_wrote(stranger: str, job: Path) -> Non
     assert drafts(job) == []
 
 
+@pytest.mark.parametrize("place", ["out/release", "out/release/new", "link", "link/a/b"])
+@pytest.mark.parametrize("force", [False, True])
+def test_nothing_private_comes_into_the_public_part(place: str, force: bool, job: Path) -> None:
+    publish_policy(job / f"{OLD}.toml", job / "out", ledger=False)
+    (job / "link").symlink_to(job / "out" / "release")
+    with pytest.raises(OutputError, match="inside the public part"):
+        publish_policy(job / f"{NEW}.toml", job / place, force=force)
+    assert made(job) == OLD
+    assert drafts(job) == []
+
+
+def test_the_manifest_of_another_program_is_no_public_part(job: Path) -> None:
+    (job / "manifest.json").write_text('{"manifest_version": 3}')
+    publish_policy(job / f"{NEW}.toml", job / "out")
+    assert made(job) == NEW
+
+
+def test_a_link_to_itself_is_refused(job: Path) -> None:
+    (job / "loop").symlink_to("loop")
+    for place in ("loop", "loop/out"):
+        with pytest.raises(OutputError, match="loop"):
+            publish_policy(job / f"{NEW}.toml", job / place, force=True)
+
+
 def test_the_thesis_beside_a_release_folder_survives(job: Path) -> None:
     (job / "mine" / "private").mkdir(parents=True)
     (job / "mine" / "release").mkdir()

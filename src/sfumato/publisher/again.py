@@ -1,11 +1,13 @@
 """A table that was published before: what the steward is told, and what is only noted."""
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from sfumato.method.base import Method
 from sfumato.publisher.ledger import Entry
+from sfumato.publisher.toml import escape
 
 
 class Told(NamedTuple):
@@ -26,7 +28,7 @@ def published_again(
     if same and (redrawn is None or not fresh):
         told.notes.append(f"{_where(same)}; {method.name} makes the same release of it, in another order of rows.")
     elif fresh:
-        replaced = force and any(Path(e.folder) == out.resolve() for e in fresh)
+        replaced = force and any(e.folder == os.path.realpath(out) for e in fresh)
         remedy = (
             "--force replaces it by a release with fresh draws; do that only if nobody holds the earlier one"
             if replaced
@@ -47,4 +49,5 @@ def _where(entries: Sequence[Entry], *, other: bool = False) -> str:
     often = "" if times == 1 else f" {times} times, last"
     method = f" by {last.method}" if other else ""
     gone = "" if last.is_there else ", which no longer holds it"
-    return f"This table was published under {which}{often} on {last.date[:10]}{method} in {last.folder}{gone}"
+    told = f"This table was published under {which}{often} on {last.date[:10]}{method} in {last.folder}{gone}"
+    return escape(told)

@@ -8,6 +8,7 @@ becomes a warning.
 
 import contextlib
 import datetime as dt
+import errno
 import hashlib
 import json
 import os
@@ -24,6 +25,7 @@ from sfumato.errors import OutputError
 from sfumato.publisher.policy import Policy
 from sfumato.release.locks import locked
 from sfumato.release.output import whole_file
+from sfumato.release.recognize import public_part_around
 from sfumato.release.store import MANIFEST, digest
 from sfumato.table.address import expanded
 from sfumato.table.checks import is_opaque, read_bytes
@@ -51,7 +53,8 @@ class Entry:
 
     def __post_init__(self) -> None:
         texts = (self.table, self.policy, self.method, self.folder, self.date, self.manifest)
-        if not all(isinstance(text, str) for text in texts) or not isinstance(self.finished, bool):
+        kinds = all(isinstance(text, str) for text in texts) and isinstance(self.finished, bool)
+        if not kinds or not (self.seed is None or isinstance(self.seed, int)) or "\0" in self.folder:
             raise TypeError("an entry of the ledger has parts of the wrong kind")
 
     @property
@@ -77,12 +80,13 @@ class Ledger:
 
     @classmethod
     def of(cls, job: Policy) -> "Ledger":
-        """The ledger beside the source and the one beside the policy; never one inside the package."""
+        """The ledger beside the source and the one beside the policy; never one in the package or in a release."""
         source = expanded(job.source)
         folders = [job.folder] if "://" in source else [(job.folder / source).parent, job.folder]
         package = Path(str(files("sfumato"))).resolve()
         places = dict.fromkeys(folder.resolve() / LEDGER for folder in folders)
-        return cls(tuple(place for place in places if package not in place.parents))
+        private = (place for place in places if public_part_around(place) is None)
+        return cls(tuple(place for place in private if package not in place.parents))
 
     def earlier(self, table: str) -> list[Entry]:
         """The releases of a table that were made before, the oldest first."""
@@ -106,7 +110,7 @@ class Ledger:
             with whole_file(place) as draft:
                 draft.touch(mode=0o600)
                 draft.chmod(0o600)
-                text = json.dumps({"releases": [asdict(e) for e in (*others, entry)]}, ensure_ascii=False, indent=1)
+                text = json.dumps({"releases": [asdict(e) for e in (*others, entry)]}, indent=1)
                 draft.write_text(text + "\n", encoding="utf-8")
 
     def _read(self, place: Path) -> list[Entry]:
@@ -114,21 +118,25 @@ class Ledger:
         if not os.path.lexists(place):
             return []
         try:
-            with locked(place):
-                entries = _entries(place)
-                if entries is None:
-                    aside = place.with_name(f"{LEDGER}.damaged-{_now().replace(':', '')}")
-                    place.rename(aside)
-                    self.warnings.append(
-                        f"{place} was damaged and is now {aside.name}: whether this table was published before is "
-                        "not known."
-                    )
-                return entries or []
+            entries = _entries(place)  # no lock is needed: a ledger is replaced whole
+            return self._set_aside(place) if entries is None else entries
         except OSError as e:
             self.warnings.append(
                 f"{place} cannot be read ({e.strerror}): whether this table was published before is not known."
             )
             return []
+
+    def _set_aside(self, place: Path) -> list[Entry]:
+        """Move a damaged ledger out of the way; what another job wrote in its place meanwhile is read."""
+        with locked(place):
+            entries = _entries(place)
+            if entries is None:
+                aside = place.with_name(f"{LEDGER}.damaged-{_now().replace(':', '')}")
+                place.rename(aside)
+                self.warnings.append(
+                    f"{place} was damaged and is now {aside.name}: whether this table was published before is not known."
+                )
+            return entries or []
 
 
 def _entries(place: Path) -> list[Entry] | None:
@@ -138,6 +146,10 @@ def _entries(place: Path) -> list[Entry] | None:
         return [Entry(**entry) for entry in json.loads(text)["releases"]] if text else []
     except (ValueError, TypeError, KeyError, RecursionError):
         return None
+    except OSError as e:
+        if e.errno == errno.EFBIG:
+            return None
+        raise
 
 
 def entry_of(job: Policy, table: str, folder: Path, manifest: Path, seed: int | None) -> Entry:
@@ -146,7 +158,7 @@ def entry_of(job: Policy, table: str, folder: Path, manifest: Path, seed: int | 
         table=table,
         policy=policy_digest(job),
         method=job.method.name,
-        folder=str(folder.resolve()),
+        folder=os.path.realpath(folder),
         date=_now(),
         manifest=digest(manifest),
         seed=seed,
@@ -168,7 +180,7 @@ def table_digest(frame: pl.DataFrame) -> str:
     for name in sorted(frame.columns):
         if is_opaque(frame[name].dtype):
             continue
-        texts = frame[name].cast(pl.String)
+        texts = frame[name].cast(pl.String).rename("text")  # a plain name: Polars would take some for patterns
         words = texts.drop_nulls().unique().sort()
         summed.update(json.dumps([name, words.to_list()]).encode())
         size = len(words) + 1

@@ -22,7 +22,7 @@ from sfumato.publisher.ledger import Entry, Ledger, entry_of, policy_digest, tab
 from sfumato.publisher.policy import Policy, read_policy
 from sfumato.release import stages
 from sfumato.release.judgement import bind, listed
-from sfumato.release.output import refuse_existing, whole_folder, write_private
+from sfumato.release.output import refuse_existing, refuse_public, whole_folder, write_private
 from sfumato.release.recognize import PUBLIC
 from sfumato.release.release import Release
 from sfumato.release.store import MANIFEST, fill
@@ -135,6 +135,7 @@ def publish_policy(
     """
     job = policy if isinstance(policy, Policy) else read_policy(policy)
     folder = located(out, None, OutputError)
+    refuse_public(folder)
     refuse_existing(folder, force=force)
     if seed is not None and (isinstance(seed, bool) or seed < 0):
         raise PolicyError(f"the seed is {seed!r}; it is a whole number, 0 or more")

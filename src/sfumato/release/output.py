@@ -22,7 +22,7 @@ from sfumato.errors import OutputError, os_words
 from sfumato.release import stages
 from sfumato.release.exchange import exchange
 from sfumato.release.locks import locked
-from sfumato.release.recognize import PRIVATE, PRIVATE_FILES, stranger_in, unknown_files
+from sfumato.release.recognize import PRIVATE, PRIVATE_FILES, public_part_around, stranger_in, unknown_files
 
 _DRAFT = re.compile(r"\.(?P<name>.+)\.[a-z0-9_]{8}\.draft", re.DOTALL)
 _LOCK, _NEW, _OLD, _SIGN = "sfumato.lock", "new", "old", b"a draft of sfumato\n"
@@ -43,8 +43,20 @@ def refuse_existing(folder: Path, *, force: bool) -> None:
         raise OutputError(_not_ours(folder, stranger))
 
 
+def refuse_public(folder: Path) -> None:
+    """Refuse a place for private files that is, or lies in, the public part of an output, which is handed over."""
+    if (public := public_part_around(folder)) is not None:
+        raise OutputError(
+            f"{folder} is inside the public part of a release ({public}), and whoever receives that would receive the "
+            "private part too; name a folder outside it"
+        )
+
+
 def _not_ours(folder: Path, stranger: str) -> str:
-    return f"{folder} exists and was not written by sfumato ({stranger}); --force does not remove it"
+    return (
+        f"{folder} exists and was not written by sfumato alone ({stranger}), so --force does not remove it; name "
+        "another folder"
+    )
 
 
 @dataclass

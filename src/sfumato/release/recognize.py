@@ -1,5 +1,6 @@
 """Which folders sfumato wrote: by their manifest and by the names of all files in them."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,7 +14,9 @@ PRIVATE_FILES = ("report.html", "audit.json", "policy.toml", "log.txt")
 
 def stranger_in(folder: Path) -> str:
     """Why a folder is not, or not only, what sfumato wrote; empty for an output, a release or an empty folder."""
-    if folder.is_symlink() or not folder.is_dir():
+    if folder.is_symlink():
+        return "it is a symbolic link"
+    if not folder.is_dir():
         return "it is not a folder"
     unknown = next(unknown_files(folder), None)
     if unknown is not None:
@@ -22,6 +25,23 @@ def stranger_in(folder: Path) -> str:
         return ""
     public = folder / PUBLIC if (folder / PUBLIC).is_dir() else folder
     return _unstated(public, folder)
+
+
+def public_part_around(folder: Path) -> Path | None:
+    """The release folder that a folder is, or lies in; None if it is outside of all."""
+    inside = Path(os.path.realpath(folder))
+    return next((place for place in (inside, *inside.parents) if is_release(place)), None)
+
+
+def is_release(folder: Path) -> bool:
+    """Whether a folder is the public part of an output: it holds a valid manifest."""
+    if not (folder / MANIFEST).is_file():
+        return False
+    try:
+        read_manifest(folder)
+    except SfumatoError:
+        return False
+    return True
 
 
 def unknown_files(folder: Path) -> Iterator[Path]:

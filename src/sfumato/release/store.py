@@ -11,7 +11,7 @@ from sfumato.errors import OutputError, ReleaseError
 from sfumato.release import stages
 from sfumato.release.spreadsheet import csv_of
 from sfumato.release.statement import checked
-from sfumato.table.checks import is_opaque, read_bytes
+from sfumato.table.checks import is_opaque, open_regular, read_bytes
 
 MANIFEST = "manifest.json"
 _TABLES = ("data", "quasi", "sensitive")
@@ -36,8 +36,8 @@ def fill(draft: Path, manifest: dict[str, Any], tables: dict[str, pl.DataFrame])
 
 
 def digest(file: Path) -> str:
-    """The SHA-256 of a file."""
-    with file.open("rb") as f:
+    """The SHA-256 of a regular file; pipes and devices are refused without waiting for them."""
+    with open_regular(file) as f:
         return hashlib.file_digest(f, "sha256").hexdigest()
 
 

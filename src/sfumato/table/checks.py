@@ -11,6 +11,7 @@ import stat
 from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
+from io import BufferedReader
 from pathlib import Path
 
 import numpy as np
@@ -125,18 +126,25 @@ _REMEDIES: dict[int | None, str] = {
 
 
 def read_bytes(path: Path, *, largest: int, links: bool = True) -> bytes:
-    """The bytes of a regular file of at most ``largest`` bytes; an OSError, without waiting, for all else.
-
-    ``links``: whether a symbolic link is followed.
-    """
-    _refuse_irregular(path.stat(follow_symlinks=links).st_mode)
-    stay = 0 if links else getattr(os, "O_NOFOLLOW", 0)
-    with os.fdopen(os.open(path, os.O_RDONLY | _AT_ONCE | stay), "rb") as file:  # another may lie there by now
-        _refuse_irregular(os.fstat(file.fileno()).st_mode)
+    """The bytes of a regular file of at most ``largest`` bytes; ``links``: whether a symbolic link is followed."""
+    with open_regular(path, links=links) as file:
         content = file.read(largest + 1)
     if len(content) > largest:
         raise OSError(errno.EFBIG, f"it is larger than {largest // _MEBIBYTE} MiB")
     return content
+
+
+def open_regular(path: Path, *, links: bool = True) -> BufferedReader:
+    """A regular file, opened for reading; an OSError, without waiting, for a folder, a pipe or a device."""
+    _refuse_irregular(path.stat(follow_symlinks=links).st_mode)
+    stay = 0 if links else getattr(os, "O_NOFOLLOW", 0)
+    file = os.fdopen(os.open(path, os.O_RDONLY | _AT_ONCE | stay), "rb")
+    try:
+        _refuse_irregular(os.fstat(file.fileno()).st_mode)  # another may lie there by now
+    except OSError:
+        file.close()
+        raise
+    return file
 
 
 _AT_ONCE = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
