@@ -226,7 +226,7 @@ def test_no_ledger_comes_into_a_release(house: Path) -> None:
 def test_a_job_in_a_folder_whose_name_is_not_utf8(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     odd = os.fsdecode(os.fsencode(tmp_path) + b"/\xff")
     try:
-        os.mkdir(odd)
+        Path(odd).mkdir()
     except OSError:
         pytest.skip("this file system takes UTF-8 names only")
     monkeypatch.chdir(odd)

@@ -134,7 +134,8 @@ class Ledger:
                 aside = place.with_name(f"{LEDGER}.damaged-{_now().replace(':', '')}")
                 place.rename(aside)
                 self.warnings.append(
-                    f"{place} was damaged and is now {aside.name}: whether this table was published before is not known."
+                    f"{place} was damaged and is now {aside.name}: whether this table was published before is not "
+                    "known."
                 )
             return entries or []
 
