@@ -272,3 +272,17 @@ def test_the_manifest_is_json_and_p_1_has_no_epsilon() -> None:
     release = sf.publish(people(), require=sf.KAnonymity(k=6), method=sf.PG(p=1))
     assert json.loads(json.dumps(release.manifest, allow_nan=False))["method"]["epsilon"] is None
     assert "nothing is perturbed" in release.warnings[0]
+
+
+@pytest.mark.parametrize("taxonomy", [None, {"intervals": [0, 18, 40, 65, 120]}, {"width": 20}])
+@pytest.mark.parametrize("rows", [(20, None), (20, 30, 45, 70, None)])
+def test_boxes_that_hold_all_numbers_are_explained(taxonomy: Any, rows: tuple[int | None, ...]) -> None:
+    """One group of all numbers beside one of missing values, and one that mixes both."""
+    for missing in (1, 8):
+        ages = [*rows[:-1]] * 8 + [None] * missing
+        frame = pl.DataFrame({"age": ages, "ill": (VALUES * 20)[: len(ages)]})
+        given = {} if taxonomy is None else {"taxonomies": {"age": taxonomy}}
+        table = sf.read(frame, quasi="age", sensitive="ill", domains={"ill": VALUES}, missing="category", **given)
+        for k in (5, 8):
+            release = sf.publish(table, require=sf.KAnonymity(k=k), method=sf.PG(p=0.3))
+            assert {f.status for f in release.check()} == {"holds", "stated"}

@@ -204,3 +204,16 @@ def test_lines_are_the_facts_in_two_columns() -> None:
         "Information kept  no quasi-identifier is published",
         "Suppressed        nothing",
     ]
+
+
+def test_a_randomized_domain_with_room_for_missing_values_has_a_summary(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"sex": ["F", "M"] * 40, "ill": ["flu", "HIV", "gout", "flu"] * 20})
+    frame.write_csv(tmp_path / "t.csv")
+    (tmp_path / "p.toml").write_text(
+        '[data]\nsource = "t.csv"\nmissing = "category"\n[attributes]\n'
+        'sex = { role = "quasi", taxonomy = { Any = ["F", "M"] } }\n'
+        'ill = { role = "sensitive", domain = ["flu", "HIV", "gout"] }\n'
+        '[[require]]\nmodel = "disclosure"\ntau = 1\n[method]\nname = "rr"\nkeep = { sex = 0.8, ill = 0.6 }\n'
+    )
+    published = sf.publish_policy(tmp_path / "p.toml", tmp_path / "out")
+    assert published.summary.kept == pytest.approx({"sex": 0.8, "ill": 0.6})

@@ -20,6 +20,7 @@ from sfumato.table.taxonomy import SUPPRESSED
 Interval = tuple[float, float]
 
 _WHOLE: Interval = (-np.inf, np.inf)
+_KNOWN = "(known)"
 
 _NUMBER = r"-?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?"
 _NUMBERS = re.compile(rf"\[({_NUMBER}), ({_NUMBER})[)\]]")
@@ -88,7 +89,7 @@ def open_label(low: str | None, high: str | None) -> str:
     >>> open_label("65", None), open_label(None, "20"), open_label(None, None)
     ('>= 65', '< 20', '(known)')
     """
-    return f">= {low}" if low is not None else f"< {high}" if high is not None else "(known)"
+    return f">= {low}" if low is not None else f"< {high}" if high is not None else _KNOWN
 
 
 def shown_ends(label: str) -> Interval | None:
@@ -96,7 +97,11 @@ def shown_ends(label: str) -> Interval | None:
 
     >>> shown_ends("[20, 40)"), shown_ends("[1970-01-02, 1970-01-04)"), shown_ends("Nurse"), shown_ends(">= 65")
     ((20.0, 40.0), (1.0, 3.0), None, (65.0, inf))
+    >>> shown_ends("(known)")
+    (-inf, inf)
     """
+    if label == _KNOWN:
+        return _WHOLE
     if found := _OPEN.fullmatch(label):
         end: Any = found[2] if day_number(found[2]) is not None else _float(found[2])
         return as_interval([end, None] if found[1] == ">=" else [None, end])

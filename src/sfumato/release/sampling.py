@@ -64,15 +64,21 @@ def label_of(domain: Domain, lo: int, hi: int) -> tuple[str, Meaning]:
     if isinstance(domain, Line):
         return _on_line(domain, lo, hi)
     nodes = _nodes(domain, lo, hi)
-    if domain.intervals is not None and (len(nodes) > 1 or domain.labels[nodes[0]] in domain.intervals):
-        low, high = domain.intervals[domain.labels[nodes[0]]][0], domain.intervals[domain.labels[nodes[-1]]][1]
-        text = domain.labels[nodes[0]] if len(nodes) == 1 else f"[{number_text(low)}, {number_text(high)})"
-        return text, [low, high]
+    if domain.intervals is not None and (hi - lo > 1 or domain.labels[nodes[0]] in domain.intervals):
+        return _of_intervals(domain.intervals, [domain.labels[node] for node in nodes])
     names = [domain.labels[node] for node in nodes]
     label = names[0] if len(names) == 1 else "{" + ", ".join(quoted(name) for name in names) + "}"
     if domain.derived:
         return label, names if nodes[0] in domain.leaf_nodes or len(names) > 1 else None
     return label, [domain.leaves[code] for code in range(lo, hi)]
+
+
+def _of_intervals(known: Mapping[str, tuple[float, float]], names: Sequence[str]) -> tuple[str, Meaning]:
+    """Neighbouring intervals as one; what mixes numbers with missing values hides all."""
+    if not all(name in known for name in names):
+        return SUPPRESSED, None
+    low, high = known[names[0]][0], known[names[-1]][1]
+    return names[0] if len(names) == 1 else f"[{number_text(low)}, {number_text(high)})", [low, high]
 
 
 def _on_line(line: Line, lo: int, hi: int) -> tuple[str, Meaning]:

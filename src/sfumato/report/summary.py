@@ -223,9 +223,10 @@ def _randomized(release: Release, table: Microdata) -> tuple[dict[str, float], t
     if release.scheme != "randomization":
         return {}, ()
     kept = {}
+    drawn = table.drawn_from(Role.QUASI, Role.SENSITIVE)
     for name, way in stated(release.manifest).items():
         if name in release.manifest["matrices"]:
-            column = table[name]
+            column = drawn[name]
             shares = np.bincount(column.codes, minlength=column.size) / table.rows
             kept[name] = float(shares @ np.diag(way.matrix))
     return kept, tuple(c.name for c in (*table.quasi, *table.sensitive) if c.name not in kept)
