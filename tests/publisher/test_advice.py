@@ -80,7 +80,7 @@ def test_a_sensitive_attribute_that_no_requirement_covers(publish: Publish) -> N
 def test_k_anonymity_alone_tells_how_many_share_a_value(publish: Publish) -> None:
     frame = pl.DataFrame({"age": [1] * 6 + [2] * 4, "ill": ["flu"] * 6 + ["flu", "HIV", "HIV", "HIV"]})
     told = the_one(publish(frame, 'age = "quasi"\nill = "sensitive"', model("k-anonymity", k=4)), UNCOVERED)
-    assert "6 of 10 rows are in groups of one value" in told
+    assert "6 of 10 rows are in groups with one value" in told
     assert "right guess for 90% of the rows, and for 100% in the worst group (70% without groups)" in told
 
 
@@ -129,7 +129,7 @@ def test_two_values_under_distinct_diversity_say_little(publish: Publish) -> Non
     guess = distinct.summary.guesses["outcome"]
     assert guess.base == pytest.approx(1 - 67 / 600)
     assert guess.worst > guess.mean >= guess.base
-    assert told.startswith("Distinct l-diversity bounds no probability: of 'outcome'")
+    assert told.startswith("Distinct l-diversity bounds no probability: for 'outcome'")
     assert "without groups, 'negative' is right for 88.8%" in told
     assert 'confidentiality with y = { outcome = ["positive"] }' in told
     bounded = model("confidentiality", y={"outcome": ["positive"]}, k=0.5).replace('{"outcome": ', "{ outcome = ")
@@ -185,8 +185,8 @@ def test_a_column_of_values_of_their_own_singles_people_out(publish: Publish) ->
 def test_columns_that_nobody_named_are_told_if_they_are_known(publish: Publish) -> None:
     roles, others = QUASI + 'ill = "sensitive"', 'others = "insensitive"'
     more = people(zip=[f"{10000 + i % 40}" for i in range(ROWS)], ward=[i % 5 for i in range(ROWS)])
-    told = the_one(publish(more, roles, DIVERSE, data=others), "nobody named")
-    assert "as they are: 'zip' (a postal code). If" in told
+    told = the_one(publish(more, roles, DIVERSE, data=others), "policy does not name")
+    assert "as they are: 'zip' (a postal code). Those that outsiders" in told
     assert "ward" not in told
     named = roles + '\nzip = "insensitive"\nward = "insensitive"'
     assert none_about(publish(more, named, DIVERSE, data=others), "zip", "ward")
