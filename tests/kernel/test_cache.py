@@ -1,6 +1,7 @@
 """Compiled kernels are kept where only this user can write, heal when damaged, and do without when they must."""
 
 import hashlib
+import importlib.util
 import logging
 import os
 import shutil
@@ -34,13 +35,17 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 @pytest.fixture
-def add(tmp_path: Path) -> Callable[..., Any]:
-    """A function of its own file, which Numba needs to cache it."""
+def add(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+    """A function of its own module, which Numba needs to cache it."""
     source = tmp_path / "addition.py"
     source.write_text(SOURCE.format(1))
-    space: dict[str, Any] = {}
-    exec(compile(source.read_text(), str(source), "exec"), space)
-    return space["add"]
+    spec = importlib.util.spec_from_file_location("addition", source)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, "addition", module)
+    spec.loader.exec_module(module)
+    return module.add  # type: ignore[no-any-return]
 
 
 def compiled(function: Callable[..., Any]) -> Any:

@@ -181,7 +181,7 @@ def table_digest(frame: pl.DataFrame) -> str:
     for name in sorted(frame.columns):
         if is_opaque(frame[name].dtype):
             continue
-        texts = frame[name].cast(pl.String).rename("text")  # a plain name: Polars would take some for patterns
+        texts = frame[name].alias("").cast(pl.String)  # Polars takes some names for patterns
         words = texts.drop_nulls().unique().sort()
         summed.update(json.dumps([name, words.to_list()]).encode())
         size = len(words) + 1

@@ -128,7 +128,8 @@ def _names_values(label: str, names: Sequence[str], domain: Sequence[Any], label
     """Whether a label of a tree means values of the domain, and all that its own parts mean."""
     parts = parts_of(_plain(label)) if len(names) > 1 else None
     if label in domain or _plain(label) in domain:
-        return list(names) == (parts or [_plain(label)]) or list(names) == [label]
+        everything = _plain(label) == SUPPRESSED and set(names) == set(domain)  # a value may be written like it
+        return everything or list(names) in (parts or [_plain(label)], [label])
     if not set(names) <= set(domain):
         return False
     known = {part: labels[part].names for part in parts or () if part in labels and labels[part].listed}
