@@ -103,7 +103,9 @@ def test_a_full_disk_is_told_and_nothing_is_left(job: Path, capsys: pytest.Captu
         assert "o space left on" in capsys.readouterr().err
         assert list(disk.iterdir()) == []
         (disk / "fill").write_bytes(bytes(60 << 10))
-        assert run("init", "ward.csv", "-o", "disk/p.toml") in (0, 2)
+        ended = run("init", "ward.csv", "-o", "disk/p.toml")
+        assert ended in (0, 2)
+        assert [p.name for p in disk.iterdir() if p.name != "fill"] == (["p.toml"] if ended == 0 else [])
 
 
 def test_init_on_a_full_disk(job: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

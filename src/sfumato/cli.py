@@ -11,12 +11,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
 from sfumato import __version__
 from sfumato.errors import OutputError, SfumatoError, os_words
+
+if TYPE_CHECKING:
+    from sfumato.publisher.publish import Published
 
 _STAGES = {
     "read": "Reading the data",
@@ -72,7 +75,7 @@ def init(data: str, out: Path | None, query: str | None, force: bool, as_json: b
     source, variables = _as_seen_from(data, out)
     proposal = propose(read_frame(expanded(data), query=query), source, query=query)
     if variables:
-        note = f"the policy names no password: set {' and '.join(variables)} in the environment before you publish."
+        note = f"the policy holds no password: set {' and '.join(variables)} in the environment before you publish."
         proposal = replace(proposal, warnings=(*proposal.warnings, note))
     if out is not None:
         _write_text(out, proposal.to_toml())
@@ -133,23 +136,34 @@ def _publish(
 
     with _progress() as progress, _interrupts(on_interrupt, progress) as heard:
         result = publish_policy(policy, out, seed=seed, force=force, ledger=ledger, progress=heard)
-    manifest = result.release.manifest
     if as_json:
-        _print_json(
-            {
-                "out": str(result.folder),
-                "release": str(result.folder / "release"),
-                "report": str(result.report),
-                "rows": manifest["rows"],
-                "summary": result.summary.as_dict(),
-                "requirements": manifest["requirements"],
-                "loss": {n: a["loss"] for n, a in manifest["attributes"].items() if "loss" in a},
-                "warnings": list(result.warnings),
-                "notes": list(result.notes),
-                "seeded": seed is not None,
-            }
-        )
+        _print_json({**_published(result), "seeded": seed is not None})
         return
+    _print_published(result)
+    for warning in result.warnings:
+        click.echo(click.style("warning: ", fg="yellow", bold=True) + _printable(warning), err=True)
+    for note in result.notes:
+        click.echo(f"note: {_printable(note)}", err=True)
+
+
+def _published(result: "Published") -> dict[str, Any]:
+    """What was published, for machines."""
+    manifest = result.release.manifest
+    return {
+        "out": str(result.folder),
+        "release": str(result.folder / "release"),
+        "report": str(result.report),
+        "rows": manifest["rows"],
+        "summary": result.summary.as_dict(),
+        "requirements": manifest["requirements"],
+        "loss": {n: a["loss"] for n, a in manifest["attributes"].items() if "loss" in a},
+        "warnings": list(result.warnings),
+        "notes": list(result.notes),
+    }
+
+
+def _print_published(result: "Published") -> None:
+    manifest = result.release.manifest
     click.echo(f"{manifest['rows']:,} rows published by {manifest['method']['name']}.")
     for line in result.summary.lines():
         click.echo(f"  {_printable(line)}")
@@ -160,10 +174,6 @@ def _publish(
     click.echo(f"To hand over:  {result.folder / 'release'}")
     click.echo(f"To keep:       {result.folder / 'private'}")
     click.echo(f"Your report:   {result.report}")
-    for warning in result.warnings:
-        click.echo(click.style("warning: ", fg="yellow", bold=True) + _printable(warning), err=True)
-    for note in result.notes:
-        click.echo(f"note: {_printable(note)}", err=True)
 
 
 def _figure(value: float) -> str:

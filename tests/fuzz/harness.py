@@ -135,8 +135,8 @@ def _judge_success(case: Case, folder: Path) -> tuple[Outcome, str]:
     return "accepted", ""
 
 
-class _TooLong(BaseException):
-    pass
+class TooLong(BaseException):
+    """No ``Exception``, so that nothing on the way takes it for an error of its own."""
 
 
 def run_command(arguments: tuple[str, ...], folder: Path) -> tuple[int | None, str, str]:
@@ -144,13 +144,13 @@ def run_command(arguments: tuple[str, ...], folder: Path) -> tuple[int | None, s
     here = Path.cwd()
     os.chdir(folder)
     try:
-        with _captured() as told, _limited():
+        with _captured() as told, limited(LIMIT):
             try:
                 main(list(arguments))
                 code: int | None = 0
             except SystemExit as end:
                 code = end.code if isinstance(end.code, int) else 0
-            except _TooLong:
+            except TooLong:
                 code = None
             except BaseException as error:
                 code = 1
@@ -161,13 +161,15 @@ def run_command(arguments: tuple[str, ...], folder: Path) -> tuple[int | None, s
 
 
 @contextlib.contextmanager
-def _limited() -> Iterator[None]:
+def limited(seconds: float) -> Iterator[None]:
+    """Raise TooLong after so many seconds of work, or twice as many on the clock."""
+
     def stop(number: int, frame: object) -> None:
-        raise _TooLong
+        raise TooLong
 
     before = [signal.signal(number, stop) for number in (signal.SIGALRM, signal.SIGPROF)]
-    signal.setitimer(signal.ITIMER_REAL, 2 * LIMIT)
-    signal.setitimer(signal.ITIMER_PROF, LIMIT)
+    signal.setitimer(signal.ITIMER_REAL, 2 * seconds)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         yield
     finally:

@@ -1,4 +1,4 @@
-"""What a run of odd inputs came to."""
+"""What a run of odd inputs or of mutants came to."""
 
 from dataclasses import dataclass, field
 
@@ -10,10 +10,12 @@ class Summary:
     inputs: int = 0
     clean: int = 0
     accepted: int = 0
+    unverifiable: int = 0
+    """Accepted ones of which nobody outside can tell; the check says that they are stated."""
     tracebacks: int = 0
     hangs: int = 0
     wrong: int = 0
-    """Accepted though it should be refused, read as something else, or refused without a readable sentence."""
+    """Accepted though false or to be refused, read as something else, or refused without a readable sentence."""
     failures: list[str] = field(default_factory=list)
 
     @property

@@ -132,7 +132,7 @@ def test_what_it_cannot_serve() -> None:
     with pytest.raises(PolicyError, match="nothing is required"):
         sf.incognito(people(), require=[])
     bare = sf.read(pl.DataFrame({"ill": ["a", "b"]}), sensitive="ill")
-    with pytest.raises(PolicyError, match="there is none; give a column that role"):
+    with pytest.raises(PolicyError, match="none is declared; give a column that role"):
         sf.incognito(bare, require=sf.KAnonymity(k=2))
     wide = sf.read(pl.DataFrame({f"q{j}": ["a", "b"] for j in range(21)}), quasi=[f"q{j}" for j in range(21)])
     with pytest.raises(PolicyError, match="21 quasi-identifiers has 2,097,152 nodes"):

@@ -205,7 +205,7 @@ def test_sensitive_values_are_texts(values: object) -> None:
 def test_a_partition_needs_quasi_identifiers() -> None:
     table = read(pl.DataFrame({"s": ["a", "b"]}), sensitive="s")
     for method in ("hilb", "mask+", "mondrian+"):
-        with pytest.raises(PolicyError, match="quasi-identifiers, and there is none"):
+        with pytest.raises(PolicyError, match="needs a quasi-identifier, but none is declared"):
             sf.partition(table, require=sf.LDiversity(l=2), method=method)
 
 

@@ -78,7 +78,7 @@ def test_written_and_read_again(tmp_path: Path) -> None:
         ({"sensitive": None, "domains": {}}, "one sensitive attribute"),
         ({"quasi": ["age"], "class_": "sex"}, "whose row was drawn"),
         ({"quasi": ["age"], "insensitive": ["sex"]}, "whose row was drawn"),
-        ({"quasi": []}, "groups by quasi-identifiers"),
+        ({"quasi": []}, "needs a quasi-identifier"),
     ],
 )
 def test_tables_that_the_guarantee_does_not_cover_are_refused(change: dict[str, Any], words: str) -> None:

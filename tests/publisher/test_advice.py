@@ -80,7 +80,7 @@ def test_a_sensitive_attribute_that_no_requirement_covers(publish: Publish) -> N
 def test_k_anonymity_alone_tells_how_many_share_a_value(publish: Publish) -> None:
     frame = pl.DataFrame({"age": [1] * 6 + [2] * 4, "ill": ["flu"] * 6 + ["flu", "HIV", "HIV", "HIV"]})
     told = the_one(publish(frame, 'age = "quasi"\nill = "sensitive"', model("k-anonymity", k=4)), UNCOVERED)
-    assert "6 of 10 rows are in groups of one value" in told
+    assert "6 of 10 rows are in groups with one value" in told
     assert "right guess for 90% of the rows, and for 100% in the worst group (70% without groups)" in told
 
 
@@ -131,7 +131,7 @@ def test_two_values_under_distinct_diversity_say_little(publish: Publish) -> Non
     guess = distinct.summary.guesses["outcome"]
     assert guess.base == pytest.approx(1 - 67 / 600)
     assert guess.worst > guess.mean >= guess.base
-    assert told.startswith("Distinct l-diversity bounds no probability: of 'outcome'")
+    assert told.startswith("Distinct l-diversity bounds no probability: for 'outcome'")
     assert "without groups, 'negative' is right for 88.8%" in told
     assert 'confidentiality with y = { outcome = ["positive"] }' in told
     bounded = model("confidentiality", y={"outcome": ["positive"]}, k=0.5).replace('{"outcome": ', "{ outcome = ")
@@ -187,8 +187,8 @@ def test_a_column_of_values_of_their_own_singles_people_out(publish: Publish) ->
 def test_columns_that_nobody_named_are_told_if_they_are_known(publish: Publish) -> None:
     roles, others = QUASI + 'ill = "sensitive"', 'others = "insensitive"'
     more = people(zip=[f"{10000 + i % 40}" for i in range(ROWS)], ward=[i % 5 for i in range(ROWS)])
-    told = the_one(publish(more, roles, DIVERSE, data=others), "nobody named")
-    assert "as they are: 'zip' (a postal code). If" in told
+    told = the_one(publish(more, roles, DIVERSE, data=others), "policy does not name")
+    assert "as they are: 'zip' (a postal code). Those that outsiders" in told
     assert "ward" not in told
     named = roles + '\nzip = "insensitive"\nward = "insensitive"'
     assert none_about(publish(more, named, DIVERSE, data=others), "zip", "ward")
@@ -219,7 +219,7 @@ def test_one_group_of_buckets(publish: Publish) -> None:
 def test_the_requirement_that_binds_is_named(publish: Publish) -> None:
     published = publish(people(), QUASI + 'ill = "sensitive"', model("k-anonymity", k=3) + model("l-diversity", l=3.3))
     told = the_one(published, "What helps")
-    assert "Without the requirement that in no group a sensitive value has a share above 1/3.3 there would be" in told
+    assert "Without the requirement that no sensitive value makes up more than 1/3.3 of any group there" in told
     assert "Without the requirement that every group" not in told
     assert "'a' has 30% of 'ill', and in a group it may have at most 1/l = 30.3%" in told
 
@@ -227,7 +227,7 @@ def test_the_requirement_that_binds_is_named(publish: Publish) -> None:
 def test_attributes_without_levels_are_named(publish: Publish) -> None:
     roles = QUASI + 'ill = "identifier"'
     told = the_one(publish(people(), roles, model("k-anonymity", k=40)), "What helps")
-    assert told.startswith("Next to nothing is shown of 'job' (")
+    assert told.startswith("Next to nothing is left of 'job' (")
     assert "nothing between the values of 'job' and *" in told
     assert told.endswith("What helps: a lower k.")
     tree = {"Any": {f"field {f}": [f"job {j}" for j in range(f, 30, 3)] for f in range(3)}}

@@ -88,7 +88,7 @@ def test_a_second_release_with_fresh_draws_is_warned_of_everywhere(
     report = (house / "again" / "private" / "report.html").read_text()
     assert "hand over that release again" in report
     third = publish_policy("anatomy.toml", "third")
-    assert "published by this policy 2 times, last on" in " ".join(third.warnings)
+    assert "published under this policy 2 times, last on" in " ".join(third.warnings)
     assert len(entries()) == 3
     for file in [*(house / "again" / "release").iterdir()]:
         assert str(house).encode() not in file.read_bytes()
@@ -112,7 +112,8 @@ def test_a_method_without_draws_is_noted_not_warned_of(house: Path) -> None:
 def test_another_policy_is_a_composition(house: Path) -> None:
     publish_policy("mondrian+.toml", "out")
     made = publish_policy("anatomy.toml", "again")
-    assert "by another policy (mondrian+)" in of_ledger(made)[0]
+    assert "published under another policy on" in of_ledger(made)[0]
+    assert "by mondrian+ in" in of_ledger(made)[0]
     assert "combine" in of_ledger(made)[0]
 
 
@@ -127,7 +128,7 @@ def test_the_title_and_comments_do_not_make_another_policy_but_a_taxonomy_does(h
     assert of_ledger(made) == []
     assert len(made.notes) == 1
     Path("tree.json").write_text('{"Any": {"infect": ["flu", "HIV"], "gout": {}}}')
-    assert "another policy" in of_ledger(publish_policy("b.toml", "c"))[0]
+    assert "other policies 2 times" in of_ledger(publish_policy("b.toml", "c"))[0]
 
 
 def test_the_same_table_is_found_under_another_name_and_in_another_order(house: Path) -> None:

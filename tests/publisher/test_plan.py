@@ -111,6 +111,12 @@ def test_a_plan_needs_promises_and_a_declared_domain(policy: Path) -> None:
     assert plan_of(policy).domain == 3
 
 
+def test_a_plan_counts_the_missing_category_that_pg_draws_from(policy: Path) -> None:
+    policy.write_text(POLICY.replace("[attributes]", 'missing = "category"\n[attributes]'))
+    release = sf.publish_policy(policy, policy.parent / "out", ledger=False).release
+    assert plan_of(policy).domain == len(release.manifest["attributes"]["ill"]["domain"]) == 5
+
+
 def test_what_the_policy_lacks_can_be_named_on_the_command_line(policy: Path) -> None:
     policy.write_text(POLICY.replace(', domain = ["flu", "HIV", "cancer", "none"]', ""))
     assert json.loads(run("plan", policy, "--domain", 4, "--json").output)["domain"] == 4

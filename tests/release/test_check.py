@@ -376,6 +376,14 @@ def test_free_text_is_free(tmp_path: Path) -> None:
     sf.load(forged(generalized(), tmp_path / "out", lambda m: m.update(title="Another"))).check()
 
 
+def test_a_value_written_like_the_suppressed_label_is_no_forgery() -> None:
+    frame = pl.DataFrame({"q": ["*", "b"] * 3, "ill": ["flu", "HIV"] * 3})
+    table = sf.read(frame, quasi=["q"], sensitive="ill", domains={"q": ["*", "b"]})
+    release = sf.publish(table, require=sf.LDiversity(l=2))
+    assert release.manifest["attributes"]["q"]["nodes"] == {"*": ["*", "b"]}
+    release.check()
+
+
 def test_a_weaker_claim_is_still_true(tmp_path: Path) -> None:
     def weaker(m: dict[str, Any]) -> None:
         m["requirements"][0]["required"]["k"] = 2

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from sfumato.release import plausible
-from sfumato.release.plausible import Seen, implausible, retention_matrix
+from sfumato.release.plausible import Seen, implausible
+from sfumato.table.distortion import retention_matrix
 
 TWO = np.array([[0.7, 0.3], [0.3, 0.7]])
 SKEWED = np.array([[0.8, 0.1, 0.3], [0.1, 0.8, 0.1], [0.1, 0.1, 0.6]])

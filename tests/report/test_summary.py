@@ -136,7 +136,7 @@ def test_buckets_keep_the_quasi_identifiers(example: Any) -> None:
     told = summarize(sf.publish(table, require=sf.LDiversity(l=3), method="anatomy"), table)
     facts = dict(told.facts())
     assert told.information == 1.0
-    assert facts["Information kept"].startswith("quasi-identifiers shown as they are; hidden is which sensitive value")
+    assert facts["Information kept"].startswith("quasi-identifiers are shown exactly; what is hidden is which")
     assert facts["Suppressed"] == "nothing"
     assert facts["Best guess, diagnosis"].startswith("by group right for 33.3% of the rows, 33.3% in the worst group")
 

@@ -19,6 +19,7 @@ from sfumato.errors import DataError, PolicyError
 from sfumato.release.bucketization import COUNT
 from sfumato.release.release import Release
 from sfumato.release.sampling import SIZE
+from sfumato.table.encode import Role
 from sfumato.table.microdata import Microdata
 
 Priors = Callable[
@@ -41,7 +42,7 @@ class Attacked(NamedTuple):
 
 def sensitive_domain(release: Release) -> tuple[str, list[str]]:
     """The one sensitive attribute of a release, and its domain."""
-    names = [n for n, a in release.manifest["attributes"].items() if a.get("role") == "sensitive"]
+    names = release.with_role(Role.SENSITIVE)
     if len(names) != 1:
         raise PolicyError(f"the corruption adversary asks for one sensitive attribute; the release has {len(names)}")
     return names[0], [str(v) for v in release.manifest["attributes"][names[0]]["domain"]]

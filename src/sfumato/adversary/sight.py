@@ -71,7 +71,7 @@ def _covered(domain: Domain, lo: int, hi: int, node: int, mask: int) -> tuple[in
 
 def attacked(release: Release) -> str:
     """The sensitive attribute of a release; of several the one that its requirements name."""
-    several = [n for n, a in release.manifest["attributes"].items() if a["role"] == Role.SENSITIVE]
+    several = release.with_role(Role.SENSITIVE)
     required = {n for r in release.manifest["requirements"] for n in names(r["required"].get("sensitive"))}
     chosen = several if len(several) == 1 else [n for n in several if n in required]
     if len(chosen) != 1:
@@ -79,7 +79,7 @@ def attacked(release: Release) -> str:
             f"this attack is on one sensitive attribute, and {len(chosen)} of the {len(several)} of the release are "
             "named in its requirements; publish with one"
         )
-    return str(chosen[0])
+    return chosen[0]
 
 
 MOST_MATCHED = 100

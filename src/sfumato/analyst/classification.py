@@ -177,9 +177,9 @@ def _class(given: str | None, rows: _Rows, masked: object = None) -> str:
     if rows.class_ is not None:
         return rows.class_
     if isinstance(masked, Release):
-        names = [n for n, a in masked.manifest["attributes"].items() if a.get("role") == Role.CLASS]
+        names = masked.with_role(Role.CLASS)
         if len(names) == 1:
-            return str(names[0])
+            return names[0]
     raise PolicyError("which column is the class is not said; name it in `class_`, or give one column that role")
 
 
@@ -235,7 +235,7 @@ def _sensitive(masked: Masked, rows: _Rows, columns: Sequence[str]) -> list[str]
     """The attributes with the role sensitive, where roles are known."""
     names = list(rows.sensitive)
     if isinstance(masked, Release):
-        names = [n for n, a in masked.manifest["attributes"].items() if a.get("role") == Role.SENSITIVE]
+        names = masked.with_role(Role.SENSITIVE)
     return [n for n in names if n in columns]
 
 

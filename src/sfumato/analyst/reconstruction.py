@@ -13,6 +13,8 @@ from sfumato.errors import DataError, PolicyError
 from sfumato.release.meaning import covered
 from sfumato.release.release import Release
 from sfumato.release.sampling import SIZE
+from sfumato.table.distortion import retention_matrix
+from sfumato.table.encode import Role
 
 Floats = NDArray[np.float64]
 Way = Literal["inversion", "em"]
@@ -53,15 +55,6 @@ class Estimate:
     def frame(self) -> pl.DataFrame:
         """A row a value."""
         return pl.DataFrame({"value": self.values, "count": self.counts, "standard error": self.errors})
-
-
-def retention_matrix(p: float, size: int) -> Floats:
-    """The matrix of Equation 11: a row a true value, a column a published one.
-
-    >>> retention_matrix(0.5, 2).tolist()
-    [[0.75, 0.25], [0.25, 0.75]]
-    """
-    return p * np.eye(size) + (1 - p) / size
 
 
 def reconstruct(
@@ -139,7 +132,7 @@ def sensitive_counts(release: Release, *, within: Mapping[str, Any] | None = Non
 
 def perturbed(release: Release) -> tuple[str, list[str], float]:
     """The sensitive attribute of a PG release, its domain, and the retention probability."""
-    names = [n for n, a in release.manifest["attributes"].items() if a.get("role") == "sensitive"]
+    names = release.with_role(Role.SENSITIVE)
     p = release.manifest["method"].get("p")
     if not release.sampled or len(names) != 1 or not isinstance(p, int | float):
         raise PolicyError(f"this is a {release.scheme} release; only a sample by pg states how it was perturbed")

@@ -61,9 +61,9 @@ class Art(PartitionMethod):
     )
     refuted: ClassVar[str | None] = (
         "Theorem 1 of ART is false for worlds over the actual values: three people, r = 2, chances (1/10, 1/19, 1/19), "
-        "(1/19, 1/10, 1/10), (1/19, 1/10, 1/10) meet it and give 361/561 > 1/2. So do its two-valued worlds and its "
-        "condition ('published'), which are offered as published; the defaults, worlds = 'values' and condition = "
-        "'exact', do not rest on it. No setting withstands an adversary who knows the algorithm"
+        "(1/19, 1/10, 1/10), (1/19, 1/10, 1/10) meet it and give 361/561 > 1/2. Its two-valued worlds and its "
+        "condition ('published') fail with it and are kept only as published; the defaults, worlds = 'values' and "
+        "condition = 'exact', do not rest on it. No setting withstands an adversary who knows the algorithm"
     )
     scheme: Scheme = "bucketization"
     condition: Condition = "exact"
@@ -101,7 +101,7 @@ class Art(PartitionMethod):
         progress: Progress = silent,
     ) -> Release:
         if not table.quasi:
-            raise PolicyError(f"{self.name} groups by quasi-identifiers, and there is none; give a column that role")
+            raise PolicyError(f"{self.name} needs a quasi-identifier, but none is declared; give a column that role")
         wanted = robustness(self.name, bind(requirements, table))
         groups, found = self._made(table, wanted, wanted.known(table), rng, progress)
         parts = (self._generalized if self.scheme == "generalization" else self._bucketized)(

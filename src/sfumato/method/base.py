@@ -55,6 +55,14 @@ class Drawn(NamedTuple):
     groups: Groups
 
 
+def undeclared_domain(which: str) -> str:
+    """The warning of a method that draws values from a domain that was found in the data."""
+    return (
+        f"The domain of {which} was not declared: it consists of the values that occur in the table, so the release "
+        "tells which these are, including values that only one person has. Declare a domain or a taxonomy."
+    )
+
+
 @dataclass(frozen=True, kw_only=True)
 class Method(ABC):
     """An algorithm with its settings. A wrong setting never survives its constructor."""
@@ -107,11 +115,11 @@ class Method(ABC):
         """The method as the manifest of a release states it; what no such method would state is refused."""
         stated, scheme = manifest["method"], manifest["scheme"]
         if scheme not in cls.schemes:
-            raise PolicyError(f"{cls.name} makes no release of {scheme}")
+            raise PolicyError(f"{cls.name} does not publish by {scheme}")
         method = cls.as_stated({n: v for n, v in stated.items() if n not in cls.beside and n != "name"}, scheme)
         own = {n: v for n, v in stated.items() if n not in cls.beside}
         if json.dumps(own, sort_keys=True) != json.dumps(method.settings(), sort_keys=True, default=str):
-            raise PolicyError(f"the manifest states {own} of its method, and not all settings of {cls.name} are so")
+            raise PolicyError(f"the manifest states {own} for its method; {cls.name} has other settings")
         return method
 
     @classmethod
@@ -120,7 +128,7 @@ class Method(ABC):
         known = {f.name: f.default for f in fields(cls)}
         for name, value in settings.items():
             if name not in known or name == "scheme" or (isinstance(known[name], bool) and not isinstance(value, bool)):
-                raise PolicyError(f"{cls.name} has no setting {name!r} of {value!r}")
+                raise PolicyError(f"{cls.name} has no setting {name} = {value!r}")
         return cls(**settings, **({"scheme": scheme} if "scheme" in known else {}))
 
     def refuse_unserved(self, requirements: Sequence[Requirement]) -> None:
@@ -207,7 +215,7 @@ class PartitionMethod(Method):
         progress: Progress = silent,
     ) -> Release:
         if not table.quasi:
-            raise PolicyError(f"{self.name} groups by quasi-identifiers, and there is none; give a column that role")
+            raise PolicyError(f"{self.name} needs a quasi-identifier, but none is declared; give a column that role")
         if self.scheme == "bucketization":
             refuse_exact(requirements)
         bound = on_groups(bind(requirements, table), self.name)
@@ -228,11 +236,7 @@ class PartitionMethod(Method):
     def _observed(self, table: Microdata) -> list[str]:
         """Perturbed values may no longer show a value that one person had; a domain found in the data still does."""
         found = [c.name for c in table.sensitive if self.perturbs and not c.declared]
-        return [
-            f"The domain of {name} was not declared: it is the values that occur in the table, so that the release "
-            "tells which these are, also those that one person alone has. Declare a domain or a taxonomy."
-            for name in found
-        ]
+        return [undeclared_domain(name) for name in found]
 
     def _generalized(
         self,

@@ -60,9 +60,9 @@ def diversity(method: str, requirements: Sequence[Requirement]) -> Diversity:
 
 
 _PICKED_TWICE = (
-    "A person's value lies in both of his groups, so whoever holds two releases with different draws keeps few "
-    "candidates: on the bundled hospital table with l = 3, two releases determined the diagnosis of 22% (hilb-safe), "
-    "28% (mondrian++) and 31% (anatomy) of the people, three releases of 36%, 46% and 55%."
+    "A person's value is in both of that person's groups, so whoever holds two releases with different draws has "
+    "few candidates left: on the bundled hospital table with l = 3, two releases determined the diagnosis of 22% "
+    "(hilb-safe), 28% (mondrian++) and 31% (anatomy) of the people, three releases of 36%, 46% and 55%."
 )
 """Measured; tests/statistical/test_twice.py does it again."""
 

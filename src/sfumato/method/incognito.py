@@ -135,7 +135,7 @@ class Incognito(Method):
             return "it states no number of suppressed rows, or no loss"
         part = told["suppressed"] / (manifest["rows"] + told["suppressed"])
         if not is_number(told["suppressed_share"]) or abs(part - told["suppressed_share"]) > 1e-9:
-            return f"{told['suppressed']} suppressed beside {manifest['rows']} rows are not {told['suppressed_share']}"
+            return f"{told['suppressed']} rows left out beside {manifest['rows']} are not {told['suppressed_share']}"
         return "more rows are suppressed than allowed" if part > self.suppression + 1e-9 else None
 
     def redrawn(self) -> str | None:
@@ -170,7 +170,7 @@ class Incognito(Method):
     def _bound(self, table: Microdata, requirements: Sequence[Requirement]) -> list[GroupRequirement]:
         """The requirements with what they leave open filled in; groups are those of all quasi-identifiers."""
         if not table.quasi:
-            raise PolicyError(f"{self.name} groups by quasi-identifiers, and there is none; give a column that role")
+            raise PolicyError(f"{self.name} needs a quasi-identifier, but none is declared; give a column that role")
         if not requirements:
             raise PolicyError("nothing is required; name at least one requirement, e.g. k-anonymity with k = 5")
         schema = TableSchema(table)

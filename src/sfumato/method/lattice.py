@@ -15,8 +15,8 @@ from sfumato.method.losses import Loss, Mask
 from sfumato.method.vectors import Grouped, Levels, Pairs, Vectors, tally
 from sfumato.release.judgement import TableSchema
 from sfumato.requirement.base import GroupRequirement, Key, Tally, Test
-from sfumato.table.line import Line
 from sfumato.table.microdata import Microdata
+from sfumato.table.occurring import lasting
 
 _PERSISTENT = (judge.SIZE, judge.DISTINCT)
 _DISTANCES = (judge.EQUAL, judge.ORDERED, judge.TREE)
@@ -65,8 +65,8 @@ class Judge:
             here = Tally(block.sizes, block.counts, block.distinct, self.totals)
             fails = [~test.holds(here) for test in self.tests]
             bad.append(np.logical_or.reduce(fails))
-            lasting = [f if t.op in _PERSISTENT else _too_few(t, here) for t, f in zip(self.tests, fails, strict=True)]
-            sure.append(np.logical_or.reduce(lasting))
+            final = [f if t.op in _PERSISTENT else _too_few(t, here) for t, f in zip(self.tests, fails, strict=True)]
+            sure.append(np.logical_or.reduce(final))
             for key, parts in counts.items():
                 parts.append(block.counts[key][~bad[-1]])
         violating = np.concatenate(bad)
@@ -78,23 +78,20 @@ class Judge:
         return {test.column for test in self.tests if test.op in _DISTANCES}
 
     def _close(self, counts: dict[Key, NDArray[np.int64]]) -> bool:
-        """Whether groups hold against their own totals, which is what a release shows and `check` judges by."""
+        """Whether groups hold against their own totals, which is what a release shows and `check` judges by.
+
+        A value that is listed only because it occurs is not listed where its rows are suppressed.
+        """
         for test in self.tests:
             if test.op not in _DISTANCES:
                 continue
             here = counts[test.column]
-            if drops_unseen(self.schema, test.column[0]):
-                here = here[:, here.any(axis=0)]
+            if test.op != judge.TREE:
+                here = here[:, here.any(axis=0) | lasting(self.schema.domain(test.column[0]))]
             again = replace(test, vectors=(here.sum(axis=0), *test.vectors[1:]))
             if len(here) and not again.holds(Tally(here.sum(axis=1), {test.column: here}, {}, {})).all():
                 return False
         return True
-
-
-def drops_unseen(schema: TableSchema, name: str) -> bool:
-    """Whether a domain that is published lists only values that are: listing others would tell what was suppressed."""
-    domain = schema.domain(name)
-    return domain.form != "word" if isinstance(domain, Line) else domain.derived
 
 
 def _too_few(test: Test, here: Tally) -> Mask:

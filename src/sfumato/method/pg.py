@@ -96,7 +96,7 @@ class PG(Method):
 
     def redrawn(self) -> str | None:
         return (
-            "Every release of pg draws and perturbs again: the more of them somebody holds, the better he knows how "
+            "Every release of pg draws and perturbs again: the more of them somebody holds, the better they know how "
             "often each value occurs in a group. The bounds are for one release."
         )
 
@@ -146,7 +146,7 @@ class PG(Method):
     def contradiction(self, manifest: Mapping[str, Any]) -> str | None:
         size = next(len(a["domain"]) for a in manifest["attributes"].values() if a["role"] == Role.SENSITIVE)
         if self.p is None or self.k is None:
-            return "it states no retention probability p and least group k"
+            return "it must state the retention probability p and the smallest group size k"
         found, claimed = epsilon(self.p, size), manifest["method"].get("epsilon", "nothing")
         same = found is claimed or (is_number(claimed) and found is not None and math.isclose(found, claimed))
         return None if same else f"the perturbation has epsilon {found}, and the manifest states {claimed}"
@@ -154,7 +154,7 @@ class PG(Method):
     def _sensitive(self, table: Microdata) -> Column:
         """The one column to perturb, if the table has nothing that the guarantee does not cover."""
         if not table.quasi:
-            raise PolicyError("pg groups by quasi-identifiers, and there is none; give a column that role")
+            raise PolicyError("pg needs a quasi-identifier, but none is declared; give a column that role")
         if len(table.sensitive) != 1:
             raise PolicyError(
                 f"pg perturbs one sensitive attribute, and the table has {len(table.sensitive)}; give exactly one "
@@ -174,7 +174,7 @@ class PG(Method):
             raise PolicyError(
                 f"pg draws from the domain of {column.name!r}, and it is not declared: with everyone else corrupted, "
                 "the values that happen to occur give the victim away. List all values that can occur, e.g. domain = "
-                '["flu", "HIV", "none"], or give a taxonomy. To publish in spite of it set domain = "occurring" under '
+                '["flu", "HIV", "none"], or give a taxonomy. To publish anyway, set domain = "occurring" under '
                 "[method]"
             )
         return column
@@ -257,8 +257,8 @@ def _undeclared(sensitive: Column) -> list[str]:
     if sensitive.declared:
         return []
     return [
-        f"The domain of {sensitive.name} was not declared: it is the values that occur. Who knows the values of "
-        "all others learns from it, beyond what is guaranteed."
+        f"The domain of {sensitive.name} was not declared: it consists of the values that occur in the table. An "
+        "adversary who knows everybody else's value learns more from it than is guaranteed."
     ]
 
 

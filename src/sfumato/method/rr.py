@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from sfumato.errors import Infeasible, PolicyError, nearest
-from sfumato.method.base import Method, Progress, silent
+from sfumato.method.base import Method, Progress, silent, undeclared_domain
 from sfumato.method.noisy_counts import fit_to_noisy_counts
 from sfumato.method.response import MODES, Mode, OptimalResponse, Problem, solve
 from sfumato.release.judgement import Judgement, bind
@@ -19,7 +19,6 @@ from sfumato.requirement.disclosure import Disclosure
 from sfumato.requirement.local_privacy import Guarantee, statement
 from sfumato.table.distortion import Distortion, stated
 from sfumato.table.encode import Column, Role
-from sfumato.table.line import Line
 from sfumato.table.microdata import Microdata
 from sfumato.table.taxonomy import all_named, named
 
@@ -29,9 +28,9 @@ _MOST_EPSILON = 40
 
 
 _NOT_A_SUCCESS_RATE = (
-    "Equation 6 is not the success rate of the attacker it describes. Smallest counterexample: two people of the "
-    "same quasi-identifiers with a and b; with the sensitive attribute randomized wholly Equation 6 gives 1/4, and "
-    "who guesses is right half of the time. Where all people of the same quasi-identifiers share a value, who "
+    "Equation 6 is not the success rate of the attacker it describes. Smallest counterexample: two people with "
+    "the same quasi-identifiers have a and b; with the sensitive attribute fully randomized Equation 6 gives 1/4, and "
+    "a guess is right half of the time. Where all people with the same quasi-identifiers share a value, whoever "
     "reconstructs the distribution learns it. Read the success rate of the best attacker beside the risk"
 )
 _FITTED_MATRICES_LEAK = (
@@ -104,8 +103,8 @@ class RandomizedResponse(Method):
 
     def redrawn(self) -> str | None:
         return (
-            "Every release of rr randomizes again: where the rows of a person can be told, the true value shows in the "
-            "average of many releases. What is promised is for one release."
+            "Every release of rr randomizes again: where a person's rows can be told apart from others', the true "
+            "value shows in the average of many releases. What is promised is for one release."
         )
 
     def settings(self) -> dict[str, Any]:
@@ -202,7 +201,7 @@ class RandomizedResponse(Method):
     def _guarantee(self, table: Microdata, wanted: Disclosure, changed: Sequence[Column]) -> Guarantee:
         """Whom the noise holds against: the matrices and the domains must not depend on the private table."""
         needed = changed if self.by_hand else [*table.quasi, *table.sensitive]
-        if any(_is_observed(c) for c in needed) or not (self.by_hand or self.fit == "noisy"):
+        if any(not c.declared for c in needed) or not (self.by_hand or self.fit == "noisy"):
             return "none"
         return "whole release" if self.by_hand and wanted.is_void else "tables that meet tau"
 
@@ -226,7 +225,7 @@ class RandomizedResponse(Method):
 
     def _observed(self, changed: Sequence[Column]) -> list[str]:
         """Warn of, or refuse, domains that are just the values that occur."""
-        found = [c.name for c in changed if _is_observed(c)]
+        found = [c.name for c in changed if not c.declared]
         if not found:
             return []
         if self.domains == "declared":
@@ -234,10 +233,7 @@ class RandomizedResponse(Method):
                 f"rr: nobody declared the domain of {named(found)}; give it a domain or a taxonomy in the policy, or "
                 'set domains = "observed" to take the values that occur'
             )
-        return [
-            f"The domain of {named(found)} was not declared: it is the values that occur in the table, so that the "
-            "release tells which these are, also those that one person alone has. Declare a domain or a taxonomy."
-        ]
+        return [undeclared_domain(named(found))]
 
 
 def _unprotected(manifest: Mapping[str, Any]) -> list[str]:
@@ -252,11 +248,6 @@ def _unprotected(manifest: Mapping[str, Any]) -> list[str]:
             "infinite for each attribute."
         ]
     return [f"Published as in the private table, without noise (ε is infinite): {all_named(bare)}."]
-
-
-def _is_observed(column: Column) -> bool:
-    domain = column.domain
-    return domain.form != "word" if isinstance(domain, Line) else domain.derived
 
 
 def _disclosure(bound: Sequence[Requirement]) -> Disclosure:

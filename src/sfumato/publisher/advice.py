@@ -68,7 +68,7 @@ def _uncovered(column: Column, summary: Summary, guess: BestGuess | None) -> str
     if guess is None:
         return f"{told}: nothing bounds what can be concluded about it. Require something of it, or leave it out."
     beside = "by group" if summary.exact else "beside the quasi-identifiers"
-    certain = f" {guess.certain:,} of {summary.published:,} rows are in groups of one value, which is thus known."
+    certain = f" {guess.certain:,} of {summary.published:,} rows are in groups with one value, which gives it away."
     return (
         f"{told}: its values are published {beside} with no bound.{certain if guess.certain else ''} The commonest "
         f"value of a group is the right guess for {percent(guess.mean)} of the rows, and for {percent(guess.worst)} in "
@@ -85,7 +85,7 @@ def _skewed(about: Sequence[Requirement], guess: BestGuess) -> bool:
 def _unbounded(column: Column, about: Sequence[Requirement], guess: BestGuess) -> str:
     required = " and ".join(dict.fromkeys(_kind(r) for r in about))
     told = (
-        f"{required} bounds no probability: of {column.name!r} the commonest value of a group is the right guess for "
+        f"{required} bounds no probability: for {column.name!r} the commonest value of a group is the right guess for "
         f"{percent(guess.mean)} of the rows, and for {percent(guess.worst)} in the worst group (without groups, "
         f"{guess.value!r} is right for {percent(guess.base)})."
     )

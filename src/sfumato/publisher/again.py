@@ -44,8 +44,10 @@ def published_again(
 
 
 def _where(entries: Sequence[Entry], *, other: bool = False) -> str:
-    last = entries[-1]
-    times = "" if len(entries) == 1 else f" {len(entries)} times, last"
-    which = f"another policy ({last.method})" if other else "this policy"
+    last, times = entries[-1], len(entries)
+    which = ("another policy" if times == 1 else "other policies") if other else "this policy"
+    often = "" if times == 1 else f" {times} times, last"
+    method = f" by {last.method}" if other else ""
     gone = "" if last.is_there else ", which no longer holds it"
-    return escape(f"This table was published by {which}{times} on {last.date[:10]} in {last.folder}{gone}")
+    told = f"This table was published under {which}{often} on {last.date[:10]}{method} in {last.folder}{gone}"
+    return escape(told)

@@ -50,9 +50,9 @@ def exposed(policy: Policy, table: Microdata) -> list[str]:
     found += [told for c in _classes(table) if (told := _told(c, "", "class"))]
     if unseen:
         found.append(
-            f'others = "insensitive" publishes columns that nobody named, as they are: {", ".join(unseen)}. If '
-            "outsiders can know them they identify people, and private ones are published without a bound: give each "
-            "its role."
+            f'others = "insensitive" publishes columns that the policy does not name as they are: {", ".join(unseen)}. '
+            "Those that outsiders can know identify people, and private ones are published without a bound: give each "
+            "a role."
         )
     return found
 
@@ -79,6 +79,6 @@ def _told(seen: Profile, identifier: str, role: str = "insensitive") -> str:
     else:
         return ""
     return (
-        f"The {role} column {seen.name!r} is published as it is and {what}. Whoever knows it finds the row in spite of "
-        "all groups. Leave it out (role identifier), make it quasi, or publish it rounded."
+        f"The {role} column {seen.name!r} is published as it is and {what}. Whoever knows it finds the row, whatever "
+        "the groups. Leave it out (role identifier), make it quasi, or publish it rounded."
     )

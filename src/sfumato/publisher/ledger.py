@@ -27,9 +27,9 @@ from sfumato.publisher.policy import Policy
 from sfumato.release.locks import locked
 from sfumato.release.output import whole_file
 from sfumato.release.recognize import public_part_around
-from sfumato.release.store import MANIFEST, digest, read_regular
+from sfumato.release.store import MANIFEST, digest
 from sfumato.table.address import expanded
-from sfumato.table.checks import is_opaque
+from sfumato.table.checks import is_opaque, read_bytes
 
 LEDGER = "sfumato-ledger.json"
 _UNWRITTEN = (
@@ -144,7 +144,7 @@ class Ledger:
 def _entries(place: Path) -> list[Entry] | None:
     """What a ledger says; None if it is damaged. An empty file is a ledger that was only just begun."""
     try:
-        text = read_regular(place, _LARGEST).decode("utf-8")
+        text = read_bytes(place, largest=_LARGEST, links=False).decode("utf-8")
         return [Entry(**entry) for entry in json.loads(text)["releases"]] if text else []
     except (ValueError, TypeError, KeyError, RecursionError):
         return None

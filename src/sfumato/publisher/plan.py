@@ -15,6 +15,7 @@ from sfumato.requirement.k_anonymity import KAnonymity
 from sfumato.requirement.retention import PGGuarantee, pg_guarantee, pg_retention
 from sfumato.table.encode import Attribute, Role
 from sfumato.table.hierarchy import read_taxonomy
+from sfumato.table.line import MISSING
 
 KS, PS = (2, 4, 6, 8, 10), (0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45)
 """The paper's Table III."""
@@ -132,20 +133,21 @@ def _choices(job: Policy) -> dict[str, Any]:
 
 
 def _size(job: Policy) -> int:
-    """The size of the sensitive domain, if the policy declares it."""
+    """The size of the sensitive domain that pg draws from, if the policy declares it."""
     sensitive = [a for a in job.attributes if a.role is Role.SENSITIVE]
     if len(sensitive) != 1:
         raise PolicyError(f"pg perturbs one sensitive attribute, and the policy has {len(sensitive)}")
-    size = _declared(sensitive[0], job.folder)
-    if size is None:
+    declared = _declared(sensitive[0], job.folder)
+    if declared is None:
         raise PolicyError(f"the domain of {sensitive[0].name!r} is not declared; list it, or name its size by --domain")
-    return size
+    return len({*declared, MISSING} if job.missing == "category" else declared)
 
 
-def _declared(attribute: Attribute, folder: Path) -> int | None:
+def _declared(attribute: Attribute, folder: Path) -> Sequence[str] | None:
+    """The values that a policy declares for an attribute."""
     if attribute.domain is not None:
-        return len(attribute.domain)
+        return attribute.domain
     if attribute.taxonomy is None:
         return None
     tree = read_taxonomy(attribute.taxonomy, [], name=attribute.name, folder=folder)
-    return None if tree.derived else tree.size
+    return None if tree.derived else tree.leaves

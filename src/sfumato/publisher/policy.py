@@ -172,7 +172,7 @@ def _spreadsheet(output: Mapping[str, Any], name: str) -> str:
 
 def _text(value: object, what: str) -> str:
     if not isinstance(value, str):
-        raise PolicyError(f"{what} is {value!r}; it is a text")
+        raise PolicyError(f"{what} is {value!r}; it must be a string")
     return value
 
 

@@ -91,7 +91,7 @@ class Proposal:
         yield from comment("Proposed by `sfumato init`. Only you know the data: read every line.")
         for warning in self.warnings:
             yield from comment(f"Note: {warning}")
-        yield from ("", f"title = {toml(self.title)}  # public; the file's name may tell what should not be told")
+        yield from ("", f"title = {toml(self.title)}  # public; not the file's name, which may say too much")
         yield from ("", "[data]", f"source = {toml(self.source)}")
         if self.query:
             yield f"query = {toml(self.query)}"
@@ -258,7 +258,7 @@ def _rows_of_people(entity: Profile, private: Sequence[Profile]) -> Iterator[str
     if private:
         names = ", ".join(repr(seen.name) for seen in private)
         yield (
-            f"some people ({entity.name!r}) have several rows, and l-diversity counts rows, so none is asked of "
+            f"some people ({entity.name!r}) have several rows, and l-diversity counts rows, so it is not required of "
             f"{names}; to protect it too, give each person one row (e.g. aggregate them) and require l-diversity."
         )
 

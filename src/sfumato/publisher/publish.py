@@ -89,7 +89,7 @@ def partition(
     if not isinstance(chosen, PartitionMethod):
         raise PolicyError(f"{chosen.name} does not partition the rows")
     if not table.quasi:
-        raise PolicyError(f"{chosen.name} groups by quasi-identifiers, and there is none; give a column that role")
+        raise PolicyError(f"{chosen.name} needs a quasi-identifier, but none is declared; give a column that role")
     wanted = listed(require)
     return chosen.groups(table, bind(wanted, table), rng=rng, progress=silent).of_row
 
@@ -137,26 +137,16 @@ def publish_policy(
     folder = located(out, None, OutputError)
     refuse_public(folder)
     refuse_existing(folder, force=force)
-    if seed is not None and (isinstance(seed, bool) or seed < 0):
-        raise PolicyError(f"the seed is {seed!r}; it is a whole number, 0 or more")
+    rng = _generator(seed)
     log = _Log()
     heard = log.listening(progress)
     frame = _frame_of(job, heard)
     known = Ledger.of(job) if ledger else None
     content = table_digest(frame) if known else ""
     table = _coded(job, frame, heard)
-    rng = None if seed is None else np.random.default_rng(seed)
-    release = publish(table, require=job.requirements, method=job.method, title=job.title, rng=rng, progress=heard)
-    if job.spreadsheet != "plain":
-        release = Release({**release.manifest, "output": {"spreadsheet": job.spreadsheet}}, release.tables)
-    told = published_again(
-        known.earlier(content) if known else [],
-        policy=policy_digest(job),
-        method=job.method,
-        seed=seed,
-        out=folder,
-        force=force,
-    )
+    release = _release(job, table, rng, heard)
+    before = known.earlier(content) if known else []
+    told = published_again(before, policy=policy_digest(job), method=job.method, seed=seed, out=folder, force=force)
     summary = summarize(release, table)
     private = [*advice(job, table, release, summary), *told.warnings, *(known.warnings if known else ())]
     log.lines += [*summary.lines(), *(f"warning: {w}" for w in dict.fromkeys([*release.warnings, *private]))]
@@ -174,6 +164,23 @@ def publish_policy(
     progress("done", 1.0)
     warnings = [*release.warnings, *private, *(known.warnings if known else ())]
     return Published(release, folder, summary, tuple(dict.fromkeys(warnings)), tuple(told.notes))
+
+
+def _generator(seed: int | None) -> np.random.Generator | None:
+    """The generator of a seed; None, which stands for fresh secret entropy, without one."""
+    if seed is None:
+        return None
+    if isinstance(seed, bool) or seed < 0:
+        raise PolicyError(f"the seed is {seed!r}; it must be a whole number, 0 or more")
+    return np.random.default_rng(seed)
+
+
+def _release(job: Policy, table: Microdata, rng: np.random.Generator | None, progress: Progress) -> Release:
+    """The release that a policy asks for, with what it says about the output."""
+    made = publish(table, require=job.requirements, method=job.method, title=job.title, rng=rng, progress=progress)
+    if job.spreadsheet == "plain":
+        return made
+    return Release({**made.manifest, "output": {"spreadsheet": job.spreadsheet}}, made.tables)
 
 
 def _finish(ledger: Ledger | None, made: Sequence[Entry]) -> None:

@@ -87,7 +87,7 @@ def _lost(summary: Summary) -> str:
     if summary.scheme == "randomization":
         return ""
     lost = {n: share for n, share in summary.kept.items() if n in summary.hidden or share < BARE}
-    return f"Next to nothing is shown of {_shares(lost, ' kept')}" if lost else ""
+    return f"Next to nothing is left of {_shares(lost, ' kept')}" if lost else ""
 
 
 def _shares(attributes: Mapping[str, float], what: str = "") -> str:
@@ -108,7 +108,7 @@ def _no_cut(job: Job, summary: Summary) -> Iterator[str]:
             most = rounded_down(1 / (2 * share))
             lower = f"l must be {most:.4g} or less" if most > 1 else "no l above 1 is low enough"
             yield (
-                f"{rule} of it, and in the whole table {value!r} has {percent(share)} of {name!r}, so that no cut was "
+                f"{rule} of it, and in the whole table {value!r} has {percent(share)} of {name!r}, so no cut was "
                 f"allowed; for a first cut {lower}"
             )
         elif not job.method.picks and guess is not None and guess.mean > limit:
@@ -121,7 +121,7 @@ def _mirrored(job: Job) -> Iterator[str]:
         if share * r.l > TIGHT:
             yield (
                 f"Why: in the whole table {value!r} has {percent(share)} of {name!r}, and in a group it may have at "
-                f"most 1/l = {percent(1 / r.l)}, so that groups have little room to differ from the table"
+                f"most 1/l = {percent(1 / r.l)}, so groups have little room to differ from the table"
             )
 
 
@@ -211,7 +211,7 @@ def _rows(job: Job, summary: Summary) -> Iterator[str]:
         limit = f" (suppression = {job.method.suppression:g})" if isinstance(job.method, Incognito) else ""
         yield (
             f"{summary.left_out:,} of {summary.read:,} rows ({percent(summary.left_out / summary.read)}) are left out "
-            f"by {summary.method}{limit}: those of groups that fail the requirements, so that what is published is not "
+            f"by {summary.method}{limit}: those of groups that fail the requirements, so the release is not "
             "about everybody. Lower suppression, or take mondrian, which leaves nobody out."
         )
     if summary.dropped > MANY * summary.read:

@@ -106,8 +106,7 @@ def _coded(column: pl.Series, rows: NDArray[Any] | None) -> tuple[NDArray[Any], 
 
 def best_guesses(release: "Release") -> dict[str, BestGuess]:
     """The guesses for each sensitive attribute of a release that shows groups; none where values are random."""
-    names = [n for n, a in release.manifest["attributes"].items() if a.get("role") == Role.SENSITIVE]
-    found = {name: values_by_group(release, name) for name in names}
+    found = {name: values_by_group(release, name) for name in release.with_role(Role.SENSITIVE)}
     return {name: best_guess(values) for name, values in found.items() if values is not None}
 
 

@@ -37,7 +37,7 @@ def judged(release: "Release", entry: Mapping[str, Any]) -> Finding:
         elif isinstance(requirement, GroupRequirement):
             requirement, found = _on_groups(release, requirement, view, entry["achieved"])
         else:
-            raise SfumatoError("nothing here can judge it")
+            raise SfumatoError("this version cannot judge it")
         return _as_stated(requirement, entry, found)
     except _FAULTS as e:
         return Finding(f"the claim {entry['model']!r}", "broken", f"it cannot be judged: {e}")
@@ -78,7 +78,7 @@ def _as_stated(requirement: Requirement, entry: Mapping[str, Any], found: Verdic
     if status == "broken":
         pass
     elif entry["words"] != words:
-        status, detail = "broken", f"the manifest says {entry['words']!r}; this version says it otherwise"
+        status, detail = "broken", f"the manifest says {entry['words']!r}; this version words it differently"
     elif found.achieved or status == "holds":
         if not _same(achieved, found.achieved):
             status, detail = "broken", f"the manifest claims {_told(achieved)}, found {detail}"

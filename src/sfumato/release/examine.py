@@ -79,7 +79,7 @@ def _columns(release: "Release") -> Finding:
         there = release.tables[name].columns
         own = {GROUP, COUNT} if release.bucketized else {SIZE} if release.scheme == "sampling" else set()
         if taken := own & {*release.manifest["attributes"]}:
-            return Finding(claim, "broken", f"an attribute is called {named(taken)}, as a column of the scheme is")
+            return Finding(claim, "broken", f"an attribute has the name of the scheme's own column {named(taken)}")
         if wrong := sorted(set(there) ^ wanted):
             return Finding(claim, "broken", f"table {name!r}: only in one of the two: {named(wrong)}")
         for column in release.tables[name].get_columns():
@@ -90,7 +90,7 @@ def _columns(release: "Release") -> Finding:
 
 
 def _roles(release: "Release") -> Finding:
-    claim = "there are attributes of the roles that its claims are about"
+    claim = "the attributes have the roles that the claims need"
     roles = [a["role"] for a in release.manifest["attributes"].values()]
     quasi, sensitive = roles.count(Role.QUASI), roles.count(Role.SENSITIVE)
     if release.scheme != "randomization" and not quasi:
@@ -106,7 +106,7 @@ def _roles(release: "Release") -> Finding:
 
 def _values(release: "Release") -> Finding:
     """Whether every value that is published as it is lies in its stated domain, and a taxonomy is over that domain."""
-    claim = "every value is of its domain"
+    claim = "every value is in its domain"
     number = 0
     for name, entry in release.manifest["attributes"].items():
         if "domain" not in entry or labelled(release.scheme, entry["role"]):
@@ -129,7 +129,7 @@ def _outside(column: pl.Series, domain: list[str]) -> str | None:
     outside = places(column, domain) < 0
     if outside.any():
         few = column.filter(pl.Series(outside)).unique().head(6).to_list()
-        return f"{int(outside.sum())} values of {column.name!r} are not of its domain: {named(few)}"
+        return f"{int(outside.sum())} values of {column.name!r} are not in its domain: {named(few)}"
     return None
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sfumato.errors import ReleaseError
 from sfumato.release.meaning import Interval, Told, as_interval, open_label, read, shown_ends
 from sfumato.table.encode import Kind
-from sfumato.table.line import MISSING, after, day_number
+from sfumato.table.line import MISSING, after, day_number, number_of
 from sfumato.table.taxonomy import SUPPRESSED, named, quoted
 
 _NUMBERED = re.compile(r" \([0-9]+\)$")
@@ -86,19 +86,12 @@ def _shows(label: str, interval: Interval) -> bool:
         return len(known) == len(parts) and (known[0][0], known[-1][1]) == interval
     if (day := day_number(label)) is not None:
         return interval == (day, day + 1)
-    return _number(label) == low and high in {after(low, 10.0**-d) for d in range(10)} | _just_above(low, high)
+    return number_of(label) == low and high in {after(low, 10.0**-d) for d in range(10)} | _just_above(low, high)
 
 
 def _just_above(low: float, high: float) -> set[float]:
     """Numbers without a common step reach up to a short number just above them."""
     return {high} if low < high <= after(low, 0.0) else set()
-
-
-def _number(text: str) -> float | None:
-    try:
-        return float(text)
-    except ValueError:
-        return None
 
 
 def _within(interval: Interval, domain: Sequence[Any]) -> bool:
@@ -127,7 +120,7 @@ def _names_numbers(label: str, names: Sequence[str], domain: Sequence[Any]) -> b
 def _lies_in(name: str, domain: Sequence[Any]) -> bool:
     if ends := shown_ends(name):
         return _within(ends, domain)
-    value, whole = _number(name), as_interval(domain)
+    value, whole = number_of(name), as_interval(domain)
     return value is not None and whole is not None and whole[0] <= value < whole[1]
 
 
@@ -135,7 +128,8 @@ def _names_values(label: str, names: Sequence[str], domain: Sequence[Any], label
     """Whether a label of a tree means values of the domain, and all that its own parts mean."""
     parts = parts_of(_plain(label)) if len(names) > 1 else None
     if label in domain or _plain(label) in domain:
-        return list(names) == (parts or [_plain(label)]) or list(names) == [label]
+        everything = _plain(label) == SUPPRESSED and set(names) == set(domain)  # a value may be written like it
+        return everything or list(names) in (parts or [_plain(label)], [label])
     if not set(names) <= set(domain):
         return False
     known = {part: labels[part].names for part in parts or () if part in labels and labels[part].listed}

@@ -27,7 +27,7 @@ def warned(release: "Release") -> Finding:
 def examined(release: "Release") -> Finding:
     """Whether such a method exists, has these settings, can show this scheme, and what it must warn of is there."""
     manifest = release.manifest
-    claim = f"a release of {manifest['scheme']} can be made by {_name(manifest)!r}, and its warnings are there"
+    claim = f"{_name(manifest)!r} can make a release by {manifest['scheme']}, and all warnings due are there"
     # methods make releases, so that they cannot be imported where this module is
     catalogue = import_module("sfumato.method.catalogue")
     try:

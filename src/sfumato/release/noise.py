@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING
 
 from sfumato.errors import SfumatoError
 from sfumato.release.finding import Finding
-from sfumato.release.plausible import FALSE_ALARM, MOST_VALUES, Floats, Seen, implausible, retention_matrix, tests_of
+from sfumato.release.plausible import FALSE_ALARM, MOST_VALUES, Floats, Seen, implausible, tests_of
 from sfumato.requirement.base import is_number
-from sfumato.table.distortion import stated
+from sfumato.table.distortion import retention_matrix, stated
 from sfumato.table.encode import Role, places, value_codes
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def look(release: "Release") -> Finding:
     if why := implausible(columns):
         return Finding(claim, "broken", f"they do not look randomized: {why}")
     tests = tests_of(columns)
-    looks = f"they look so by {tests} tests (false alarms {FALSE_ALARM:g} at most)" if tests else "no test can tell"
+    looks = f"{tests} tests find nothing against it (false alarms {FALSE_ALARM:g})" if tests else "no test can tell"
     return Finding(claim, "stated", f"not verifiable from outside; {looks}; {told}")
 
 
@@ -55,7 +55,7 @@ def _sampled(release: "Release") -> tuple[dict[str, Floats], str]:
     p = release.manifest["method"].get("p")
     if not is_number(p) or not 0 <= p <= 1:
         raise SfumatoError(f"the manifest states p = {p!r} as the retention probability; it must be in [0, 1]")
-    name = next(n for n, a in release.manifest["attributes"].items() if a["role"] == Role.SENSITIVE)
+    (name,) = release.with_role(Role.SENSITIVE)
     size = len(release.manifest["attributes"][name]["domain"])
     if p == 1 or size > MOST_VALUES:
         return {}, f"p = {p:g}"

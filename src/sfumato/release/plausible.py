@@ -174,8 +174,3 @@ def _below(share: Floats, mean: Floats) -> Floats:
         part = np.where(share > 0, share * np.log(share / mean), 0.0)
         rest = (1 - share) * np.log((1 - share) / (1 - mean))
     return np.where(under, part + rest, 0.0)
-
-
-def retention_matrix(p: float, size: int) -> Floats:
-    """The matrix of perturbed generalization: kept with probability p, else drawn from the whole domain."""
-    return np.asarray(np.full((size, size), (1 - p) / size) + p * np.eye(size), np.float64)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from sfumato.errors import SfumatoError
-from sfumato.release.store import MANIFEST, RELEASE_FILES, read_manifest
+from sfumato.release.store import MANIFEST, RELEASE_FILES, listed_files, read_manifest
 
 PUBLIC, PRIVATE = "release", "private"
 PRIVATE_FILES = ("report.html", "audit.json", "policy.toml", "log.txt")
@@ -58,13 +58,12 @@ def unknown_files(folder: Path) -> Iterator[Path]:
 def _unstated(public: Path, folder: Path) -> str:
     """Why the public part is no release: no valid manifest, or a table that the manifest does not state."""
     try:
-        tables = read_manifest(public).get("tables")
+        listed = listed_files(read_manifest(public).get("tables"))
     except SfumatoError:
         return "it holds no valid manifest.json"
-    stated = {entry.get("file") for entry in tables if isinstance(entry, dict)} if isinstance(tables, list) else set()
     for path in public.iterdir():
-        if path.name not in {MANIFEST, *stated}:
-            return f"its manifest does not state {path.relative_to(folder)}"
+        if path.name not in (MANIFEST, *listed):
+            return f"its manifest does not list {path.relative_to(folder)}"
     return ""
 
 

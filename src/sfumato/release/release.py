@@ -46,7 +46,11 @@ class Release:
 
     def quasi(self) -> list[str]:
         """The names of the quasi-identifiers."""
-        return [n for n, a in self.manifest["attributes"].items() if a.get("role") == Role.QUASI]
+        return self.with_role(Role.QUASI)
+
+    def with_role(self, role: Role) -> list[str]:
+        """The names of the attributes that have a role."""
+        return [n for n, a in self.manifest["attributes"].items() if a.get("role") == role]
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Release):
@@ -135,7 +139,7 @@ class Release:
         sizes = np.bincount(self.classes())
         return (
             f"bucketization shows exact quasi-identifiers, by which {int((sizes == 1).sum())} of {sizes.sum()} rows "
-            "are unique; a release by it cannot claim this"
+            "are unique; a bucketized release cannot claim this"
         )
 
     def judge(self, requirement: GroupRequirement) -> Judgement:

@@ -44,7 +44,7 @@ def checked(manifest: object) -> dict[str, Any]:
     of_scheme = _OF_SCHEME.get(scheme, {})
     _check_keys("manifest.json", manifest, _REQUIRED | of_scheme, _OPTIONAL)
     if not _VERSION.fullmatch(manifest["sfumato"]):
-        raise ReleaseError(f"manifest.json states {manifest['sfumato']!r} as the version of sfumato")
+        raise ReleaseError(f"manifest.json states the version {manifest['sfumato']!r}, which sfumato never had")
     for name in ("rows", *(n for n, kind in of_scheme.items() if kind is int)):
         if not 1 <= manifest[name] <= _MOST_ROWS:
             raise ReleaseError(f"manifest.json states {name} = {manifest[name]}; it must be 1 or more, up to 2^53")

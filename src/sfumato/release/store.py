@@ -1,11 +1,7 @@
 """The files of a release: written with their digests, read with every path and digest checked."""
 
-import errno
 import hashlib
-import io
 import json
-import os
-import stat
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +11,7 @@ from sfumato.errors import OutputError, ReleaseError
 from sfumato.release import stages
 from sfumato.release.spreadsheet import csv_of
 from sfumato.release.statement import checked
-from sfumato.table.checks import is_opaque
+from sfumato.table.checks import is_opaque, open_regular, read_bytes
 
 MANIFEST = "manifest.json"
 _TABLES = ("data", "quasi", "sensitive")
@@ -41,7 +37,7 @@ def fill(draft: Path, manifest: dict[str, Any], tables: dict[str, pl.DataFrame])
 
 def digest(file: Path) -> str:
     """The SHA-256 of a regular file; pipes and devices are refused without waiting for them."""
-    with _open_regular(file) as f:
+    with open_regular(file) as f:
         return hashlib.file_digest(f, "sha256").hexdigest()
 
 
@@ -80,16 +76,20 @@ def _same_content(file: Path, frame: pl.DataFrame) -> bool:
     return again.equals(frame.with_columns(frame[c].cast(t) for c, t in words.items()))
 
 
+def listed_files(entries: object) -> list[str]:
+    """The names of the files that the tables of a manifest list, whatever else is in it."""
+    return [str(e.get("file")) for e in entries if isinstance(e, dict)] if isinstance(entries, list) else []
+
+
 def refuse_unlisted(folder: Path, entries: object) -> None:
     """A release folder holds the manifest and the files that it lists, each once, and nothing else."""
-    files = [e.get("file") if isinstance(e, dict) else None for e in entries] if isinstance(entries, list) else []
-    if len(set(map(str, files))) < len(files):
+    files = listed_files(entries)
+    if len(set(files)) < len(files):
         raise ReleaseError("manifest.json lists a file twice; the release is damaged")
-    known = {"manifest.json", *map(str, files)}
     for place in sorted(folder.iterdir()):
-        if place.name not in known:
+        if place.name not in (MANIFEST, *files):
             raise ReleaseError(
-                f"{place.name!r} lies in the release folder and is not in its manifest; a release holds nothing that "
+                f"{place.name!r} is in the release folder but not in its manifest; a release holds nothing that "
                 "the manifest does not list: remove it before anyone receives it"
             )
 
@@ -102,7 +102,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 def _read_json(folder: Path) -> object:
     path = folder / MANIFEST
     try:
-        text = read_regular(path, _MANIFEST_LIMIT)
+        text = read_bytes(path, largest=_MANIFEST_LIMIT, links=False)
     except OSError as e:
         raise OutputError(
             f"{folder} holds no release: manifest.json cannot be read ({e.strerror}); name the folder OUT/release"
@@ -111,28 +111,6 @@ def _read_json(folder: Path) -> object:
         return json.loads(text.decode("utf-8"), parse_constant=_refuse_constant, object_pairs_hook=_once)
     except (ValueError, RecursionError):
         raise ReleaseError(f"{path} is not JSON; the release is damaged") from None
-
-
-_AT_ONCE = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-_NO_LINK = getattr(os, "O_NOFOLLOW", 0)
-
-
-def read_regular(path: Path, limit: int) -> bytes:
-    """The bytes of a regular file; links, pipes and devices are refused without waiting for them."""
-    if path.is_symlink():
-        raise OSError(errno.ELOOP, "it is a symbolic link")
-    with _open_regular(path, _NO_LINK) as file:
-        if os.fstat(file.fileno()).st_size > limit:
-            raise OSError(errno.EFBIG, f"it is larger than {limit >> 20} MiB")
-        return file.read()
-
-
-def _open_regular(path: Path, flags: int = 0) -> io.BufferedReader:
-    file = os.fdopen(os.open(path, os.O_RDONLY | _AT_ONCE | flags), "rb")
-    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-        file.close()
-        raise OSError(errno.EINVAL, "it is not a regular file")
-    return file
 
 
 def _refuse_constant(word: str) -> float:

@@ -128,7 +128,7 @@ class Summary:
 
     def _information(self) -> str:
         if self.exact:
-            return "quasi-identifiers shown as they are; hidden is which sensitive value of a group is whose"
+            return "quasi-identifiers are shown exactly; what is hidden is which sensitive value of a group is whose"
         if self.scheme == "randomization":
             return self._randomized()
         if not self.kept:

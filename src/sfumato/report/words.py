@@ -80,7 +80,7 @@ _SHARED = (
     "It does not look at sensitive values: where all rows of a group share one, everyone in the group is known to "
     "have it (homogeneity)."
 )
-_ONE_ROW = "It counts rows, and takes every person to have one; who has several is protected less."
+_ONE_ROW = "It counts rows and assumes that each person has one; people with several are protected less."
 _MANY_ROWS = (
     "Whoever knows that one of these people has more rows than the others ascribes a row to that person with a higher "
     "probability."
@@ -247,7 +247,8 @@ def _r_robustness(required: Entry, achieved: Entry) -> Guarantee:
         "It weighs a protected value against its absence only, as published in ART. That is refuted: an adversary who "
         "knows the distributions of the other values as well can exceed it (0.6435 where 1/2 was promised)."
         if required.get("worlds") == "two-valued"
-        else "It weighs the actual sensitive values against each other. Who knows the algorithm can be surer."
+        else "It weighs the actual sensitive values against each other. An adversary who knows the algorithm can be "
+        "surer."
     )
     where = "that were given" if required.get("distributions") else "estimated from the table"
     return Guarantee(

@@ -30,7 +30,7 @@ class AlphaK(GroupRequirement):
     """Each group has at least k rows, and in it no sensitive value has a share above ``alpha``.
 
     >>> AlphaK(alpha=0.5, k=3).words()
-    'every group has at least 3 rows and no sensitive value in it has a share above 0.5'
+    'every group has at least 3 rows, and no sensitive value makes up more than 0.5 of it'
     """
 
     model: ClassVar[str] = "alpha-k"
@@ -68,7 +68,7 @@ class AlphaK(GroupRequirement):
         return {"alpha": max(a["alpha"], b["alpha"]), "k": min(a["k"], b["k"])}
 
     def words(self) -> str:
-        return f"every group has at least {self.k} rows and no sensitive value in it has a share above {self.alpha}"
+        return f"every group has at least {self.k} rows, and no sensitive value makes up more than {self.alpha} of it"
 
     def remedy(self, schema: Schema, whole: Tally) -> str:
         best = self.achieved(schema, whole)

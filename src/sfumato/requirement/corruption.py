@@ -64,7 +64,7 @@ class CorruptionPromise(Promise):
         sensitive = [a for a in manifest["attributes"].values() if a.get("role") == "sensitive"]
         method = manifest["method"]
         if manifest["scheme"] != "sampling" or len(sensitive) != 1 or not {"p", "k"} <= method.keys():
-            return Verdict("broken", {}, "the manifest states no retention probability and least group to judge it by")
+            return Verdict("broken", {}, "the manifest lacks the retention probability or the smallest group size")
         found = self.judged(p=method["p"], k=method["k"], domain=len(sensitive[0]["domain"]))
         if found.status == "broken":
             return found

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.errors import DataError, PolicyError
-from sfumato.requirement.base import is_number
 from sfumato.requirement.distribution import Entry
-from sfumato.table.checks import located, read_text
+from sfumato.table.checks import is_number, located, read_text
+from sfumato.table.line import number_of
 from sfumato.table.taxonomy import named
 
 _MODEL = "r-robustness"
@@ -31,7 +31,7 @@ def read_distributions(path: str | Path) -> tuple[Raw, ...]:
     except csv.Error as e:
         raise PolicyError(f"cannot read the distributions {path}: {e}; correct the csv file") from None
     lines = [line for line in lines if any(line)]
-    header = lines.pop(0) if lines and _number(lines[0][-1]) is None else None
+    header = lines.pop(0) if lines and number_of(lines[0][-1]) is None else None
     if not lines:
         told = f" but the header {', '.join(header)!r}" if header else ""
         raise DataError(f"{path} holds no distribution{told}; a line is e.g. 'japanese, heart disease, 0.003'")
@@ -40,15 +40,8 @@ def read_distributions(path: str | Path) -> tuple[Raw, ...]:
     return tuple(_line(line, header, str(path)) for line in lines)
 
 
-def _number(word: str) -> float | None:
-    try:
-        return float(word)
-    except ValueError:
-        return None
-
-
 def _line(line: Sequence[str], header: Sequence[str] | None, path: str) -> Raw:
-    chance = _number(line[-1])
+    chance = number_of(line[-1])
     if len(line) < 3 or chance is None or (header is not None and len(line) != len(header)):
         raise DataError(f"{path} has the line {', '.join(line)!r}; a line is a signature, a value and a probability")
     if header is None:

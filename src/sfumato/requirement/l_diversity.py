@@ -119,7 +119,7 @@ class LDiversity(GroupRequirement):
         what = {
             "distinct": f"every group has at least {self.l} distinct sensitive values",
             "entropy": f"in every group the entropy of the sensitive values is at least ln {l:g}",
-            "frequency": f"in no group a sensitive value has a share above 1/{l:g}",
+            "frequency": f"no sensitive value makes up more than 1/{l:g} of any group",
             "recursive": f"in every group the most frequent sensitive value is less than {self.c} times as "
             f"frequent as the {ordinal(int(self.l))} most frequent and all after it together",
         }

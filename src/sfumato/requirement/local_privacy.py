@@ -57,11 +57,14 @@ def _in_words(guarantee: Guarantee, epsilon: float, bare: list[str]) -> str:
     meets = ", and that both meet the required tau with these matrices" if guarantee == "tables that meet tau" else ""
     where = f", but not in {all_named(bare)}" if bare else ""
     told = (
-        f"Take two tables, after any rows were dropped, that the policy accepts, that differ in one row{where}{meets}: "
-        f"any release is at most e^{math.ceil(epsilon * 1000) / 1000:.3f} times as likely from one as from the other."
+        f"Take two tables that the policy accepts, after any rows were dropped, and that differ in one row{where}"
+        f"{meets}: any release is at most e^{math.ceil(epsilon * 1000) / 1000:.3f} times as likely from one as "
+        "from the other."
     )
     told += _NOT_COVERED if meets else " The matrices do not depend on the private table."
-    return told + (f" For {all_named(bare)} there is no bound: ε is infinite, and so for a whole row." if bare else "")
+    return told + (
+        f" For {all_named(bare)} there is no bound: ε is infinite, as it is for a whole row." if bare else ""
+    )
 
 
 def written(epsilon: float) -> float | str:

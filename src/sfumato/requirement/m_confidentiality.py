@@ -30,7 +30,7 @@ class MConfidentiality(GroupRequirement):
     which the methods that serve it (mask, mask+, mask++) may have changed; the table itself need not satisfy it.
 
     >>> MConfidentiality(m=2, values=["AIDS"]).words()
-    "in no group the sensitive values 'AIDS' have a share above 1/2"
+    "the sensitive values 'AIDS' make up no more than 1/2 of any group"
     """
 
     model: ClassVar[str] = "m-confidentiality"
@@ -107,9 +107,9 @@ class MConfidentiality(GroupRequirement):
 
     def words(self) -> str:
         if not self.values:
-            return f"in no group a sensitive value has a share above 1/{self.m}"
+            return f"no sensitive value makes up more than 1/{self.m} of any group"
         listed = ", ".join(repr(v) for v in names(self.values))
-        return f"in no group the sensitive values {listed} have a share above 1/{self.m}"
+        return f"the sensitive values {listed} make up no more than 1/{self.m} of any group"
 
     def remedy(self, schema: Schema, whole: Tally) -> str:
         best = self.achieved(schema, whole)["m"]

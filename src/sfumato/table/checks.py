@@ -4,12 +4,14 @@ Only regular files are opened: a FIFO or a terminal would wait for ever, a devic
 """
 
 import difflib
+import errno
 import math
 import os
 import stat
 from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
+from io import BufferedReader
 from pathlib import Path
 
 import numpy as np
@@ -107,28 +109,54 @@ def read_text(
 ) -> str:
     """The text of a file of at most ``largest`` bytes; ``where`` is what messages call it."""
     try:
-        _refuse_irregular(path.stat().st_mode, where, kind)
-        with os.fdopen(os.open(path, os.O_RDONLY | _AT_ONCE), "rb") as file:  # another may lie there by now
-            _refuse_irregular(os.fstat(file.fileno()).st_mode, where, kind)
-            content = file.read(largest + 1)
+        content = read_bytes(path, largest=largest)
     except OSError as e:
-        raise kind(f"{where} cannot be read: {e.strerror}; {remedy}") from None
-    if len(content) > largest:
-        raise kind(f"{where} is larger than {largest // _MEBIBYTE} MiB; shorten it")
+        raise kind(f"{where} cannot be read: {e.strerror}; {_REMEDIES.get(e.errno, remedy)}") from None
     try:
         return content.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError as e:
         raise kind(f"{where} is not UTF-8 at byte {e.start}; save it as UTF-8") from None
 
 
+_REMEDIES: dict[int | None, str] = {
+    errno.EISDIR: "name a file in it",
+    errno.ENXIO: "copy its content to a file first",
+    errno.EFBIG: "shorten it",
+}
+
+
+def read_bytes(path: Path, *, largest: int, links: bool = True) -> bytes:
+    """The bytes of a regular file of at most ``largest`` bytes; ``links``: whether a symbolic link is followed."""
+    with open_regular(path, links=links) as file:
+        content = file.read(largest + 1)
+    if len(content) > largest:
+        raise OSError(errno.EFBIG, f"it is larger than {largest // _MEBIBYTE} MiB")
+    return content
+
+
+def open_regular(path: Path, *, links: bool = True) -> BufferedReader:
+    """A regular file, opened for reading; an OSError, without waiting, for a folder, a pipe or a device."""
+    _refuse_irregular(path.stat(follow_symlinks=links).st_mode)
+    stay = 0 if links else getattr(os, "O_NOFOLLOW", 0)
+    file = os.fdopen(os.open(path, os.O_RDONLY | _AT_ONCE | stay), "rb")
+    try:
+        _refuse_irregular(os.fstat(file.fileno()).st_mode)  # another may lie there by now
+    except OSError:
+        file.close()
+        raise
+    return file
+
+
 _AT_ONCE = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
-def _refuse_irregular(mode: int, where: str, kind: type[SfumatoError]) -> None:
+def _refuse_irregular(mode: int) -> None:
+    if stat.S_ISLNK(mode):
+        raise OSError(errno.ELOOP, "it is a symbolic link")
     if stat.S_ISDIR(mode):
-        raise kind(f"{where} is a folder; name a file in it")
+        raise OSError(errno.EISDIR, "it is a folder")
     if not stat.S_ISREG(mode):
-        raise kind(f"{where} is not a regular file; copy its content to a file first")
+        raise OSError(errno.ENXIO, "it is not a regular file")
 
 
 def _suggestion(path: Path) -> str:

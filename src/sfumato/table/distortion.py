@@ -211,6 +211,15 @@ def _two_numbers(way: Distortion, power: int, undo: bool) -> tuple[float, float]
     return (own, every) if power == 1 else ((own + every) ** 2 - every**2, every**2)
 
 
+def retention_matrix(p: float, size: int) -> Floats:
+    """The matrix of perturbed generalization (Equation 11): kept with probability p, else drawn from the whole domain.
+
+    >>> retention_matrix(0.5, 2).tolist()
+    [[0.75, 0.25], [0.25, 0.75]]
+    """
+    return np.asarray(p * np.eye(size) + (1 - p) / size)
+
+
 def stated(manifest: Mapping[str, Any]) -> dict[str, Distortion]:
     """The distortion of every attribute with a domain, as a manifest states it; without a word, nothing is changed."""
     matrices, found = manifest.get("matrices"), {}

@@ -62,6 +62,11 @@ class Line:
         return cls("word", np.arange(len(words), dtype=np.float64), tuple(words), 1.0, missing)
 
     @property
+    def derived(self) -> bool:
+        """Whether the values are those that occur in the data; the order of words was declared."""
+        return self.form != "word"
+
+    @property
     def size(self) -> int:
         """How many codes there are."""
         return len(self.words) + self.missing
@@ -171,6 +176,14 @@ def day_text(days: float) -> str:
 def is_day(value: object) -> bool:
     """Whether a value is text in the shape of a date."""
     return isinstance(value, str) and _DAY.fullmatch(value) is not None
+
+
+def number_of(text: str) -> float | None:
+    """The number that a text is; None where it is none."""
+    try:
+        return float(text)
+    except ValueError:
+        return None
 
 
 def day_number(text: str) -> float | None:

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.table.encode import Column, smallest
+from sfumato.table.encode import Column, Domain, smallest
 from sfumato.table.line import MISSING, Line, after, common_step
 from sfumato.table.taxonomy import Taxonomy
 
@@ -22,20 +22,19 @@ def occurring(column: Column) -> Column:
     """
     seen = np.zeros(column.size, np.bool_)
     seen[column.codes] = True
-    kept = seen | _declared(column)
+    kept = seen | lasting(column.domain)
     domain = _line(column.domain, kept) if isinstance(column.domain, Line) else _tree(column.domain, kept)
     place = np.cumsum(kept) - 1
     return replace(column, domain=domain, codes=smallest(place[column.codes], domain.size))
 
 
-def _declared(column: Column) -> NDArray[np.bool_]:
-    """Which values of the domain were declared; that values are missing is always found."""
-    domain = column.domain
-    found = domain.form != "word" if isinstance(domain, Line) else domain.derived
-    declared = np.full(column.size, not found)
-    if domain.leaves[-1] == MISSING:
-        declared[-1] = False
-    return declared
+def lasting(domain: Domain) -> NDArray[np.bool_]:
+    """Which values of a domain are public whether or not a row has them: declared ones, but never a missing value.
+
+    >>> lasting(Line.of_words(["low", "high"], missing=True)).tolist()
+    [True, True, False]
+    """
+    return np.array([leaf != MISSING and not domain.derived for leaf in domain.leaves], np.bool_)
 
 
 def _line(line: Line, kept: NDArray[np.bool_]) -> Line:

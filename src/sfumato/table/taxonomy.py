@@ -276,7 +276,7 @@ class _Builder:
             "".join(self.labels).encode("utf-8")
         except UnicodeEncodeError:
             raise DataError(
-                f"{self.what} has a label that is no Unicode text (half of a surrogate pair); correct it"
+                f"{self.what} has a label that is not Unicode text (half of a surrogate pair); correct it"
             ) from None
         return Taxonomy(
             tuple(self.labels),
