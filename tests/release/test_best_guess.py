@@ -175,7 +175,7 @@ def test_by_policy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pyte
         with pytest.raises(SystemExit) as end:
             main(["check", "out/release", "--json"])
         assert end.value.code == 4
-        (last,) = [c for c in json.loads(capsys.readouterr().out)["claims"] if c["status"] == "broken"]
+        last = next(c for c in json.loads(capsys.readouterr().out)["claims"] if c["status"] == "broken")
         assert f"by which {risk['before']['uniques']} of 300 rows are unique" in last["detail"]
 
 

@@ -14,7 +14,7 @@ from sfumato.release import sampling
 from sfumato.release.bucketization import COUNT, GROUP
 from sfumato.release.explained import ROUNDED, fault_of, loss_bounds
 from sfumato.release.finding import Finding, verdict
-from sfumato.release.made import examined, told
+from sfumato.release.made import told
 from sfumato.release.noise import look as noise
 from sfumato.release.sampling import SIZE
 from sfumato.release.statement import checked, labelled
@@ -39,7 +39,7 @@ def structure(release: "Release") -> Iterator[Finding]:
         "sampling": [_labels, _sample, _losses, noise],
         "randomization": [noise],
     }.get(str(scheme), [])
-    for look in [*looks, examined]:
+    for look in looks:
         found = look(release)
         yield found
         if found.status == "broken":

@@ -15,7 +15,7 @@ from sfumato.release.claims import judged
 from sfumato.release.examine import stated, structure, whole_numbers
 from sfumato.release.finding import Finding
 from sfumato.release.judgement import Judgement, judge, judge_sizes
-from sfumato.release.made import warned
+from sfumato.release.made import examined, warned
 from sfumato.release.output import whole_folder
 from sfumato.release.public import PublicSchema
 from sfumato.release.sampling import SIZE
@@ -87,7 +87,9 @@ class Release:
         if any(finding.status == "broken" for finding in found):
             return found
         found += [judged(self, entry) for entry in self.manifest["requirements"]]
-        return [*found, warned(self)] if self.scheme in ("generalization", "bucketization") else found
+        found.append(examined(self))
+        grouped = self.scheme in ("generalization", "bucketization") and found[-1].status != "broken"
+        return [*found, warned(self)] if grouped else found
 
     def stated(self) -> list[Finding]:
         """What else the manifest states that nobody can verify from the public part, for a release without fault."""
