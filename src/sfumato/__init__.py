@@ -5,7 +5,7 @@
 >>> table = sf.read(frame, quasi=["age"], sensitive="ill")
 >>> release = sf.publish(table, require=sf.KAnonymity(k=2))
 >>> sorted(release.tables["data"]["age"].unique())
-['[21, 23)', '[35, 37)']
+['< 23', '>= 35']
 >>> {finding.status for finding in release.check()}
 {'holds'}
 """

@@ -170,6 +170,11 @@ def covered(release: Release, sample: Sample, name: str, label: str) -> set[Any]
         return said
     if label == "*":
         return values
+    if found := re.fullmatch("(<|>=) (.+)", label):
+        end = found[2] if isinstance(meaning[0] or meaning[1], str) else float(found[2])
+        assert meaning == ([None, end] if found[1] == "<" else [end, None])
+        plain = {v: v.isoformat() if isinstance(v, dt.date) else v for v in values if v is not None}
+        return {v for v, known in plain.items() if (known < end) == (found[1] == "<")}
     if (interval := re.fullmatch(r"\[(.+), (.+)[)\]]", label)) is None:
         alone = {v for v in values if text_of(v) == label}
         assert all(_means(meaning, v) for v in alone)
@@ -241,7 +246,16 @@ def test_labels_are_tight(sample: Sample, k: int) -> None:
                 assert label == "*"
             else:
                 least = min(values, key=lambda v: axis.place[v])
-                assert label.startswith(f"[{text_of(least)}, ")
+                assert label.startswith(f"[{text_of(least)}, ") or _is_open(sample, name, label)
+
+
+def _is_open(sample: Sample, name: str, label: str) -> bool:
+    """Whether the label hides an end of the column that one row alone has."""
+    axis, column = sample.axes[name], [row[name] for row in sample.facts.rows if row[name] is not None]
+    assert isinstance(axis, LineAxis)
+    least, most = (end(column, key=lambda v: axis.place[v]) for end in (min, max))
+    alone = column.count(least) == 1, column.count(most) == 1
+    return {"<": alone[0], ">": alone[1], "*": all(alone)}.get(label[0], False)
 
 
 def test_equal_labels_of_different_boxes_are_told_apart() -> None:

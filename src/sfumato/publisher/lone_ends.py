@@ -1,4 +1,4 @@
-"""Values of one person that labels of numbers and dates show: the least, the greatest, and odd decimals."""
+"""Decimals of one person that labels of numbers show."""
 
 from collections.abc import Iterator
 
@@ -10,8 +10,6 @@ from sfumato.table.encode import Column
 from sfumato.table.line import Line
 from sfumato.table.microdata import Microdata
 
-_REMEDY = "Give it taxonomy = { width = ... } or { intervals = [...] }: then labels end at round or declared numbers."
-
 
 def lone_ends(table: Microdata, release: Release) -> list[str]:
     """Warnings for the steward, one per attribute and value."""
@@ -20,19 +18,8 @@ def lone_ends(table: Microdata, release: Release) -> list[str]:
         nodes = release.manifest["attributes"][column.name].get("nodes")
         if isinstance(column.domain, Line) and column.domain.form != "word" and nodes and len(column.domain.values):
             shown = {end for label in read({"nodes": nodes}).values() for end in label.interval or ()}
-            told += [*_extremes(column, column.domain, shown), *_decimals(column, column.domain, shown)]
+            told += _decimals(column, column.domain, shown)
     return told
-
-
-def _extremes(column: Column, line: Line, shown: set[float]) -> Iterator[str]:
-    """The least and the greatest value, where one person has it and a label ends there."""
-    rows = np.bincount(column.codes, minlength=line.size)
-    last = len(line.values) - 1
-    for word, code, end in (("least", 0, line.values[0]), ("greatest", last, line.bounds(last, last + 1)[1])):
-        if rows[code] == 1 and float(end) in shown:
-            value = line.words[code]
-            remedy = _REMEDY if line.form == "number" else "Publish the month or the year instead of the day."
-            yield f"One person has the {word} value of {column.name!r}, {value}, and a label ends there. {remedy}"
 
 
 def _decimals(column: Column, line: Line, shown: set[float]) -> Iterator[str]:

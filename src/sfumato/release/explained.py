@@ -11,9 +11,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import ReleaseError
-from sfumato.release.meaning import Interval, Told, as_interval, open_label, read, shown_ends
+from sfumato.release.meaning import Interval, Told, as_interval, read, shown_ends
 from sfumato.table.encode import Kind
-from sfumato.table.line import MISSING, after, day_number, number_of
+from sfumato.table.line import MISSING, after, day_number, number_of, open_label
 from sfumato.table.taxonomy import SUPPRESSED, named, quoted
 
 _NUMBERED = re.compile(r" \([0-9]+\)$")

@@ -108,9 +108,9 @@ def _cut_box(domain: Domain, box: Box) -> tuple[str, Meaning, float]:
         node = box.node if box.node >= 0 else int(domain.leaf_nodes[box.lo])
         single = domain.hi[node] - domain.lo[node] == 1
         return _box(domain, box.lo if single else -1, box.lo if single else -1, node, 0)
-    share = min(float(domain.position[box.hi - 1] - domain.position[box.lo]), 1.0)
     label = domain.interval(box.lo, box.hi)
-    return label, None if label == SUPPRESSED else domain.interval_meaning(box.lo, box.hi), share
+    meaning = None if label == SUPPRESSED else domain.interval_meaning(box.lo, box.hi)
+    return label, meaning, domain.share(box.lo, box.hi)
 
 
 def show_cut(column: Column, boxes: Sequence[Box], box_of_code: NDArray[np.int64]) -> Shown:
@@ -147,8 +147,7 @@ def _box(domain: Domain, lo: int, hi: int, node: int, mask: int) -> tuple[str, M
     """The label of a box, its meaning for the manifest, and the share of the domain that it hides."""
     if isinstance(domain, Line):
         label = domain.label(lo, hi + 1)
-        share = min(float(domain.position[hi] - domain.position[lo]), 1.0)
-        return label, None if label == SUPPRESSED else domain.meaning(lo, hi + 1), share
+        return label, None if label == SUPPRESSED else domain.meaning(lo, hi + 1), domain.share(lo, hi + 1)
     if lo >= 0:
         value = domain.leaves[lo]
         return value, _tree_meaning(domain, value, [lo]), 0.0

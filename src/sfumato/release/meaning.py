@@ -83,15 +83,6 @@ def _is_number(end: object) -> bool:
     return isinstance(end, int | float) and -sys.float_info.max <= end <= sys.float_info.max
 
 
-def open_label(low: str | None, high: str | None) -> str:
-    """The label of an interval that is open to one side; one that is open to both is all that is known.
-
-    >>> open_label("65", None), open_label(None, "20"), open_label(None, None)
-    ('>= 65', '< 20', '(known)')
-    """
-    return f">= {low}" if low is not None else f"< {high}" if high is not None else _KNOWN
-
-
 def shown_ends(label: str) -> Interval | None:
     """The ends of an interval of numbers or days that a label shows; infinite where it is open.
 

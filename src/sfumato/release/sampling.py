@@ -17,9 +17,9 @@ from sfumato.errors import ReleaseError
 from sfumato.kernel.meet import meet
 from sfumato.release.generalization import Meaning, Shown, told_apart
 from sfumato.release.labels import Meanings
-from sfumato.release.meaning import Told, fits, masks_of, open_label, read
+from sfumato.release.meaning import Told, fits, masks_of, read
 from sfumato.table.encode import Column, Domain
-from sfumato.table.line import Line, day_text, number_text
+from sfumato.table.line import Line, day_text, number_text, open_label
 from sfumato.table.taxonomy import SUPPRESSED, Taxonomy, quoted
 
 SIZE = "G"

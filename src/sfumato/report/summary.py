@@ -167,7 +167,7 @@ def summarize(release: Release, table: Microdata) -> Summary:
     >>> print("\\n".join(summarize(sf.publish(table, require=sf.KAnonymity(k=2)), table).lines()))
     Rows              4 read, 4 published
     Groups            2; smallest 2, median 2, largest 2 rows
-    Information kept  93.3% on average over 1 quasi-identifier; least: age 93.3%
+    Information kept  50% on average over 1 quasi-identifier; least: age 50%
     Suppressed        nothing
     Best guess, ill   by group right for 50% of the rows, 50% in the worst group; without groups 50%
     """

@@ -271,7 +271,9 @@ def _on_line(
     make = Line.of_days if kind is Kind.DATE else Line.of_numbers
     line = make(values, missing=missing)
     rank = np.append(rank, len(values))  # a place of -1, a missing value, picks the last
-    return Column(attribute.name, attribute.role, kind, line, smallest(rank[distinct.place], line.size))
+    codes = smallest(rank[distinct.place], line.size)
+    ends = [np.count_nonzero(codes == end) == 1 for end in (0, len(values) - 1)]
+    return Column(attribute.name, attribute.role, kind, replace(line, lone=(ends[0], ends[1])), codes)
 
 
 def _domain(attribute: Attribute, kind: Kind, texts: list[str], folder: Path | None) -> Domain:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Context, Decimal
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,12 +30,15 @@ class Line:
 
     ``values`` are numbers, days since 1970-01-01, or ranks; ``step`` is the resolution of the
     numbers, so that the upper end of an interval is open. Where ``missing`` is set, the last code
-    stands for a missing value, and a range that mixes it with others shows nothing.
+    stands for a missing value, and a range that mixes it with others shows nothing. ``lone`` says whether one row
+    alone has the least value, and the greatest: then a range that ends there shows an open end.
 
     >>> Line.of_numbers([20.0, 25.0, 39.0]).label(0, 3)
     '[20, 40)'
     >>> Line.of_words(["low", "medium", "high"]).label(1, 3)
     '[medium, high]'
+    >>> Line("number", np.array([20.0, 25.0, 117.0]), ("20", "25", "117"), 1.0, lone=(False, True)).label(1, 3)
+    '>= 25'
     """
 
     form: Literal["number", "date", "word"]
@@ -43,6 +46,7 @@ class Line:
     words: tuple[str, ...]
     step: float
     missing: bool = False
+    lone: tuple[bool, bool] = (False, False)
 
     @classmethod
     def of_numbers(cls, values: Sequence[float] | NDArray[np.float64], *, missing: bool = False) -> "Line":
@@ -95,6 +99,22 @@ class Line:
                     place[i] = min(place[i], np.nextafter(place[i + 1], -np.inf))
         return np.append(place, _MISSING_POSITION) if self.missing else place
 
+    def share(self, lo: int, hi: int) -> float:
+        """The share of the line that the codes ``[lo, hi)`` hide: their normalized range, 0 for one value.
+
+        Where one row alone has an end of the line, its distance would tell the value: the range then ends at its
+        neighbour, and an interval with an open end hides the share of the values that it holds.
+        """
+        if self.is_open(lo, hi):
+            return (hi - lo) / self.size
+        first, last = int(self.lone[0]), len(self.values) - 1 - int(self.lone[1])
+        whole = float(self.position[last] - self.position[first]) if any(self.lone) and first < last else 1.0
+        return min(float(self.position[hi - 1] - self.position[lo]) / whole, 1.0)
+
+    def is_open(self, lo: int, hi: int) -> bool:
+        """Whether the codes ``[lo, hi)`` are shown with an open end."""
+        return hi - lo > 1 and bool((self.lone[0] and lo == 0) or (self.lone[1] and hi == len(self.values)))
+
     def bounds(self, lo: int, hi: int) -> tuple[float, float]:
         """The half-open interval ``[low, high)`` of numbers or days that the codes ``[lo, hi)`` stand for."""
         last = float(self.values[hi - 1])
@@ -125,16 +145,13 @@ class Line:
         """How one of several intervals that cover the line without a gap is shown."""
         if hi > len(self.words) or self.form == "word":
             return self.label(lo, hi)
-        low, high = self.reach(lo, hi)
-        text = day_text if self.form == "date" else number_text
-        return f"[{text(low)}, {text(high)})"
+        return self._interval(lo, hi, *self.reach(lo, hi))
 
-    def interval_meaning(self, lo: int, hi: int) -> list[float] | list[str]:
+    def interval_meaning(self, lo: int, hi: int) -> list[Any]:
         """What such an interval means."""
         if hi > len(self.words) or self.form == "word":
             return self.meaning(lo, hi)
-        low, high = self.reach(lo, hi)
-        return [day_text(low), day_text(high)] if self.form == "date" else [low, high]
+        return self._ends(lo, hi, *self.reach(lo, hi))
 
     def label(self, lo: int, hi: int) -> str:
         """How a group shows the codes ``[lo, hi)``."""
@@ -144,16 +161,36 @@ class Line:
             return SUPPRESSED
         if self.form == "word":
             return f"[{quoted(self.words[lo])}, {quoted(self.words[hi - 1])}]"
-        low, high = self.bounds(lo, hi)
-        text = day_text if self.form == "date" else number_text
-        return f"[{text(low)}, {text(high)})"
+        return self._interval(lo, hi, *self.bounds(lo, hi))
 
-    def meaning(self, lo: int, hi: int) -> list[float] | list[str]:
+    def meaning(self, lo: int, hi: int) -> list[Any]:
         """What the label of ``[lo, hi)`` means: ``[low, high]`` of the half-open interval, or the values."""
         if self.form == "word" or hi > len(self.words):
             return list(self.leaves[lo:hi])
-        low, high = self.bounds(lo, hi)
-        return [day_text(low), day_text(high)] if self.form == "date" else [low, high]
+        return self._ends(lo, hi, *self.bounds(lo, hi))
+
+    def _ends(self, lo: int, hi: int, low: float, high: float) -> list[Any]:
+        """The ends of an interval as the manifest tells them, none where one row alone is known by it."""
+        shown: list[Any] = [day_text(low), day_text(high)] if self.form == "date" else [low, high]
+        lonely = self.lone[0] and lo == 0, self.lone[1] and hi == len(self.values)
+        return [None if hidden else end for hidden, end in zip(lonely, shown, strict=True)] if hi - lo > 1 else shown
+
+    def _interval(self, lo: int, hi: int, low: float, high: float) -> str:
+        ends = self._ends(lo, hi, low, high)
+        text = str if self.form == "date" else number_text
+        first, last = (None if end is None else text(end) for end in ends)
+        if first is None and last is None:
+            return SUPPRESSED
+        return open_label(first, last) if None in ends else f"[{first}, {last})"
+
+
+def open_label(low: str | None, high: str | None) -> str:
+    """The label of an interval that is open to one side; one that is open to both is all that is known.
+
+    >>> open_label("65", None), open_label(None, "20"), open_label(None, None)
+    ('>= 65', '< 20', '(known)')
+    """
+    return f">= {low}" if low is not None else f"< {high}" if high is not None else "(known)"
 
 
 def number_text(value: float) -> str:
