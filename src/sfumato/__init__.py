@@ -5,7 +5,7 @@
 >>> table = sf.read(frame, quasi=["age"], sensitive="ill")
 >>> release = sf.publish(table, require=sf.KAnonymity(k=2))
 >>> sorted(release.tables["data"]["age"].unique())
-['< 23', '>= 35']
+['< 30', '>= 30']
 >>> {finding.status for finding in release.check()}
 {'holds'}
 """

@@ -246,16 +246,25 @@ def test_labels_are_tight(sample: Sample, k: int) -> None:
                 assert label == "*"
             else:
                 least = min(values, key=lambda v: axis.place[v])
-                assert label.startswith(f"[{text_of(least)}, ") or _is_open(sample, name, label)
+                if [row[name] for row in sample.facts.rows].count(least) > 1 or sample.options["kinds"].get(name):
+                    assert label.startswith((f"[{text_of(least)}, ", f">= {text_of(least)}"))
+                else:
+                    _begins_in_the_gap(sample, name, label, least)
 
 
-def _is_open(sample: Sample, name: str, label: str) -> bool:
-    """Whether the label hides an end of the column that one row alone has."""
-    axis, column = sample.axes[name], [row[name] for row in sample.facts.rows if row[name] is not None]
+def _begins_in_the_gap(sample: Sample, name: str, label: str, least: Any) -> None:
+    """A value that one row alone has is no end: the label begins between it and the one before, or is open."""
+    axis = sample.axes[name]
     assert isinstance(axis, LineAxis)
-    least, most = (end(column, key=lambda v: axis.place[v]) for end in (min, max))
-    alone = column.count(least) == 1, column.count(most) == 1
-    return {"<": alone[0], ">": alone[1], "*": all(alone)}.get(label[0], False)
+    before = [v for v in axis.at if v is not None and axis.place[v] < axis.place[least]]
+    if not before:
+        assert label.startswith(("< ", "*"))
+        return
+    begin = re.fullmatch(r"\[(.+), .+\)|>= (.+)", label)
+    assert begin is not None
+    text, last = begin[1] or begin[2], max(before, key=lambda v: axis.place[v])
+    low: Any = dt.date.fromisoformat(text) if isinstance(least, dt.date) else float(text)
+    assert last < low <= least
 
 
 def test_equal_labels_of_different_boxes_are_told_apart() -> None:

@@ -32,6 +32,21 @@ def test_the_extremes_of_one_person_are_not_told(method: Any, moved: tuple[int, 
     found[0].check()
 
 
+@pytest.mark.parametrize("method", ["mondrian", sf.Mondrian(strict=False), sf.TopDown(score="distortion"), "hilb-safe"])
+def test_no_end_is_the_value_of_one_person(method: Any) -> None:
+    dice = np.random.default_rng(3)
+    pay = [int(v) for v in dice.choice(10**6, 60, replace=False) if v % 100]
+    table = sf.read(pl.DataFrame({"pay": pay, "ill": [*"abcd" * 15][: len(pay)]}), quasi=["pay"], sensitive="ill")
+    require = sf.LDiversity(l=2) if method == "hilb-safe" else sf.KAnonymity(k=4)
+    release = sf.publish(table, require=require, method=method)
+    nodes = release.manifest["attributes"]["pay"]["nodes"]
+    ends = {end for meaning in nodes.values() if meaning for end in meaning if end is not None}
+    assert len(ends) > 2
+    assert not ends & {float(v + step) for v in pay for step in (0, 1)}
+    assert all(end % 100 == 0 for end in ends)
+    release.check()
+
+
 def test_dates_at_the_ends_are_not_told() -> None:
     days = [dt.date(1980, 1, d) for d in (1, 1, 2, 2)]
     table = sf.read(pl.DataFrame({"born": [dt.date(1913, 7, 19), *days, dt.date(2013, 11, 12)]}), quasi=["born"])

@@ -14,6 +14,7 @@ from naive_topdown import Line, Naive, Set, Template, Tree, log2
 from sfumato.errors import Infeasible
 from sfumato.kernel.xlogx import logarithms
 from sfumato.method.refinement import SCORES
+from sfumato.release.meaning import shown_ends
 from strategies import examples
 
 TREES: list[dict[str, Any]] = [
@@ -152,12 +153,32 @@ def compare(rows: list[dict[str, Any]], what: dict[str, Any], drawn: list[dict[s
         told = [(isinstance(t, sf.Anonymity), next(amounts)) for t in run.templates]
         assert step.anonymity == tuple(int(a) for size, a in told if size)
         assert step.confidence == tuple(float(a) for size, a in told if not size)
-        assert step.mask(table).select(order).to_dict(as_series=False) == other.shown
-        assert step.mask(frame).select(order).to_dict(as_series=False) == other.shown
+        for masked in (step.mask(table), step.mask(frame)):
+            for name, labels in masked.select(order).to_dict(as_series=False).items():
+                if what[name] == "line":
+                    assert_intervals(labels, other.shown[name], [row[name] for row in rows])
+                else:
+                    assert labels == other.shown[name]
     last = run.now()
     release = last.release(rng=np.random.default_rng(0))
     assert not [f for f in release.check() if f.status == "broken"]
     return len(ours)
+
+
+def assert_intervals(labels: list[str], naive: list[str], values: list[int]) -> None:
+    """The same rows share an interval, every value lies in its own, and no end is a value that one row alone has.
+
+    The naive intervals end at values; ours at round numbers or not at all where the value is one row's.
+    """
+    assert [labels.index(label) for label in labels] == [naive.index(label) for label in naive]
+    for label, value in zip(labels, values, strict=True):
+        ends = shown_ends(label)
+        assert label == "*" or (ends is not None and ends[0] <= value < ends[1])
+    for label in {*labels} - {"*"}:
+        low, high = shown_ends(label) or (0.0, 0.0)
+        below = max((v for v in values if v < low), default=None)
+        assert values.count(low) != 1 or below == low - 1  # type: ignore[arg-type]
+        assert max(values) != high - 1 or values.count(max(values)) > 1
 
 
 def test_logarithms_are_rounded_right() -> None:

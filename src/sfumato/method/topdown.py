@@ -45,7 +45,7 @@ class TopDown(Method):
     >>> table = read(frame, quasi=["age"], class_="buys")
     >>> for step in TopDown(templates=[Anonymity(x=["age"], k=2)]).steps(table):
     ...     print(step.value, step.children, step.gain, step.loss, step.anonymity)
-    * ('< 35', '>= 35') 1.0 2.0 (2,)
+    * ('< 30', '>= 30') 1.0 2.0 (2,)
     """
 
     name: ClassVar[str] = "tdr"

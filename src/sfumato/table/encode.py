@@ -272,8 +272,7 @@ def _on_line(
     line = make(values, missing=missing)
     rank = np.append(rank, len(values))  # a place of -1, a missing value, picks the last
     codes = smallest(rank[distinct.place], line.size)
-    ends = [np.count_nonzero(codes == end) == 1 for end in (0, len(values) - 1)]
-    return Column(attribute.name, attribute.role, kind, replace(line, lone=(ends[0], ends[1])), codes)
+    return Column(attribute.name, attribute.role, kind, line.sparing(np.bincount(codes, minlength=line.size)), codes)
 
 
 def _domain(attribute: Attribute, kind: Kind, texts: list[str], folder: Path | None) -> Domain:

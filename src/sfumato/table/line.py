@@ -3,7 +3,7 @@
 import datetime as dt
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import ROUND_FLOOR, Context, Decimal
 from functools import cached_property
 from typing import Any, Literal
@@ -30,15 +30,17 @@ class Line:
 
     ``values`` are numbers, days since 1970-01-01, or ranks; ``step`` is the resolution of the
     numbers, so that the upper end of an interval is open. Where ``missing`` is set, the last code
-    stands for a missing value, and a range that mixes it with others shows nothing. ``lone`` says whether one row
-    alone has the least value, and the greatest: then a range that ends there shows an open end.
+    stands for a missing value, and a range that mixes it with others shows nothing. ``lone`` says which
+    values one row alone has: a range does not end at these, but at the roundest number or day between neighbours, and
+    has an open end where the line ends.
 
     >>> Line.of_numbers([20.0, 25.0, 39.0]).label(0, 3)
     '[20, 40)'
     >>> Line.of_words(["low", "medium", "high"]).label(1, 3)
     '[medium, high]'
-    >>> Line("number", np.array([20.0, 25.0, 117.0]), ("20", "25", "117"), 1.0, lone=(False, True)).label(1, 3)
-    '>= 25'
+    >>> ages = Line.of_numbers([20.0, 33.0, 48.0, 117.0]).sparing(np.array([2, 1, 2, 1]))
+    >>> ages.label(0, 2), ages.label(1, 3), ages.label(2, 4)
+    ('[20, 40)', '[30, 49)', '>= 48')
     """
 
     form: Literal["number", "date", "word"]
@@ -46,7 +48,7 @@ class Line:
     words: tuple[str, ...]
     step: float
     missing: bool = False
-    lone: tuple[bool, bool] = (False, False)
+    lone: NDArray[np.bool_] | None = None
 
     @classmethod
     def of_numbers(cls, values: Sequence[float] | NDArray[np.float64], *, missing: bool = False) -> "Line":
@@ -64,6 +66,10 @@ class Line:
     def of_words(cls, words: Sequence[str], *, missing: bool = False) -> "Line":
         """The line of ordinal values in the given order."""
         return cls("word", np.arange(len(words), dtype=np.float64), tuple(words), 1.0, missing)
+
+    def sparing(self, rows: NDArray[np.int64]) -> "Line":
+        """The same line, whose ranges do not end at values that one row alone has, given how many have each."""
+        return replace(self, lone=rows[: len(self.values)] == 1)
 
     @property
     def derived(self) -> bool:
@@ -107,13 +113,17 @@ class Line:
         """
         if self.is_open(lo, hi):
             return (hi - lo) / self.size
-        first, last = int(self.lone[0]), len(self.values) - 1 - int(self.lone[1])
-        whole = float(self.position[last] - self.position[first]) if any(self.lone) and first < last else 1.0
+        first, last = int(self._is_lone(0)), len(self.values) - 1 - int(self._is_lone(-1))
+        whole = float(self.position[last] - self.position[first]) if 0 <= first < last else 1.0
         return min(float(self.position[hi - 1] - self.position[lo]) / whole, 1.0)
+
+    def _is_lone(self, code: int) -> bool:
+        return self.lone is not None and len(self.lone) > 0 and bool(self.lone[code])
 
     def is_open(self, lo: int, hi: int) -> bool:
         """Whether the codes ``[lo, hi)`` are shown with an open end."""
-        return hi - lo > 1 and bool((self.lone[0] and lo == 0) or (self.lone[1] and hi == len(self.values)))
+        last = hi == len(self.values)
+        return hi - lo > 1 and ((lo == 0 and self._is_lone(0)) or (last and self._is_lone(-1)))
 
     def bounds(self, lo: int, hi: int) -> tuple[float, float]:
         """The half-open interval ``[low, high)`` of numbers or days that the codes ``[lo, hi)`` stand for."""
@@ -145,13 +155,13 @@ class Line:
         """How one of several intervals that cover the line without a gap is shown."""
         if hi > len(self.words) or self.form == "word":
             return self.label(lo, hi)
-        return self._interval(lo, hi, *self.reach(lo, hi))
+        return self._interval(self.interval_meaning(lo, hi))
 
     def interval_meaning(self, lo: int, hi: int) -> list[Any]:
         """What such an interval means."""
         if hi > len(self.words) or self.form == "word":
             return self.meaning(lo, hi)
-        return self._ends(lo, hi, *self.reach(lo, hi))
+        return self._ends(lo, hi, *self.reach(lo, hi), hi)
 
     def label(self, lo: int, hi: int) -> str:
         """How a group shows the codes ``[lo, hi)``."""
@@ -161,27 +171,31 @@ class Line:
             return SUPPRESSED
         if self.form == "word":
             return f"[{quoted(self.words[lo])}, {quoted(self.words[hi - 1])}]"
-        return self._interval(lo, hi, *self.bounds(lo, hi))
+        return self._interval(self.meaning(lo, hi))
 
     def meaning(self, lo: int, hi: int) -> list[Any]:
         """What the label of ``[lo, hi)`` means: ``[low, high]`` of the half-open interval, or the values."""
         if self.form == "word" or hi > len(self.words):
             return list(self.leaves[lo:hi])
-        return self._ends(lo, hi, *self.bounds(lo, hi))
+        return self._ends(lo, hi, *self.bounds(lo, hi), hi - 1)
 
-    def _ends(self, lo: int, hi: int, low: float, high: float) -> list[Any]:
-        """The ends of an interval as the manifest tells them, none where one row alone is known by it."""
-        shown: list[Any] = [day_text(low), day_text(high)] if self.form == "date" else [low, high]
-        lonely = self.lone[0] and lo == 0, self.lone[1] and hi == len(self.values)
-        return [None if hidden else end for hidden, end in zip(lonely, shown, strict=True)] if hi - lo > 1 else shown
+    def _ends(self, lo: int, hi: int, low: float, high: float, shows: int) -> list[Any]:
+        """The ends of an interval as the manifest tells them; ``shows`` is the code whose value the upper one shows."""
+        ends: list[float | None] = [low, high]
+        a_range = hi - lo > 1 or shows == hi  # else it is one value, which is shown as it is
+        if a_range and self._is_lone(lo):
+            ends[0] = self.boundary(lo) if lo > 0 else None
+        if a_range and self._is_lone(min(shows, len(self.values) - 1)):
+            ends[1] = self.boundary(hi) if hi < len(self.values) else None
+        return [None if end is None else day_text(end) if self.form == "date" else end for end in ends]
 
-    def _interval(self, lo: int, hi: int, low: float, high: float) -> str:
-        ends = self._ends(lo, hi, low, high)
+    def _interval(self, ends: list[Any]) -> str:
+        """How an interval with these ends is shown."""
         text = str if self.form == "date" else number_text
-        first, last = (None if end is None else text(end) for end in ends)
-        if first is None and last is None:
+        low, high = (None if end is None else text(end) for end in ends)
+        if low is None and high is None:
             return SUPPRESSED
-        return open_label(first, last) if None in ends else f"[{first}, {last})"
+        return f"[{low}, {high})" if low is not None and high is not None else open_label(low, high)
 
 
 def open_label(low: str | None, high: str | None) -> str:
