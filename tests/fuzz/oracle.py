@@ -147,6 +147,9 @@ def _lies(label: str, meaning: Any) -> bool:
         return meaning != [float(found[1]), float(found[2])]
     if found := re.fullmatch(r"\[(\d{4}-\d\d-\d\d), (\d{4}-\d\d-\d\d)\)", label):
         return meaning != [found[1], found[2]]
+    if found := re.fullmatch(r"(<|>=) (-?[\d.]+|\d{4}-\d\d-\d\d)", label):
+        end = found[2] if found[2].count("-") == 2 else float(found[2])
+        return meaning != ([None, end] if found[1] == "<" else [end, None])
     return False
 
 

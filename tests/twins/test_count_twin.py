@@ -45,6 +45,10 @@ def stands_for(domain: list[Any], meaning: list[Any] | None) -> set[str]:
     """The values that a label stands for, read off the manifest."""
     if meaning is None:
         return {text(v) for v in domain}
+    if None in meaning:
+        low, high = meaning
+        known = {v: text(v) if isinstance(v, dt.date) else v for v in domain if v is not None}
+        return {text(v) for v, at in known.items() if (low is None or low <= at) and (high is None or at < high)}
     if len(meaning) == 2 and isinstance(meaning[0], float):
         return {text(v) for v in domain if v is not None and meaning[0] <= v < meaning[1]}
     if len(meaning) == 2 and any(isinstance(v, dt.date) for v in domain):
