@@ -174,7 +174,6 @@ def test_a_suppressed_row_leaves_no_trace() -> None:
         "levels": {"zip": 0},
         "suppressed": 1,
         "suppressed_share": 0.2,
-        "lost": pytest.approx(0.2),
     }
     text = json.dumps(release.manifest) + release.tables["data"].write_csv()
     assert "rare" not in text

@@ -1,6 +1,7 @@
 """Labels do not end at the value of one person, and the steward is told where decimals show one."""
 
 import datetime as dt
+import itertools
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.publisher.lone_ends import lone_ends
+from sfumato.table.line import Line
 
 AGES = [20, 20, 30, 30, 41, 41, 41, 41]
 
@@ -63,3 +65,25 @@ def test_an_end_that_two_people_share_is_shown() -> None:
 def test_decimals() -> None:
     odd = told([20.0, 20.0, 37.0001, 41.0, 41.0, 41.0])
     assert odd == ["One person's 'age', 37.0001, has more decimals than all others; labels show it. Round the column."]
+
+
+@pytest.mark.parametrize("form", ["number", "date"])
+def test_no_label_of_dense_values_determines_what_one_person_alone_has(form: str) -> None:
+    """All tables over eight neighbours: whoever reads a label finds another without the lone value."""
+    first = 56 if form == "number" else (dt.date(1990, 1, 28) - dt.date(1970, 1, 1)).days
+    make = Line.of_numbers if form == "number" else Line.of_days
+    always: dict[str, set[int]] = {}  # by label: what occurs in each table that shows it; and what one alone has
+    lone: dict[str, set[int]] = {}
+    for counts in map(np.array, itertools.product((0, 1, 2), repeat=8)):
+        values = np.flatnonzero(counts)
+        if len(values) < 2:
+            continue
+        line = make((values + first).astype(float)).sparing(counts[values])
+        for lo, hi in itertools.combinations(range(len(values) + 1), 2):
+            if hi - lo > 1:
+                found = {int(v) for v in values[lo:hi]}
+                label = line.label(lo, hi)
+                always[label] = always.get(label, found) & found
+                lone.setdefault(label, set()).update(v for v in found if counts[v] == 1 and 0 < v < 7)
+    assert len(lone) > 20
+    assert {label: told for label in lone if (told := always[label] & lone[label])} == {}

@@ -226,18 +226,15 @@ class Incognito(Method):
         return finished(manifest, tables)
 
     def _statement(self, table: Microdata, optimum: Optimum) -> dict[str, Any]:
-        """What the manifest says of the method: settings, levels, the rows left out and the loss with them.
+        """What the manifest says of the method: settings, levels, the rows left out, and the loss where none is.
 
-        The loss on a tree depends on how many leaves it has, and suppressed rows may have added some (a value, or that
-        one is missing): it is stated only where nothing is suppressed or there are no trees.
+        The loss depends on how many values each column has, and suppressed rows may have added some.
         """
-        trees = [c for c in table.quasi if isinstance(c.domain, Taxonomy) and not c.domain.shown_or_suppressed]
-        tells = optimum.suppressed and trees
         return self.settings() | {
             "levels": optimum.levels,
             "suppressed": optimum.suppressed,
             "suppressed_share": optimum.suppressed / table.rows,
-            **({} if tells else {"lost": optimum.loss}),
+            **({} if optimum.suppressed else {"lost": optimum.loss}),
         }
 
 

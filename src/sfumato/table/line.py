@@ -31,8 +31,9 @@ class Line:
     ``values`` are numbers, days since 1970-01-01, or ranks; ``step`` is the resolution of the
     numbers, so that the upper end of an interval is open. Where ``missing`` is set, the last code
     stands for a missing value, and a range that mixes it with others shows nothing. ``lone`` says which
-    values one row alone has: a range does not end at these, but at the roundest number or day between neighbours, and
-    has an open end where the line ends.
+    values one row alone has: no label determines one of these. A range that would end at one ends at the roundest
+    number or day between it and the next value outside (past that one where they are neighbours), and has an open end
+    where the line ends.
 
     >>> Line.of_numbers([20.0, 25.0, 39.0]).label(0, 3)
     '[20, 40)'
@@ -41,6 +42,8 @@ class Line:
     >>> ages = Line.of_numbers([20.0, 33.0, 48.0, 117.0]).sparing(np.array([2, 1, 2, 1]))
     >>> ages.label(0, 2), ages.label(1, 3), ages.label(2, 4)
     ('[20, 40)', '[30, 49)', '>= 48')
+    >>> Line.of_numbers([56.0, 57.0, 58.0, 63.0]).sparing(np.array([2, 1, 2, 2])).label(0, 2)
+    '[56, 60)'
     """
 
     form: Literal["number", "date", "word"]
@@ -145,11 +148,38 @@ class Line:
     def boundary(self, code: int) -> float:
         """Where the values from a code on begin: the roundest number or day above the value before, up to its own.
 
+        Among equally round ones it is the least, so that it does not tell the value itself.
+
         >>> Line.of_numbers([20.0, 25.0, 43217.0]).boundary(2), Line.of_numbers([38.0, 39.0]).boundary(1)
         (10000.0, 39.0)
         """
         below, value = float(self.values[code - 1]), float(self.values[code])
         return _first_day(below, value) if self.form == "date" else roundest(below, value)
+
+    def _before(self, lo: int) -> float | None:
+        """Where a range begins that must not tell its first value: above the value before, or the one before that.
+
+        The end is never the value itself, which a reader would then know to occur.
+        """
+        for code in (lo, lo - 1):
+            if code <= 0:
+                return None
+            if (end := self.boundary(code)) != self.values[lo]:
+                break
+        return end
+
+    def _beyond(self, hi: int) -> float | None:
+        """Where a range ends that must not tell its last value: up to the next value, or the one after that."""
+        told = after(float(self.values[hi - 1]), self.step)
+        for code in (hi, hi + 1):
+            if code >= len(self.values):
+                return None
+            last, following = float(self.values[code - 1]), float(self.values[code])
+            dates = self.form == "date"
+            end = _first_day(last, following, latest=True) if dates else roundest(last, following, greatest=True)
+            if end != told:
+                break
+        return end
 
     def interval(self, lo: int, hi: int) -> str:
         """How one of several intervals that cover the line without a gap is shown."""
@@ -161,7 +191,12 @@ class Line:
         """What such an interval means."""
         if hi > len(self.words) or self.form == "word":
             return self.meaning(lo, hi)
-        return self._ends(lo, hi, *self.reach(lo, hi), hi)
+        low, high = self.reach(lo, hi)
+        last = len(self.values)
+        return self._ends(
+            low if not self._is_lone(lo) else self.boundary(lo) if lo > 0 else None,
+            high if not self._is_lone(min(hi, last - 1)) else self.boundary(hi) if hi < last else None,
+        )
 
     def label(self, lo: int, hi: int) -> str:
         """How a group shows the codes ``[lo, hi)``."""
@@ -177,16 +212,19 @@ class Line:
         """What the label of ``[lo, hi)`` means: ``[low, high]`` of the half-open interval, or the values."""
         if self.form == "word" or hi > len(self.words):
             return list(self.leaves[lo:hi])
-        return self._ends(lo, hi, *self.bounds(lo, hi), hi - 1)
+        low: float | None
+        high: float | None
+        low, high = self.bounds(lo, hi)
+        if hi - lo == 1:
+            return self._ends(low, high)
+        if self._is_lone(lo):
+            low = self._before(lo)
+        if self._is_lone(hi - 1):
+            high = self._beyond(hi)
+        return self._ends(low, high)
 
-    def _ends(self, lo: int, hi: int, low: float, high: float, shows: int) -> list[Any]:
-        """The ends of an interval as the manifest tells them; ``shows`` is the code whose value the upper one shows."""
-        ends: list[float | None] = [low, high]
-        a_range = hi - lo > 1 or shows == hi  # else it is one value, which is shown as it is
-        if a_range and self._is_lone(lo):
-            ends[0] = self.boundary(lo) if lo > 0 else None
-        if a_range and self._is_lone(min(shows, len(self.values) - 1)):
-            ends[1] = self.boundary(hi) if hi < len(self.values) else None
+    def _ends(self, *ends: float | None) -> list[Any]:
+        """The ends of an interval as the manifest tells them."""
         return [None if end is None else day_text(end) if self.form == "date" else end for end in ends]
 
     def _interval(self, ends: list[Any]) -> str:
@@ -273,33 +311,35 @@ def after(value: float, step: float) -> float:
     return high if high > value else float(np.nextafter(value, np.inf))
 
 
-def roundest(below: float, limit: float) -> float:
-    """The least number of the fewest digits above ``below``, up to ``limit``.
+def roundest(below: float, limit: float, greatest: bool = False) -> float:
+    """The least number of the fewest digits above ``below``, up to ``limit``; or the greatest of these.
 
     >>> roundest(25.0, 39.0), roundest(43217.0, 43305.0), roundest(-7.5, 3.0), roundest(0.31, 0.32)
     (30.0, 43300.0, 0.0, 0.32)
+    >>> roundest(25.0, 48.0, greatest=True), roundest(56.0, 58.0, greatest=True)
+    (40.0, 58.0)
     """
     if below < 0 <= limit:
         return 0.0
-    exact, wide = Decimal(repr(below)), Context(prec=400)
+    exact, wide = Decimal(repr(limit if greatest else below)), Context(prec=400)
     for exponent in range(Decimal(repr(limit - below)).adjusted() + 1, -_MOST_PLACES, -1):
         unit = Decimal(1).scaleb(exponent)
         floor = wide.divide(exact, unit).to_integral_value(rounding=ROUND_FLOOR)
-        found = float(wide.multiply(wide.add(floor, Decimal(1)), unit))
+        found = float(wide.multiply(wide.add(floor, Decimal(0 if greatest else 1)), unit))
         if below < found <= limit:
             return found
     return limit
 
 
-def _first_day(below: float, limit: float) -> float:
-    """The first day of a year, else of a month, after one day and up to another; else that other."""
+def _first_day(below: float, limit: float, latest: bool = False) -> float:
+    """The first day of a year, else of a month, after one day and up to another; else the next day, or the latest."""
     if limit > _LAST_DAY:
         return limit
     day = _EPOCH + dt.timedelta(days=int(limit))
     for first in (day.replace(month=1, day=1), day.replace(day=1)):
         if (found := float((first - _EPOCH).days)) > below:
             return found
-    return limit
+    return limit if latest else below + 1
 
 
 def _between(value: float, limit: float) -> float:
