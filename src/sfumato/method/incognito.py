@@ -24,7 +24,7 @@ from sfumato.table.encode import Domain, Role
 from sfumato.table.line import Line
 from sfumato.table.microdata import Microdata
 from sfumato.table.occurring import occurring
-from sfumato.table.taxonomy import Taxonomy, named
+from sfumato.table.taxonomy import named
 
 _MOST_NODES = 1_000_000
 
