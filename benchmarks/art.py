@@ -9,7 +9,7 @@ import polars as pl
 import sfumato as sf
 from benchmarks.measure import Line, median_time
 from sfumato import datasets
-from sfumato.method.closeness import people_in
+from sfumato.method.art.grouping import people_in
 from sfumato.release.judgement import bind
 
 QUASI = ["age", "workclass", "marital-status", "occupation", "race"]

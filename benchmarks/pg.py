@@ -10,7 +10,7 @@ from benchmarks import tables
 from benchmarks.measure import Line, median_time
 from sfumato import datasets
 from sfumato.engine.draws import drawn_words
-from sfumato.kernel.boxes import pick
+from sfumato.kernel.pg.boxes import pick
 from sfumato.method.pg import make_groups, perturb
 from sfumato.requirement.base import as_fraction
 

@@ -10,7 +10,7 @@ from sfumato.method.base import silent
 from sfumato.release.generalization import show
 from sfumato.release.judgement import bind
 from sfumato.table.encode import Column
-from sfumato.table.line import Line
+from sfumato.table.ordered_domain import OrderedDomain
 
 
 def losses(table: sf.Microdata, method: sf.Mondrian) -> tuple[int, float, float]:
@@ -27,7 +27,7 @@ def losses(table: sf.Microdata, method: sf.Mondrian) -> tuple[int, float, float]
 
 
 def _coarseness(column: Column, hidden: np.ndarray) -> np.ndarray:
-    if isinstance(column.domain, Line):
+    if isinstance(column.domain, OrderedDomain):
         return hidden
     values = column.domain.size
     return np.where(hidden > 0, (hidden * values - 1) / (values - 1), 0.0)

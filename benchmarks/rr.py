@@ -11,7 +11,7 @@ import sfumato as sf
 from benchmarks import tables
 from benchmarks.measure import Line, median_time
 from sfumato import datasets
-from sfumato.method.response import Mode
+from sfumato.method.rr.optimize import Mode
 from sfumato.release.randomization import randomized
 from sfumato.table.distortion import Distortion
 

@@ -14,8 +14,8 @@ from benchmarks.art import LOW, MINIMUM
 from benchmarks.papers.asap import adult, error
 from benchmarks.papers.sweep import RESULTS, Sweep, as_table, plot
 from sfumato.adversary.qi_distribution import risk_of
+from sfumato.method.art.grouping import people_in
 from sfumato.method.base import Drawn, Groups, PartitionMethod
-from sfumato.method.closeness import people_in
 from sfumato.release.judgement import TableSchema, bind
 from sfumato.table.taxonomy import Taxonomy
 

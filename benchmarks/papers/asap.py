@@ -65,7 +65,7 @@ def more_sensitive(share: float) -> pl.DataFrame:
 def compromised(table: sf.Microdata, k: int, m: int) -> sf.Suspects:
     """The attack "PhD-25" on one release of MASK."""
     release = made(table, sf.Mask(k=k), sf.MConfidentiality(m=m, values=LOW))
-    return sf.break_rule(release, PHD, truth=table, m=m, values=LOW)
+    return sf.negative_rule_attack(release, PHD, truth=table, m=m, values=LOW)
 
 
 def figure_6() -> str:
@@ -145,7 +145,7 @@ def figure_9() -> str:
     sweep = Sweep("Figure 9: Algorithm 7 on Hilb", "l", "tuples compromised", [2, 3, 4, 5, 6])
     for l in sweep.settings:
         release = made(table, sf.Hilb(scheme="bucketization"), sf.LDiversity(l=int(str(l))))
-        found = sf.passed_over(release, l=int(str(l)))
+        found = sf.hilb_attack(release, l=int(str(l)))
         sweep.add("in groups that passed somebody over", int(found.vulnerable.sum()))
         sweep.add("with fewer values left than shown", int(found.narrowed.sum()))
         sweep.add("with one value left", int(found.determined.sum()))

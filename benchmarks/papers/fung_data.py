@@ -10,7 +10,7 @@ import polars as pl
 import sfumato as sf
 from sfumato import datasets
 from sfumato.analyst.features import Examples, examples
-from sfumato.method.topdown import Masking
+from sfumato.method.topdown.topdown import Masking
 
 SHORT = {
     "Ag": "age", "Cg": "capital-gain", "Cl": "capital-loss", "En": "education-num", "Fw": "fnlwgt",

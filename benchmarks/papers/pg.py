@@ -13,7 +13,7 @@ import polars as pl
 
 import sfumato as sf
 from sfumato import datasets
-from sfumato.analyst.tree import majority
+from sfumato.analyst.noisy_tree import majority
 
 mpl.use("Agg")
 from matplotlib import pyplot as plt

@@ -26,8 +26,8 @@ from benchmarks.papers.rr_models import (
     truth,
 )
 from benchmarks.papers.rr_plots import RESULTS, plt, save, three
-from sfumato.analyst.response import onto_simplex, uncertainty
-from sfumato.method.response import Mode, people_of
+from sfumato.analyst.randomized import onto_simplex, uncertainty
+from sfumato.method.rr.optimize import Mode, people_of
 from sfumato.requirement.disclosure import paper_risk
 from sfumato.table.distortion import Distortion
 
@@ -127,8 +127,9 @@ def figure_3_and_4() -> Iterator[str]:
     data, p = emgrw(), truth(emgrw())
     yield "## Figure 3: distances between π̂ and π (EMGRW)\n"
     yield (
-        f"Mean of {RUNS} releases. π̂ = P⁻¹λ is put onto the simplex; KL and χ² are undefined on empty cells, so half a "
-        "row is added to every cell of both (the rule of `sfumato.analyst.response.smoothed`). RR-S has no solution.\n"
+        f"Mean of {RUNS} releases. π̂ = P⁻¹λ is put onto the simplex; KL and χ² are undefined on empty cells, so half "
+        "a row is added to every cell of both (the rule of `sfumato.analyst.randomized.smoothed`). RR-S has no solu"
+        "tion.\n"
     )
     yield "| mode | l | Euclid | KL | χ² | expected squared error, unprojected |\n| --- " + "| ---: " * 5 + "|"
     curves: dict[str, list[list[float]]] = {"RR-QI": [], "RR-Both": []}

@@ -11,8 +11,8 @@ import polars as pl
 
 import sfumato as sf
 from benchmarks.papers.rr_models import emgrw
-from sfumato.method.noisy_counts import fit_to_noisy_counts
-from sfumato.method.response import MODES, Mode, Problem, solve
+from sfumato.method.rr.noisy_counts import fit_to_noisy_counts
+from sfumato.method.rr.optimize import MODES, Mode, Problem, solve
 
 DOMAINS = {"sex": ["m", "f"], "town": ["A", "B", "C", "D"], "ill": ["flu", "HIV", "cold"]}
 RESULTS = Path(__file__).parent.parent / "results"

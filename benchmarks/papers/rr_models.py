@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 import sfumato as sf
 from sfumato import datasets
-from sfumato.analyst.response import Reconstruction, chi_squared, euclidean, kullback_leibler, onto_simplex
+from sfumato.analyst.randomized import Reconstruction, chi_squared, euclidean, kullback_leibler, onto_simplex
 from sfumato.table.distortion import Distortion
 
 Floats = NDArray[np.float64]

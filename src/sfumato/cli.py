@@ -411,7 +411,7 @@ def _progress() -> Iterator[Callable[[str, float], None]]:
 
         def show(stage: str, done: float) -> None:
             words = _STAGES.get(stage, stage)
-            if stage == "steps" and not is_compiled("refine.advance"):
+            if stage == "steps" and not is_compiled("steps.advance"):
                 bar.console.print("The first refinement of all compiles its kernels, which takes up to half a minute.")
             if stage == _PAUSE:
                 bar.stop()

@@ -11,8 +11,8 @@ import pytest
 import sfumato as sf
 from sfumato.adversary.algorithm_aware import Case, make_case, worlds
 from sfumato.adversary.knowledge import Count, Fact
+from sfumato.adversary.observation import worlds_behind
 from sfumato.adversary.sampled_worlds import sampled_worlds
-from sfumato.adversary.sight import worlds_behind
 from sfumato.errors import Infeasible, PolicyError
 from sfumato.method.base import Drawn, Groups
 from sfumato.table.microdata import Microdata, read

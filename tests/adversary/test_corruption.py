@@ -13,7 +13,7 @@ import sfumato as sf
 from sfumato.adversary.placement import place
 from sfumato.adversary.posterior import multiset_posterior, pg_posterior, randomized_posterior
 from sfumato.release.release import Release
-from sfumato.requirement.retention import epsilon
+from sfumato.requirement.pg_bounds import epsilon
 from strategies import examples
 
 DISEASES = ["bronchitis", "pneumonia", "breast cancer", "ovarian cancer", "hypertension", "Alzheimer", "dementia"]

@@ -8,11 +8,11 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.adversary.restored import restored
-from sfumato.adversary.sight import worlds_behind
+from sfumato.adversary.fewest_changes import restored
+from sfumato.adversary.observation import worlds_behind
 from sfumato.errors import PolicyError
 from sfumato.method.base import Drawn, Groups
-from sfumato.method.every import one_of_each
+from sfumato.method.enumeration import one_of_each
 
 
 def line(ills: str, values: str) -> sf.Microdata:

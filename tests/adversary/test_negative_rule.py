@@ -31,7 +31,7 @@ def test_a_masked_group_that_shows_what_cannot_be_is_accused(scheme: str) -> Non
     found = set()
     for seed in range(30):
         release = sf.publish(table, require=wanted, method=sf.Mask(k=4, scheme=scheme), rng=np.random.default_rng(seed))
-        result = sf.break_rule(release, RULE, truth=table, m=2, values=["none"])
+        result = sf.negative_rule_attack(release, RULE, truth=table, m=2, values=["none"])
         masked = _published(release, scheme)
         assert result.groups == (1 if "PhD" in masked else 0)
         assert result.precision == 1.0
@@ -54,7 +54,7 @@ def _published(release: sf.Release, scheme: str) -> set[str]:
 def test_the_old_may_have_a_doctorate() -> None:
     """A rule about the young accuses no group with others in it."""
     release = sf.publish(students(), require=sf.KAnonymity(k=8))
-    assert sf.break_rule(release, RULE, truth=students(), m=2, values=["none"]).groups == 0
+    assert sf.negative_rule_attack(release, RULE, truth=students(), m=2, values=["none"]).groups == 0
 
 
 def test_a_false_accusation_is_counted_as_one() -> None:
@@ -62,7 +62,7 @@ def test_a_false_accusation_is_counted_as_one() -> None:
     frame = pl.DataFrame({"age": [20, 20, 21, 21], "education": ["PhD", "BSc", "BSc", "BSc"]})
     table = read(frame, quasi=["age"], sensitive="education", domains={"education": ["BSc", "PhD", "none"]})
     release = sf.publish(table, require=sf.KAnonymity(k=4))
-    result = sf.break_rule(release, RULE, truth=table, m=2, values=["none"])
+    result = sf.negative_rule_attack(release, RULE, truth=table, m=2, values=["none"])
     assert (result.groups, result.violating, result.precision) == (1, 0, 0.0)
 
 
@@ -74,7 +74,7 @@ def test_wrong_rules() -> None:
     release = sf.publish(students(), require=sf.KAnonymity(k=4))
     rule = sf.NegativeRule(where={"age": ["99"]}, value="PhD", share=0.1)
     with pytest.raises(PolicyError, match="99"):
-        sf.break_rule(release, rule, truth=students(), m=2, values=["none"])
+        sf.negative_rule_attack(release, rule, truth=students(), m=2, values=["none"])
 
 
 @pytest.mark.parametrize("scheme", ["generalization", "bucketization"])
@@ -91,7 +91,7 @@ def test_missing_values_days_and_parts_of_a_whole_are_found(scheme: str) -> None
     method = sf.Mondrian(scheme=scheme)
     release = sf.publish(table, require=sf.LDiversity(l=4 / 3), method=method)
     rule = sf.NegativeRule(where={"born": ["2005-01-01"]}, value="PhD", share=0.1)
-    result = sf.break_rule(release, rule, truth=table, m=2, values=["none"])
+    result = sf.negative_rule_attack(release, rule, truth=table, m=2, values=["none"])
     assert (result.groups, result.people, result.violating, result.sensitive) == (1, 4, 1, 3)
 
 
@@ -107,11 +107,11 @@ def test_missing_values_days_and_parts_of_a_whole_are_found(scheme: str) -> None
 def test_rules_about_what_is_not_there(scheme: str, rule: sf.NegativeRule, told: str) -> None:
     release = sf.publish(students(), require=sf.LDiversity(l=1), method=sf.Mondrian(scheme=scheme))
     with pytest.raises(PolicyError, match=told):
-        sf.break_rule(release, rule, truth=students(), m=2, values=["none"])
+        sf.negative_rule_attack(release, rule, truth=students(), m=2, values=["none"])
 
 
 def test_the_truth_must_be_the_table_of_the_release() -> None:
     release = sf.publish(students(), require=sf.KAnonymity(k=4))
     other = read(pl.DataFrame({"years": [1], "education": ["PhD"]}), quasi=["years"], sensitive="education")
     with pytest.raises(DataError, match="give the table"):
-        sf.break_rule(release, RULE, truth=other, m=2, values=["PhD"])
+        sf.negative_rule_attack(release, RULE, truth=other, m=2, values=["PhD"])

@@ -19,8 +19,8 @@ import pytest
 import sfumato as sf
 from sfumato.engine import draws
 from sfumato.engine.draws import two_sided_geometric
-from sfumato.method import noisy_counts
-from sfumato.method.response import Problem
+from sfumato.method.rr import noisy_counts
+from sfumato.method.rr.optimize import Problem
 from sfumato.table.distortion import WORDS, Distortion
 from sfumato.table.microdata import Microdata
 

@@ -22,7 +22,7 @@ def released() -> sf.Release:
 
 def broken(release: object = None, rule: object = None, truth: object = TABLE, values: object = ("HIV",)) -> object:
     rule = sf.NegativeRule(where=RULE, value="flu", share=0.1) if rule is None else rule
-    return sf.break_rule(release or released(), rule, truth=truth, m=2, values=values)  # type: ignore[arg-type]
+    return sf.negative_rule_attack(release or released(), rule, truth=truth, m=2, values=values)  # type: ignore[arg-type]
 
 
 def worlds(**changed: object) -> object:
@@ -40,9 +40,9 @@ def where(**chosen: object) -> object:
         (lambda: sf.sampled_worlds(FRAME, method="anatomy", require=L2), "sf.read"),  # type: ignore[arg-type]
         (lambda: sf.stratified_pickup(FRAME, np.zeros(4, int), l=2), "sf.read"),  # type: ignore[arg-type]
         (lambda: sf.relative_errors(released(), FRAME, sf.Workload(dimension=1)), "sf.read"),  # type: ignore[arg-type]
-        (lambda: sf.passed_over(released(), l=2).right(FRAME), "sf.read"),  # type: ignore[arg-type]
+        (lambda: sf.hilb_attack(released(), l=2).right(FRAME), "sf.read"),  # type: ignore[arg-type]
         (lambda: broken(truth=FRAME), "sf.read"),
-        (lambda: sf.passed_over(TABLE, l=2), "sf.load"),  # type: ignore[arg-type]
+        (lambda: sf.hilb_attack(TABLE, l=2), "sf.load"),  # type: ignore[arg-type]
         (lambda: sf.relative_errors(TABLE, TABLE, sf.Workload(dimension=1)), "sf.load"),  # type: ignore[arg-type]
         (lambda: broken(release=TABLE), "sf.load"),
         (lambda: sf.relative_errors(released(), TABLE, None), "Workload"),  # type: ignore[arg-type]

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
+from sfumato.analyst.noisy_tree import majority
 from sfumato.analyst.reconstruction import expectation_maximization, retention_matrix
-from sfumato.analyst.tree import majority
-from sfumato.kernel.induce import grow, walk
+from sfumato.kernel.pg.noisy_tree import grow, walk
 from sfumato.release.release import Release
 from strategies import examples
 

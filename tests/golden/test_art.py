@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.kernel.closest import make_tree
-from sfumato.kernel.merge import grow
+from sfumato.kernel.art.grow import grow
+from sfumato.kernel.art.kd_tree import make_tree
 
 Rows = list[list[Fraction]]
 

@@ -4,11 +4,11 @@ import numpy as np
 import polars as pl
 
 import sfumato as sf
-from sfumato.kernel.hilbert import hilbert_keys
-from sfumato.method.ahead import MondrianPlus, MondrianPlusPlus
+from sfumato.kernel.hilb.curve import hilbert_keys
 from sfumato.method.base import Groups, silent
 from sfumato.method.hilb import Hilb, HilbPlus
 from sfumato.method.mondrian import Mondrian
+from sfumato.method.mondrian_plus import MondrianPlus, MondrianPlusPlus
 from sfumato.release.judgement import bind
 from sfumato.requirement.l_diversity import LDiversity
 from sfumato.table.microdata import Microdata, read

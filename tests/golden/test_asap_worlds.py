@@ -10,7 +10,7 @@ import pytest
 from sfumato.adversary.algorithm_aware import Worlds, worlds
 from sfumato.adversary.knowledge import Count
 from sfumato.method.base import Drawn, Groups
-from sfumato.method.mask import Mask
+from sfumato.method.mask.mask import Mask
 from sfumato.requirement.m_confidentiality import MConfidentiality
 from sfumato.table.microdata import Microdata, read
 

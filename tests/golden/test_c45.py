@@ -10,8 +10,8 @@ import sfumato as sf
 from sfumato import datasets
 from sfumato.analyst.c45 import C45
 from sfumato.analyst.features import examples
-from sfumato.kernel import grow as kernel
-from sfumato.kernel.prune import extra_errors
+from sfumato.kernel.c45 import grow as kernel
+from sfumato.kernel.c45.prune import extra_errors
 
 _GOLF = """
 sunny 75 70 true Play

@@ -10,7 +10,7 @@ import pytest
 import sfumato as sf
 from sfumato import datasets
 from sfumato.adversary.inference import inferences
-from sfumato.method.topdown import Step
+from sfumato.method.topdown.topdown import Step
 from sfumato.table.microdata import Microdata
 
 JOBS = {

@@ -9,8 +9,8 @@ import pytest
 
 import sfumato as sf
 from sfumato import datasets
-from sfumato.method.response import people_of
-from sfumato.requirement.disclosure import People, paper_risk
+from sfumato.method.rr.optimize import people_of
+from sfumato.requirement.disclosure import JointShares, paper_risk
 from sfumato.table.distortion import Distortion
 from sfumato.table.microdata import Microdata
 
@@ -30,7 +30,7 @@ def gender_by_disease() -> Microdata:
     return sf.read(frame, quasi=["gender"], sensitive="disease")
 
 
-def risk_of_female_cancer(people: People, gender: float, disease: float) -> float:
+def risk_of_female_cancer(people: JointShares, gender: float, disease: float) -> float:
     ways = [Distortion.keeping(gender, 2, what="gender"), Distortion.keeping(disease, 3, what="disease")]
     return float(paper_risk(people, ways[:1], ways[1])[0, 0])  # women come first in text order
 
@@ -48,7 +48,7 @@ def test_property_1_on_gender_by_disease() -> None:
 
 def test_equation_6_is_not_the_success_rate_of_its_attacker() -> None:
     """Two people of one group with a and b, sensitive value wholly random: Equation 6 says 1/4, he is right 1/2."""
-    people = People((1,), np.array([1.0]), np.array([0]), np.array([[0.5, 0.5]]))
+    people = JointShares((1,), np.array([1.0]), np.array([0]), np.array([[0.5, 0.5]]))
     kept, random = Distortion.keeping(1.0, 1, what=""), Distortion.keeping(0.5 + 1e-9, 2, what="")
     assert paper_risk(people, [kept], random).max() == pytest.approx(0.25, abs=1e-8)
     p = Fraction(

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sfumato.kernel.hilbert import bits_needed, hilbert_keys
+from sfumato.kernel.hilb.curve import bits_needed, hilbert_keys
 
 
 @pytest.mark.parametrize(("axes", "bits"), [(1, 5), (2, 1), (2, 4), (3, 3), (4, 2), (5, 1), (7, 1)])

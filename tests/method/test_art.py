@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.errors import Infeasible, PolicyError
-from sfumato.kernel.closest import make_tree
-from sfumato.kernel.merge import grow
+from sfumato.kernel.art.grow import grow
+from sfumato.kernel.art.kd_tree import make_tree
 from sfumato.method.base import silent
 from sfumato.release.claims import judged
 from sfumato.release.judgement import bind

@@ -13,7 +13,7 @@ import sfumato as sf
 from sfumato import datasets
 from sfumato.errors import Infeasible, PolicyError
 from sfumato.method.base import silent
-from sfumato.method.levels import Ladder
+from sfumato.method.incognito.levels import Ladder
 from sfumato.table.taxonomy import Taxonomy
 
 JOB = {"Any": {"Work": ["Nurse", "Cook"], "None": {}}}

@@ -13,7 +13,7 @@ import sfumato as sf
 from sfumato.engine.local import Counted
 from sfumato.errors import Infeasible, PolicyError
 from sfumato.method.base import Groups
-from sfumato.method.perturb import Levelling
+from sfumato.method.mask.perturb import Levelling
 from sfumato.release.judgement import bind
 from sfumato.table.microdata import Microdata, read
 from strategies import examples

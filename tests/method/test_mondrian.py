@@ -26,8 +26,8 @@ from sfumato.requirement.base import Requirement
 from sfumato.requirement.k_anonymity import KAnonymity
 from sfumato.requirement.l_diversity import LDiversity
 from sfumato.requirement.t_closeness import TCloseness
-from sfumato.table.line import MISSING
 from sfumato.table.microdata import read
+from sfumato.table.ordered_domain import MISSING
 from strategies import LineAxis, Row, Sample, TreeAxis, examples, leaves, policies, samples, satisfies
 
 methods = st.builds(Mondrian, strict=st.booleans(), labels=st.sampled_from(["siblings", "nodes"]))

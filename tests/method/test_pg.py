@@ -13,7 +13,7 @@ import sfumato as sf
 from sfumato.method.catalogue import from_table
 from sfumato.method.pg import make_groups, perturb
 from sfumato.requirement.catalogue import from_table as requirement
-from sfumato.requirement.retention import epsilon
+from sfumato.requirement.pg_bounds import epsilon
 
 VALUES = ["flu", "HIV", "none", "cancer"]
 

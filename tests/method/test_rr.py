@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 import sfumato as sf
 from sfumato.cli import main
-from sfumato.method import response
+from sfumato.method.rr import optimize as response
 from sfumato.table.distortion import Distortion
 from sfumato.table.microdata import Microdata
 

@@ -14,7 +14,7 @@ import pytest
 import sfumato as sf
 from sfumato import cli
 from sfumato.errors import DataError, Infeasible, PolicyError
-from sfumato.method.topdown import Step
+from sfumato.method.topdown.topdown import Step
 from sfumato.release.judgement import TableSchema
 from sfumato.requirement.redundancy import implies, without_redundant
 

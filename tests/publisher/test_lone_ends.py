@@ -10,7 +10,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.publisher.lone_ends import lone_ends
-from sfumato.table.line import Line
+from sfumato.table.ordered_domain import OrderedDomain
 
 AGES = [20, 20, 30, 30, 41, 41, 41, 41]
 
@@ -71,7 +71,7 @@ def test_decimals() -> None:
 def test_no_label_of_dense_values_determines_what_one_person_alone_has(form: str) -> None:
     """All tables over eight neighbours: whoever reads a label finds another without the lone value."""
     first = 56 if form == "number" else (dt.date(1990, 1, 28) - dt.date(1970, 1, 1)).days
-    make = Line.of_numbers if form == "number" else Line.of_days
+    make = OrderedDomain.of_numbers if form == "number" else OrderedDomain.of_days
     always: dict[str, set[int]] = {}  # by label: what occurs in each table that shows it; and what one alone has
     lone: dict[str, set[int]] = {}
     for counts in map(np.array, itertools.product((0, 1, 2), repeat=8)):

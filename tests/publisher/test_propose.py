@@ -11,9 +11,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from sfumato.publisher.column_roles import order, profile, recognize, tokens
 from sfumato.publisher.propose import Proposal, comment, escape, propose, toml
 from sfumato.publisher.publish import publish_policy
-from sfumato.publisher.signs import order, profile, recognize, tokens
 
 ROWS = 120
 

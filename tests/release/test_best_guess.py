@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.adversary.linkage import linkage_risk, quasi_groups
 from sfumato.cli import main
-from sfumato.release.best_guess import Values, best_guess, best_guesses
+from sfumato.release.best_guess import GroupValues, best_guess, best_guesses
 from strategies import examples
 
 
@@ -25,7 +25,7 @@ def test_twin(entries: list[tuple[int, int, int]]) -> None:
         groups[group][value] += count
     total = sum(bag.total() for bag in groups.values())
     whole = sum(groups.values(), Counter[int]())
-    found = best_guess(Values(*(np.array(column) for column in zip(*entries, strict=True))))
+    found = best_guess(GroupValues(*(np.array(column) for column in zip(*entries, strict=True))))
     assert found.rows == total
     assert found.certain == sum(bag.total() for bag in groups.values() if len(bag) == 1)
     assert found.worst == pytest.approx(max(max(bag.values()) / bag.total() for bag in groups.values()))

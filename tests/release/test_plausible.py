@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from sfumato.release import plausible
-from sfumato.release.plausible import Seen, implausible
+from sfumato.release.plausible import PublishedColumn, implausible
 from sfumato.table.distortion import retention_matrix
 
 TWO = np.array([[0.7, 0.3], [0.3, 0.7]])
@@ -21,7 +21,7 @@ def test_no_true_table_is_accused_more_often_than_stated(alarm: float, rows: int
     accused = {}
     for ones in range(rows + 1):
         codes = np.array([1] * ones + [0] * (rows - ones), np.int64)
-        accused[ones] = implausible([Seen("x", codes, 2, TWO)], alarm=alarm) is not None
+        accused[ones] = implausible([PublishedColumn("x", codes, 2, TWO)], alarm=alarm) is not None
     for true_ones in range(rows + 1):
         chance = 0.0
         for shown in product((0, 1), repeat=rows):
@@ -38,7 +38,7 @@ def test_no_pair_is_accused_more_often_than_stated(alarm: float) -> None:
     for truth in product((0, 1), repeat=rows):
         chance = 0.0
         for shown in product((0, 1), repeat=rows):
-            columns = [Seen("x", np.array(shown, np.int64), 2, TWO), Seen("y", known, 2, None)]
+            columns = [PublishedColumn("x", np.array(shown, np.int64), 2, TWO), PublishedColumn("y", known, 2, None)]
             if implausible(columns, alarm=alarm):
                 chance += math.prod(TWO[u, v] for u, v in zip(shown, truth, strict=True))
         assert chance <= alarm
@@ -55,7 +55,11 @@ def test_honest_draws_are_accused_less_often_than_stated(truth: str) -> None:
         b = np.minimum(b, 1)
         ends = [np.cumsum(m[:, true], axis=0) for true, m in ((a, SKEWED), (b, TWO))]
         shown = [(rng.random(rows) > np.minimum(e[:-1], 1)).sum(axis=0) for e in ends]
-        columns = [Seen("a", shown[0], 3, SKEWED), Seen("b", shown[1], 2, TWO), Seen("c", a, 3, None)]
+        columns = [
+            PublishedColumn("a", shown[0], 3, SKEWED),
+            PublishedColumn("b", shown[1], 2, TWO),
+            PublishedColumn("c", a, 3, None),
+        ]
         accused += implausible(columns, alarm=0.2) is not None
     assert accused <= 145
 
@@ -71,7 +75,7 @@ def test_the_bound_is_above_the_exact_tail() -> None:
 
 def test_a_constant_is_accused_as_soon_as_it_can_be() -> None:
     """0.7 to the power n falls below 1e-6 / 4 / ... soon after 39 rows; never before."""
-    alone = [n for n in range(1, 200) if implausible([Seen("x", np.zeros(n, np.int64), 2, TWO)])]
+    alone = [n for n in range(1, 200) if implausible([PublishedColumn("x", np.zeros(n, np.int64), 2, TWO)])]
     assert 39 < min(alone) < 60
     assert alone == list(range(min(alone), 200))
 
@@ -80,20 +84,20 @@ def test_an_honest_constant_truth_is_not_accused() -> None:
     rng = np.random.default_rng(1)
     for _ in range(50):
         codes = (rng.random(5000) < 0.3).astype(np.int64)
-        assert implausible([Seen("x", codes, 2, TWO)]) is None
+        assert implausible([PublishedColumn("x", codes, 2, TWO)]) is None
 
 
 def test_combinations_that_never_occur_are_accused_where_each_column_alone_is_not() -> None:
     """Each column is uniform, as noise makes it; together they are one and the same."""
     codes = np.arange(2000, dtype=np.int64) % 2
-    alone = [Seen("x", codes, 2, TWO)]
+    alone = [PublishedColumn("x", codes, 2, TWO)]
     assert implausible(alone) is None
-    assert "'x' and 'y'" in str(implausible([*alone, Seen("y", codes, 2, TWO)]))
+    assert "'x' and 'y'" in str(implausible([*alone, PublishedColumn("y", codes, 2, TWO)]))
 
 
 def test_what_is_not_randomized_is_never_accused() -> None:
     codes = np.zeros(10_000, np.int64)
-    assert implausible([Seen("x", codes, 2, None), Seen("y", codes, 2, None)]) is None
+    assert implausible([PublishedColumn("x", codes, 2, None), PublishedColumn("y", codes, 2, None)]) is None
 
 
 @pytest.mark.parametrize("p", [0.0, 0.3, 1.0])
@@ -101,12 +105,12 @@ def test_the_matrix_of_a_retention_probability(p: float) -> None:
     matrix = retention_matrix(p, 4)
     assert matrix.sum(axis=0) == pytest.approx(np.ones(4))
     assert matrix[0, 0] - matrix[0, 1] == pytest.approx(p)
-    assert implausible([Seen("x", np.arange(400) % 4, 4, matrix)]) is None
+    assert implausible([PublishedColumn("x", np.arange(400) % 4, 4, matrix)]) is None
 
 
 def test_many_columns_are_tested_in_bounded_time() -> None:
     rng = np.random.default_rng(2)
     matrix = retention_matrix(0.5, 90)
-    columns = [Seen(f"x{i}", rng.integers(0, 90, 500), 90, matrix) for i in range(20)]
+    columns = [PublishedColumn(f"x{i}", rng.integers(0, 90, 500), 90, matrix) for i in range(20)]
     assert plausible.tests_of(columns) == 20 + 60
     assert implausible(columns) is None

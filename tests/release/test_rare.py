@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.adversary.placement import place
 from sfumato.publisher.propose import propose
-from sfumato.release.meaning import read as read_meanings
+from sfumato.release.label_meaning import read as read_meanings
 from sfumato.release.sampling import label_of
 from sfumato.table.hierarchy import read_taxonomy
 from sfumato.table.taxonomy import masked

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from sfumato.method.mondrian import Mondrian
 from sfumato.release.release import Release
-from sfumato.report.distribution import Distribution, compare, plain
+from sfumato.report.distributions import BeforeAfter, compare, plain
 from sfumato.report.scale import date_scale, number_scale
 from sfumato.requirement.k_anonymity import KAnonymity
 from sfumato.table.microdata import Microdata, read
@@ -19,7 +19,7 @@ from sfumato.table.microdata import Microdata, read
 TREE = {"Any": {"Left": ["a", "b", "c"], "Right": {"Deep": ["d", "e"], "f": {}}}}
 
 
-def reported(table: Microdata, release: Release, name: str) -> Distribution:
+def reported(table: Microdata, release: Release, name: str) -> BeforeAfter:
     labels = Counter(release.tables["data"][name].cast(pl.String).to_list())
     return compare(table[name], release.manifest["attributes"][name], labels)
 

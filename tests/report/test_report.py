@@ -10,13 +10,13 @@ import pytest
 
 from report_page import Page
 from sfumato.errors import OutputError
-from sfumato.method.incognito import Incognito
+from sfumato.method.incognito.incognito import Incognito
 from sfumato.method.mondrian import Mondrian
 from sfumato.release.release import Release, load
 from sfumato.report import render_report, write_report
+from sfumato.report.guarantees import guarantee, in_words, is_met
 from sfumato.report.plots import percent, shortened
 from sfumato.report.summary import summarize
-from sfumato.report.words import guarantee, in_words, is_met
 from sfumato.requirement.catalogue import MODELS
 from sfumato.requirement.k_anonymity import KAnonymity
 from sfumato.table.microdata import read
@@ -222,9 +222,9 @@ def test_met_or_not(model: str, required: dict[str, Any], achieved: dict[str, fl
 
 
 def test_every_model_is_explained() -> None:
-    from sfumato.report.words import _KNOWN
+    from sfumato.report.guarantees import _KNOWN
 
-    assert set(MODELS) <= set(_KNOWN), "a model without words of its own in sfumato.report.words"
+    assert set(MODELS) <= set(_KNOWN), "a model without words of its own in sfumato.report.guarantees"
 
 
 def test_an_unknown_model_speaks_for_itself() -> None:

@@ -12,7 +12,7 @@ import polars as pl
 import sfumato as sf
 from sfumato.adversary.posterior import pg_posterior
 from sfumato.engine.draws import drawn_words
-from sfumato.kernel.boxes import pick
+from sfumato.kernel.pg.boxes import pick
 from sfumato.method.pg import perturb
 
 ROUNDS = 40_000

@@ -11,7 +11,7 @@ import pytest
 import sfumato as sf
 from sfumato.errors import DataError, OutputError, PolicyError
 from sfumato.publisher.policy import parse_policy, read_policy
-from sfumato.requirement.given import read_distributions
+from sfumato.requirement.user_distributions import read_distributions
 from sfumato.table.checks import check_file, check_names, is_number, located, read_text
 from sfumato.table.encode import looks_numeric
 from sfumato.table.hierarchy import read_taxonomy

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from sfumato.errors import DataError, PolicyError, SfumatoError
 from sfumato.table.hierarchy import from_arx_csv, read_taxonomy, to_arx_csv
-from sfumato.table.line import MISSING, number_text
 from sfumato.table.microdata import read
+from sfumato.table.ordered_domain import MISSING, number_text
 from sfumato.table.taxonomy import Taxonomy
 from strategies import Tree, examples, leaves, trees
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from sfumato.errors import DataError, PolicyError, SfumatoError
 from sfumato.table.encode import Attribute, Column, Kind, Role, drawn_from, encode, looks_numeric, smallest
-from sfumato.table.line import MISSING, Line
 from sfumato.table.microdata import Microdata, read
+from sfumato.table.ordered_domain import MISSING, OrderedDomain
 from sfumato.table.taxonomy import Taxonomy
 from strategies import examples
 
@@ -57,7 +57,7 @@ def test_the_type_follows_the_domain_not_the_data() -> None:
 def test_whole_numbers(values: list[int]) -> None:
     c = column(values)
     assert c.kind is Kind.CONTINUOUS
-    assert isinstance(c.domain, Line)
+    assert isinstance(c.domain, OrderedDomain)
     assert values_of(c) == [str(v) for v in values]
     assert list(c.domain.values) == sorted(set(values))
 
@@ -286,7 +286,7 @@ def test_order_of_values() -> None:
     ordinal = column(["low", "high"], kinds="ordinal", domains=["low", "medium", "high"])
     assert ordinal.domain.leaves == ("low", "medium", "high")
     assert ordinal.codes.tolist() == [0, 2]
-    assert isinstance(ordinal.domain, Line)
+    assert isinstance(ordinal.domain, OrderedDomain)
 
 
 def test_domains_refused() -> None:

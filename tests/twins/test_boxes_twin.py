@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.adversary.placement import place
-from sfumato.kernel.meet import meet
-from sfumato.method.pg import Parts, make_groups
+from sfumato.kernel.pg.box_overlap import meet
+from sfumato.method.pg import Boxes, make_groups
 from sfumato.release.sampling import overlapping
-from sfumato.table.line import MISSING
+from sfumato.table.ordered_domain import MISSING
 from strategies import Tree, examples, leaves, trees
 
 WHOLE = (-np.inf, np.inf)
@@ -61,7 +61,7 @@ def test_groups_have_k_rows_and_their_boxes_hold_them_alone(drawn: tuple[sf.Micr
         _apart_and_complete(table, k, groups)
 
 
-def _apart_and_complete(table: sf.Microdata, k: int, groups: Parts) -> None:
+def _apart_and_complete(table: sf.Microdata, k: int, groups: Boxes) -> None:
     assert groups.size.min() >= k
     assert groups.size.sum() == table.rows
     codes = np.stack([c.codes for c in table.quasi], axis=1)

@@ -17,8 +17,8 @@ import sfumato as sf
 from buckets import in_buckets
 from sfumato.analyst.count_query import estimates, true_counts
 from sfumato.analyst.workload import Queries
-from sfumato.kernel.bitmap import random_sets
-from sfumato.kernel.sums import LANES
+from sfumato.kernel.queries.bitmap import random_sets
+from sfumato.kernel.queries.sums import LANES
 from strategies import Row, Sample, TreeAxis, examples, leaves, samples
 
 

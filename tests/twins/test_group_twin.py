@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from sfumato.engine import local
 from sfumato.engine.local import Counted, combine, count, tally
 from sfumato.kernel.arrange import by_group
-from sfumato.kernel.group import Groups, group_rows
+from sfumato.kernel.group import EqualRows, group_rows
 from strategies import examples
 
 
@@ -26,7 +26,7 @@ def twin(columns: list[list[int]]) -> tuple[list[int], list[int], list[int]]:
     return of_row, first, size
 
 
-def plain(groups: Groups) -> tuple[list[int], list[int], list[int]]:
+def plain(groups: EqualRows) -> tuple[list[int], list[int], list[int]]:
     return groups.of_row.tolist(), groups.first.tolist(), groups.size.tolist()
 
 

@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.kernel import judge
-from sfumato.kernel.halve import halve
-from sfumato.kernel.hilbert import hilbert_keys
-from sfumato.kernel.partition import partition
-from sfumato.kernel.space import Axis, make_space
-from sfumato.method.ahead import HilbSafe
+from sfumato.kernel.axes import Axis, make_space
+from sfumato.kernel.hilb.curve import hilbert_keys
+from sfumato.kernel.hilb.line_split import halve
+from sfumato.kernel.mondrian.partition import partition
+from sfumato.method.hilb_safe import HilbSafe
 from sfumato.requirement.l_diversity import LDiversity
 from sfumato.table.microdata import read
 from strategies import examples

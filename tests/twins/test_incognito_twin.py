@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.errors import Infeasible
-from sfumato.method import vectors
+from sfumato.method.incognito import compressed as vectors
 from sfumato.requirement.base import Requirement
 from sfumato.requirement.t_closeness import TCloseness
 from strategies import Facts, Row, Sample, TreeAxis, examples, leaves, path, policies, requirements, samples, satisfies

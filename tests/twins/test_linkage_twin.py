@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.errors import DataError, PolicyError
-from sfumato.kernel.exposure import exposed
+from sfumato.kernel.linkage.exposure import exposed
 
 
 def by_worlds(f: list[list[float]], counts: list[int]) -> np.ndarray:

@@ -9,7 +9,7 @@ from hypothesis import assume, event, given
 from hypothesis import strategies as st
 
 from sfumato.errors import Infeasible
-from sfumato.kernel import partition
+from sfumato.kernel.mondrian import partition
 from sfumato.method.base import silent
 from sfumato.method.mondrian import Mondrian
 from sfumato.release.judgement import bind

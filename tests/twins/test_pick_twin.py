@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.kernel.pick import anatomize, make_buckets
+from sfumato.kernel.hilb.anatomy import anatomize, make_buckets
 from strategies import examples
 
 

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.kernel.response import Limits, levels
-from sfumato.method.response import Problem, _limits, people_of, solve
+from sfumato.kernel.rr.disclosure_risk import Limits, levels
+from sfumato.method.rr.optimize import Problem, _limits, people_of, solve
 from sfumato.requirement.disclosure import paper_risk
 from sfumato.table.distortion import WORDS, Distortion, distorted
 from sfumato.table.microdata import Microdata

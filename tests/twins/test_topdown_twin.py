@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 import sfumato as sf
 from naive_topdown import Line, Naive, Set, Template, Tree, log2
 from sfumato.errors import Infeasible
-from sfumato.kernel.xlogx import logarithms
-from sfumato.method.refinement import SCORES
-from sfumato.release.meaning import shown_ends
+from sfumato.kernel.topdown.xlogx import logarithms
+from sfumato.method.topdown.search import SCORES
+from sfumato.release.label_meaning import shown_ends
 from strategies import examples
 
 TREES: list[dict[str, Any]] = [

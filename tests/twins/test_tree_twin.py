@@ -9,10 +9,10 @@ import polars as pl
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from sfumato.analyst.c45 import C45, Tree
+from sfumato.analyst.c45 import C45, C45Tree
 from sfumato.analyst.features import Examples, examples
-from sfumato.kernel import tree as kernel
-from sfumato.kernel.grow import times_log
+from sfumato.kernel.c45 import tree as kernel
+from sfumato.kernel.c45.grow import times_log
 
 _TABLE = times_log(2000)
 
@@ -176,7 +176,7 @@ class Slow:
         return (node.test, node.cut, tuple(self.shape(b) for b in node.branches))
 
 
-def shape(tree: Tree, node: int = 0) -> object:
+def shape(tree: C45Tree, node: int = 0) -> object:
     """The fast tree as nested tuples."""
     test, cut, first, forks, leaf = (
         int(tree.nodes[node, f]) for f in (kernel.TEST, kernel.CUT, kernel.FIRST, kernel.FORKS, kernel.LEAF)
@@ -187,7 +187,7 @@ def shape(tree: Tree, node: int = 0) -> object:
     return (test, None if numbers is None else float(numbers[cut]), tuple(shape(tree, first + b) for b in range(forks)))
 
 
-def both(rows, domains, confidence=0.25) -> tuple[Tree, Slow, Examples]:
+def both(rows, domains, confidence=0.25) -> tuple[C45Tree, Slow, Examples]:
     """The two trees of a table; its categories are made dense first, since a tree knows only those that occur."""
     columns = [np.array(c) for c in zip(*rows, strict=True)]
     for a, domain in enumerate(domains):

@@ -18,12 +18,13 @@ import pytest
 import sfumato as sf
 from sfumato.adversary.algorithm_aware import make_case
 from sfumato.errors import Infeasible
-from sfumato.method.ahead import HilbSafe, MondrianPlus, MondrianPlusPlus
 from sfumato.method.anatomy import Anatomy
 from sfumato.method.base import Drawn, PartitionMethod
 from sfumato.method.hilb import Hilb, HilbPlus, HilbPlusPlus
-from sfumato.method.mask import Mask, MaskPlus, MaskPlusPlus
+from sfumato.method.hilb_safe import HilbSafe
+from sfumato.method.mask.mask import Mask, MaskPlus, MaskPlusPlus
 from sfumato.method.mondrian import Mondrian
+from sfumato.method.mondrian_plus import MondrianPlus, MondrianPlusPlus
 from sfumato.release.judgement import bind
 from sfumato.requirement.base import Requirement
 from sfumato.requirement.l_diversity import LDiversity

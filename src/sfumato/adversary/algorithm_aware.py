@@ -19,10 +19,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.adversary.budget import Allowance
+from sfumato.adversary.fewest_changes import restored
 from sfumato.adversary.knowledge import Fact, Known
-from sfumato.adversary.restored import restored
-from sfumato.adversary.sight import Belief, Sight, World, sight, tables_at_least, worlds_behind
-from sfumato.adversary.work import Allowance
+from sfumato.adversary.observation import Belief, Sight, World, sight, tables_at_least, worlds_behind
 from sfumato.errors import Infeasible, PolicyError
 from sfumato.method.base import Drawn, Groups, Method, PartitionMethod, Scheme
 from sfumato.method.catalogue import from_table

@@ -8,12 +8,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
+from sfumato.adversary.attack import Attacked, Scene, rows_of, sensitive_domain
 from sfumato.adversary.posterior import Attacks, as_attacks, as_prior, pg_posterior
-from sfumato.adversary.scene import Attacked, Scene, rows_of, sensitive_domain
 from sfumato.errors import DataError, PolicyError
 from sfumato.release.release import Release
 from sfumato.requirement.base import is_number
-from sfumato.requirement.retention import size_of
+from sfumato.requirement.pg_bounds import size_of
 from sfumato.table.microdata import Microdata
 
 _MOST_CELLS = 50_000_000

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from sfumato.errors import PolicyError, nearest
 from sfumato.requirement.base import as_fraction
-from sfumato.table.line import MISSING
 from sfumato.table.microdata import Microdata
+from sfumato.table.ordered_domain import MISSING
 
 Value = object
 """A value of an attribute: a text, number, truth value or day, or None where it is missing."""

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import DataError, PolicyError
-from sfumato.kernel.group import Groups, group_rows
+from sfumato.kernel.group import EqualRows, group_rows
 from sfumato.table.encode import Column
 from sfumato.table.microdata import Microdata
 
@@ -167,15 +167,15 @@ def quasi_groups(table: Microdata) -> NDArray[np.int64]:
     return group_rows([c.codes for c in quasi], [c.size for c in quasi]).of_row
 
 
-def _dense(key: NDArray[np.int64], span: int, *, first: bool) -> Groups:
+def _dense(key: NDArray[np.int64], span: int, *, first: bool) -> EqualRows:
     """Keys as class numbers; a number below ``span`` that no row has is a class of size 0."""
     some = np.zeros(span if first else 0, np.int64)
     if first:
         some[key] = np.arange(len(key))
-    return Groups(key, some, np.bincount(key, minlength=span))
+    return EqualRows(key, some, np.bincount(key, minlength=span))
 
 
-def _of_one(classes: Groups, values: Integers | None) -> NDArray[np.bool_]:
+def _of_one(classes: EqualRows, values: Integers | None) -> NDArray[np.bool_]:
     """Which classes hold one value only; without values, one row only."""
     if values is None:
         return np.asarray(classes.size == 1)
@@ -261,7 +261,7 @@ def _examined(
     return found, rows[:: len(rows) // _EXAMPLES_EACH + 1].tolist()
 
 
-def _classes(columns: Sequence[Column], *, first: bool) -> Groups:
+def _classes(columns: Sequence[Column], *, first: bool) -> EqualRows:
     """Rows that agree: numbered by their packed codes where these are few, else by hashing."""
     rows, span = len(columns[0].codes), math.prod(c.size for c in columns)
     if span > 4 * rows + 65_536:

@@ -12,11 +12,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.adversary.sight import attacked
+from sfumato.adversary.observation import attacked
 from sfumato.errors import DataError, PolicyError, nearest
 from sfumato.release.bucketization import COUNT, GROUP
+from sfumato.release.label_meaning import read
 from sfumato.release.labels import Meanings, read_values
-from sfumato.release.meaning import read
 from sfumato.release.release import Release, refuse_unpublished
 from sfumato.requirement.base import share, whole_number
 from sfumato.table.encode import Column
@@ -85,7 +85,9 @@ class Suspects:
         return self.violating / self.groups if self.groups else 1.0
 
 
-def break_rule(release: Release, rule: NegativeRule, *, truth: Microdata, m: int, values: Sequence[str]) -> Suspects:
+def negative_rule_attack(
+    release: Release, rule: NegativeRule, *, truth: Microdata, m: int, values: Sequence[str]
+) -> Suspects:
     """Accuse the groups whose people are all meant by the rule and in which the value is too frequent; then score.
 
     The accusation needs the release alone, with the domains of the quasi-identifiers; the truth says whether it is

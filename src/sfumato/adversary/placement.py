@@ -10,15 +10,15 @@ from numpy.typing import NDArray
 
 from sfumato.errors import DataError
 from sfumato.kernel.group import group_rows
-from sfumato.kernel.meet import meet
+from sfumato.kernel.pg.box_overlap import meet
 from sfumato.release.bucketization import GROUP
+from sfumato.release.label_meaning import parse_label
 from sfumato.release.labels import Meanings, as_ranges
-from sfumato.release.meaning import told
 from sfumato.release.release import Release
 from sfumato.release.sampling import Places, boxes_of
 from sfumato.table.encode import Column
-from sfumato.table.line import MISSING, Line
 from sfumato.table.microdata import Microdata
+from sfumato.table.ordered_domain import MISSING, OrderedDomain
 
 
 class Placed(NamedTuple):
@@ -80,7 +80,7 @@ def _in_boxes(release: Release, columns: list[Column]) -> Placed:
 def _ranges(column: Column, nodes: Mapping[str, Any], labels: Iterable[str]) -> dict[str, list[tuple[int, int]]]:
     """The codes of people's values that each label covers, as ranges; values that nobody of them has are left out."""
     meanings = Meanings(column.domain)
-    return {n: as_ranges(meanings.codes(told(n, nodes.get(n)), partly=True)) for n in set(labels)}
+    return {n: as_ranges(meanings.codes(parse_label(n, nodes.get(n)), partly=True)) for n in set(labels)}
 
 
 def _by_value(release: Release, columns: list[Column]) -> Placed:
@@ -104,7 +104,7 @@ def _by_value(release: Release, columns: list[Column]) -> Placed:
 def _published(column: Column, series: pl.Series) -> NDArray[np.int64]:
     """Published values as codes of a person's column; a code of its own for values that no person has."""
     domain = column.domain
-    if isinstance(domain, Line) and domain.form == "number":
+    if isinstance(domain, OrderedDomain) and domain.form == "number":
         values = series.cast(pl.Float64).to_numpy()
         place = np.minimum(np.searchsorted(domain.values, values), len(domain.values) - 1)
         codes = np.where(domain.values[place] == values, place, column.size)

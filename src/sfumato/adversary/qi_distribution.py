@@ -18,7 +18,7 @@ from sfumato.release.judgement import TableSchema
 from sfumato.release.labels import read_labels, read_values
 from sfumato.release.release import Release
 from sfumato.requirement.base import names
-from sfumato.requirement.exposure import Exposure, People, deviation
+from sfumato.requirement.exposure import Exposure, GroupedPeople, deviation
 from sfumato.requirement.knowledge import Knowledge
 from sfumato.requirement.r_robustness import RRobustness
 from sfumato.table.encode import value_codes
@@ -93,7 +93,7 @@ def _comparable(release: Release, truth: Microdata, sensitive: str) -> None:
         )
 
 
-def risk_of(people: People, known: Knowledge, requirement: RRobustness, *, guessed: int = 0) -> DistributionRisk:
+def risk_of(people: GroupedPeople, known: Knowledge, requirement: RRobustness, *, guessed: int = 0) -> DistributionRisk:
     """The same for people whose groups are known."""
     found: Exposure = requirement.exposure(people, known)
     apart = [deviation(people, d, x) for x in known.values.protected for d in known.distributions]
@@ -111,7 +111,7 @@ def risk_of(people: People, known: Knowledge, requirement: RRobustness, *, guess
     )
 
 
-def _of_buckets(release: Release, truth: Microdata, bound: RRobustness) -> tuple[People, Knowledge, int]:
+def _of_buckets(release: Release, truth: Microdata, bound: RRobustness) -> tuple[GroupedPeople, Knowledge, int]:
     """People with exact quasi-identifiers, in the groups that the release names."""
     sensitive = names(bound.sensitive)[0]
     quasi, values = release.tables["quasi"], release.tables["sensitive"]
@@ -121,10 +121,10 @@ def _of_buckets(release: Release, truth: Microdata, bound: RRobustness) -> tuple
     codes = read_values(values[sensitive], truth[sensitive].domain).of_row
     held = np.zeros((number, len(known.values.names)), np.int64)
     np.add.at(held, (group[: values.height].astype(np.int64), known.values.of_code[codes]), values[COUNT].to_numpy())
-    return People(known.kinds.of_row[truth.rows :], group[values.height :].astype(np.int64), held), known, 0
+    return GroupedPeople(known.kinds.of_row[truth.rows :], group[values.height :].astype(np.int64), held), known, 0
 
 
-def _of_labels(release: Release, truth: Microdata, bound: RRobustness) -> tuple[People, Knowledge, int]:
+def _of_labels(release: Release, truth: Microdata, bound: RRobustness) -> tuple[GroupedPeople, Knowledge, int]:
     """People of the truth in the groups whose labels they fit."""
     sensitive = names(bound.sensitive)[0]
     data, known = release.tables["data"], bound.known(truth)
@@ -133,7 +133,7 @@ def _of_labels(release: Release, truth: Microdata, bound: RRobustness) -> tuple[
     number, width = int(group.max()) + 1, len(known.values.names)
     held = np.bincount(group * width + known.values.of_code[codes], minlength=number * width).reshape(number, width)
     kind, place, guessed = _placed(known, _fits(release, truth, known, group, number), held.sum(axis=1))
-    return People(kind, place, held), known, guessed
+    return GroupedPeople(kind, place, held), known, guessed
 
 
 def _fits(release: Release, truth: Microdata, known: Knowledge, group: Integers, number: int) -> list[Integers]:

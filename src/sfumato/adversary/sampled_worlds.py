@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.adversary.algorithm_aware import AnyMethod, Case, make_case
+from sfumato.adversary.budget import refuse_work
 from sfumato.adversary.knowledge import Fact, Known
-from sfumato.adversary.sight import Sight
-from sfumato.adversary.work import refuse_work
+from sfumato.adversary.observation import Sight
 from sfumato.errors import Infeasible, PolicyError
 from sfumato.method.base import Drawn, Groups, PartitionMethod
 from sfumato.method.diversity import DiversityMethod

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from sfumato.analyst.condition import All, Comparison, Condition, Truth, comparisons, evaluate
 from sfumato.analyst.query import parse, parse_condition
-from sfumato.analyst.response import Estimator, Reconstruction, Sampling, check_sampling, too_large, uncertainty
-from sfumato.analyst.view import Seen, View
+from sfumato.analyst.randomized import Estimator, Reconstruction, Sampling, check_sampling, too_large, uncertainty
+from sfumato.analyst.view import AttributeView, View
 from sfumato.engine.local import count
 from sfumato.errors import PolicyError
 from sfumato.release.release import Release
@@ -183,7 +183,7 @@ class _Plan:
         order = self.shared + [n for n in mentioned if n not in grouped]
         self.which: dict[str, NDArray[np.int64]] = {}
         self.numbers: dict[str, int] = {}
-        self.cut: dict[str, Seen] = {}
+        self.cut: dict[str, AttributeView] = {}
         known: dict[Comparison, Truth] = {}
         for axis, name in enumerate(order):
             literals = [x for c in mentioned[name] for x in c.literals]
@@ -197,7 +197,7 @@ class _Plan:
         if math.prod(shape) > _MOST_CLASSES:
             raise PolicyError(f"the condition tells {math.prod(shape):,} cases apart; ask for less at a time")
         self.truth: NDArray[np.bool_] = np.broadcast_to(evaluate(where, known), shape)
-        self.seen: list[Seen] = [self.cut[n] for n in order[len(self.shared) :]]
+        self.seen: list[AttributeView] = [self.cut[n] for n in order[len(self.shared) :]]
 
     def weights(self, codes: Sequence[NDArray[Any]], truth: NDArray[np.bool_]) -> Floats:
         """For each row, how much of it satisfies the condition, its values weighed by what it shows."""
@@ -211,14 +211,14 @@ class _Plan:
             out[rows] = part.ravel()
         return out
 
-    def cells(self, by: Seen, chosen: Sequence[int]) -> NDArray[np.int64]:
+    def cells(self, by: AttributeView, chosen: Sequence[int]) -> NDArray[np.int64]:
         """The values of a grouped attribute that belong to the chosen class."""
         if by.name not in self.shared:
             return np.arange(len(by.values.texts))
         return np.flatnonzero(self.which[by.name] == chosen[self.shared.index(by.name)])
 
 
-def _spread(by: Sequence[Seen], flat: NDArray[np.int64], weight: Floats | None, power: int) -> Floats:
+def _spread(by: Sequence[AttributeView], flat: NDArray[np.int64], weight: Floats | None, power: int) -> Floats:
     """The rows, counted by what they show, spread over the values; entries of the maps to a power."""
     shape = [s.shown.size for s in by]
     table = np.bincount(flat, weights=weight, minlength=math.prod(shape)).astype(np.float64)
@@ -237,7 +237,7 @@ def _kept(size: int) -> Distortion:
     return Distortion(size, 0)
 
 
-def _flat(seen: Sequence[Seen], rows: int) -> NDArray[np.int64]:
+def _flat(seen: Sequence[AttributeView], rows: int) -> NDArray[np.int64]:
     """The place of each row in the table of what the attributes show."""
     place = np.zeros(rows, np.int64)
     for s in seen:

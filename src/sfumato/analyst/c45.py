@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.analyst.features import Examples, Feature
-from sfumato.kernel import tree as kernel
+from sfumato.kernel.c45 import tree as kernel
+from sfumato.kernel.c45.grow import grow
+from sfumato.kernel.c45.prune import prune
 from sfumato.kernel.group import group_rows
-from sfumato.kernel.grow import grow
-from sfumato.kernel.prune import prune
 from sfumato.requirement.base import share
-from sfumato.table.line import number_text
+from sfumato.table.ordered_domain import number_text
 
 _SHARES = (0.0, 0.001, 0.005, 0.01, 0.05, 0.10, 0.20, 0.40, 1.00)
 _DEVIATES = (4.0, 3.09, 2.58, 2.33, 1.65, 1.28, 0.84, 0.25, 0.00)
@@ -44,18 +44,18 @@ class C45:
         """
         return float(np.interp(self.confidence, _SHARES, _DEVIATES)) ** 2
 
-    def fit(self, examples: Examples) -> "Tree":
+    def fit(self, examples: Examples) -> "C45Tree":
         """Grow a tree on the training rows and prune it."""
         features, classes = examples.features, len(examples.classes)
         if not features:
             leaf = np.full((1, kernel.FIELDS), -1, np.int64)
             leaf[0, kernel.LEAF] = np.bincount(examples.label).argmax()
-            return Tree((), examples.classes, leaf)
+            return C45Tree((), examples.classes, leaf)
         codes, sizes, label, weight = _compressed(examples)
         nodes, rows = grow(codes, sizes, [f.numbers for f in features], label, weight, classes)
         if self.confidence < 1:
             prune(nodes, codes, label, weight, rows, classes, self.confidence, self.deviation)
-        return Tree(features, examples.classes, nodes)
+        return C45Tree(features, examples.classes, nodes)
 
     def predict(self, examples: Examples) -> NDArray[np.int64]:
         """The class of each held-out row, by a tree grown on the training rows."""
@@ -71,7 +71,7 @@ def _compressed(examples: Examples) -> tuple[NDArray[np.int32], NDArray[np.int64
 
 
 @dataclass(frozen=True, eq=False)
-class Tree:
+class C45Tree:
     """A decision tree: what it tests, what it predicts."""
 
     features: tuple[Feature, ...]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import PolicyError, nearest
-from sfumato.table.line import day_number, is_day, number_text
+from sfumato.table.ordered_domain import day_number, is_day, number_text
 
 Truth = NDArray[np.bool_]
 
@@ -82,7 +82,7 @@ def evaluate(condition: Condition, known: Mapping[Comparison, Truth]) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class Values:
+class PossibleValues:
     """The values an attribute can have: as text, as numbers (nan: none), and by rank where words have an order.
 
     ``days``: the numbers are days; ``hidden``: the release tells no value at all.

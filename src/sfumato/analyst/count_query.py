@@ -13,15 +13,15 @@ from numpy.typing import NDArray
 from sfumato.analyst.workload import Queries, Workload
 from sfumato.errors import DataError, PolicyError, ReleaseError
 from sfumato.kernel.arrange import sort_order
-from sfumato.kernel.bitmap import Items, make_items
 from sfumato.kernel.group import group_rows
-from sfumato.kernel.sums import LANES, SMALL, Blocks, Counted, Weights, count, pair, spread, spread_cells
+from sfumato.kernel.queries.bitmap import Items, make_items
+from sfumato.kernel.queries.sums import LANES, SMALL, Blocks, ValueCounts, Weights, count, pair, spread, spread_cells
 from sfumato.release.bucketization import COUNT, GROUP
-from sfumato.release.labels import Shown, exact, read_labels, read_values
+from sfumato.release.labels import ColumnLabels, exact, read_labels, read_values
 from sfumato.release.release import Release, refuse_unpublished
 from sfumato.table.encode import Role
-from sfumato.table.line import Line
 from sfumato.table.microdata import Microdata, refuse_raw
+from sfumato.table.ordered_domain import OrderedDomain
 from sfumato.table.taxonomy import named
 
 Integers = NDArray[np.int64]
@@ -132,7 +132,7 @@ def _refuse_other(release: Release, queries: Queries) -> None:
         )
 
 
-def _items(queries: Queries, columns: Sequence[Shown], places: Sequence[Integers] = (), room: int = 0) -> Items:
+def _items(queries: Queries, columns: Sequence[ColumnLabels], places: Sequence[Integers] = (), room: int = 0) -> Items:
     """The columns for the kernels; ``places`` says where the rows of each lie in ``room`` places."""
     rows = room or -(-len(columns[0].of_row) // 64) * 64
     labels = np.full((len(columns), rows), -1, np.int32)
@@ -141,8 +141,8 @@ def _items(queries: Queries, columns: Sequence[Shown], places: Sequence[Integers
     domains = list(queries.domains.values())[: len(columns)]
     for c, (column, domain) in enumerate(zip(columns, domains, strict=True)):
         labels[c, places[c] if places else slice(len(column.of_row))] = column.of_row + ends[c]
-        lo.append(column.lo + (0 if isinstance(domain, Line) else shift))
-        hi.append(column.hi + (0 if isinstance(domain, Line) else shift))
+        lo.append(column.lo + (0 if isinstance(domain, OrderedDomain) else shift))
+        hi.append(column.hi + (0 if isinstance(domain, OrderedDomain) else shift))
         leaves.append(column.leaves)
         shift += len(column.leaves)
     return make_items(
@@ -150,12 +150,12 @@ def _items(queries: Queries, columns: Sequence[Shown], places: Sequence[Integers
         np.concatenate(lo),
         np.concatenate(hi),
         np.concatenate(leaves).astype(np.int32),
-        [isinstance(domain, Line) for domain in domains],
+        [isinstance(domain, OrderedDomain) for domain in domains],
         [domain.size for domain in domains],
     )
 
 
-def _ends(columns: Sequence[Shown]) -> Integers:
+def _ends(columns: Sequence[ColumnLabels]) -> Integers:
     """Where the labels of each column start, numbered through all columns, and where the last ends."""
     return np.cumsum([0, *(len(column.lo) for column in columns)])
 
@@ -170,7 +170,7 @@ def _generalized(release: Release, queries: Queries) -> NDArray[np.float64]:
     asked, chosen = queries.predicates, queries.sensitive_sets()
     if number * size <= _MOST_CELLS:
         pairs = group_rows([groups.of_row, values.of_row], [number, size])
-        counted = Counted(groups.of_row[pairs.first], values.of_row[pairs.first], pairs.size, size)
+        counted = ValueCounts(groups.of_row[pairs.first], values.of_row[pairs.first], pairs.size, size)
         shown = [c._replace(of_row=c.of_row[groups.first]) for c in columns]
         return spread_cells(_items(queries, shown), number, _ends(shown), counted, asked, chosen)
     order, weights = _weights(groups.of_row, number, values)
@@ -178,7 +178,7 @@ def _generalized(release: Release, queries: Queries) -> NDArray[np.float64]:
     return spread(_items(queries, shown), _ends(shown), weights, asked, chosen)
 
 
-def _weights(group_of_row: Integers, groups: int, values: Shown) -> tuple[Integers, Weights]:
+def _weights(group_of_row: Integers, groups: int, values: ColumnLabels) -> tuple[Integers, Weights]:
     """How often each value occurs in each group, by the binary digits of the counts: which values have the digit.
 
     Groups come in the order of how many entries they have, which is easier on the processor; also their order.

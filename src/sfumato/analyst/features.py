@@ -9,9 +9,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import DataError, PolicyError, nearest
-from sfumato.release.meaning import shown_ends
+from sfumato.release.label_meaning import shown_ends
 from sfumato.table.encode import looks_numeric
-from sfumato.table.line import MISSING, day_number
+from sfumato.table.ordered_domain import MISSING, day_number
 from sfumato.table.taxonomy import named
 
 _DAY = 86_400_000_000
@@ -104,7 +104,7 @@ def _check(train: pl.DataFrame, held_out: pl.DataFrame, class_: str) -> None:
         raise DataError(f"all training rows have the class {only!r}; a classifier needs two classes or more")
 
 
-class _Words(NamedTuple):
+class _TextColumn(NamedTuple):
     """A column as text: its distinct values, in no order, and the place of each row's among them."""
 
     values: list[str]
@@ -115,14 +115,14 @@ class _Words(NamedTuple):
         return np.array([code.get(v, -1) for v in self.values], np.int64)[self.of_row]
 
 
-def _words(column: pl.Series) -> _Words:
+def _words(column: pl.Series) -> _TextColumn:
     if column.dtype != pl.Enum or column.null_count():
         plain = column.cast(pl.String).fill_null(MISSING)
         column = plain.cast(pl.Enum(plain.unique()))
     texts = column.dtype.categories  # type: ignore[attr-defined]
     place = column.to_physical().to_numpy().astype(np.int64)
     there = np.bincount(place, minlength=len(texts)) > 0
-    return _Words(texts.filter(there).to_list(), (np.cumsum(there) - 1)[place])
+    return _TextColumn(texts.filter(there).to_list(), (np.cumsum(there) - 1)[place])
 
 
 def _feature(train: pl.Series, held_out: pl.Series, categorical: bool) -> Feature:

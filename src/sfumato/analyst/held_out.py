@@ -6,10 +6,10 @@ import numpy as np
 import polars as pl
 
 from sfumato.errors import PolicyError
-from sfumato.release.meaning import Interval, Told, fits, masks_of, read, spans
+from sfumato.release.label_meaning import Interval, LabelMeaning, fits, masks_of, read, spans
 from sfumato.release.release import Release
 from sfumato.table.encode import Kind
-from sfumato.table.line import MISSING
+from sfumato.table.ordered_domain import MISSING
 from sfumato.table.taxonomy import SUPPRESSED, named
 
 
@@ -42,7 +42,9 @@ def _shown(column: pl.Series, entry: dict[str, Any]) -> pl.Series:
     return column.replace_strict(distinct, pl.Series(labels, dtype=pl.String), return_dtype=pl.String)
 
 
-def _by_interval(numbers: list[float], covered: dict[str, list[Interval]], told: dict[str, Told]) -> list[str | None]:
+def _by_interval(
+    numbers: list[float], covered: dict[str, list[Interval]], told: dict[str, LabelMeaning]
+) -> list[str | None]:
     """The narrowest label around each number, else what hides everything, else the nearest interval."""
     whole = next((label for label, t in told.items() if not t.listed), None)
     lacks = next((label for label, t in told.items() if t.listed and MISSING in t.names), whole)
@@ -70,7 +72,7 @@ def _as_numbers(values: pl.Series, kind: object) -> list[float]:
     return values.cast(pl.Float64, strict=False).fill_null(np.nan).to_list()
 
 
-def _by_value(values: pl.Series, told: dict[str, Told], masks: set[str]) -> list[str | None]:
+def _by_value(values: pl.Series, told: dict[str, LabelMeaning], masks: set[str]) -> list[str | None]:
     """The label of the fewest values around each one, else of the mask that hides least of it."""
     label_of: dict[str, str] = {}
     hiding: list[tuple[bool, int, str, str]] = []

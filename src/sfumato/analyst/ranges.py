@@ -7,10 +7,10 @@ from decimal import ROUND_CEILING, Decimal
 
 import numpy as np
 
-from sfumato.analyst.condition import Values
-from sfumato.release.meaning import Interval
+from sfumato.analyst.condition import PossibleValues
+from sfumato.release.label_meaning import Interval
 from sfumato.table.distortion import Floats
-from sfumato.table.line import MISSING, after, common_step, day_text, number_text
+from sfumato.table.ordered_domain import MISSING, after, common_step, day_text, number_text
 
 _MOST_GRID = 100_000
 _MOST_WEIGHTS = 20_000_000
@@ -57,7 +57,7 @@ class Ranges:
                 found |= {x, after(x, step)}
         return sorted(found)
 
-    def spread(self, cuts: Iterable[float]) -> tuple[Values, Floats]:
+    def spread(self, cuts: Iterable[float]) -> tuple[PossibleValues, Floats]:
         """The pieces between cuts, each known by where it begins, and the share of each label in each."""
         low, high = self.known[0], self.known[-1]
         edges = np.unique([low, high, *(x for x in cuts if low < x < high)])
@@ -73,7 +73,7 @@ class Ranges:
             weights[:, j] /= weights[:, j].sum()
         text = day_text if self.days else number_text
         texts = [text(float(x)) for x in left] + [MISSING] * missing
-        return Values(tuple(texts), np.append(left, [math.nan] * missing), days=self.days), weights
+        return PossibleValues(tuple(texts), np.append(left, [math.nan] * missing), days=self.days), weights
 
 
 def _multiples(step: float) -> list[float]:

@@ -10,7 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import DataError, PolicyError
-from sfumato.release.meaning import covered
+from sfumato.release.label_meaning import covered
 from sfumato.release.release import Release
 from sfumato.release.sampling import SIZE
 from sfumato.table.distortion import retention_matrix

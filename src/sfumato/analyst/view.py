@@ -9,39 +9,39 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.analyst.condition import Values, as_number
+from sfumato.analyst.condition import PossibleValues, as_number
 from sfumato.analyst.ranges import Ranges
 from sfumato.engine.local import Counted
 from sfumato.errors import PolicyError, ReleaseError, nearest
 from sfumato.release.bucketization import COUNT, GROUP
-from sfumato.release.meaning import Told, fits, masks_of, read, spans
+from sfumato.release.label_meaning import LabelMeaning, fits, masks_of, read, spans
 from sfumato.release.release import Release
 from sfumato.table.distortion import WORDS, Distortion, Floats, stated
 from sfumato.table.encode import Kind, places, value_codes
-from sfumato.table.line import MISSING, is_day
+from sfumato.table.ordered_domain import MISSING, is_day
 from sfumato.table.taxonomy import SUPPRESSED
 
 
 @dataclass(frozen=True, eq=False)
-class Seen:
+class AttributeView:
     """One attribute: the code of what each row shows, the values there can be, and the weights of values given
     what is shown (values x shown), or the distortion to undo, or None where what is shown is the value. Where labels
     are ranges of numbers, ``ranges`` cuts them anew."""
 
     name: str
     shown: Counted
-    values: Values
+    values: PossibleValues
     weights: Floats | Distortion | None
     ranges: Ranges | None = None
 
-    def cut(self, literals: Iterable[object], *, grouped: bool) -> "Seen":
+    def cut(self, literals: Iterable[object], *, grouped: bool) -> "AttributeView":
         """The same, with ranges cut where the literals stand, so that a comparison is true of a whole piece or of none;
         where it is grouped by, its own pieces are cut further."""
         if self.ranges is None:
             return self
         cuts = self.ranges.cuts(number for x in literals if (number := self.values.number(x)) is not None)
         values, weights = self.ranges.spread([*cuts, *(self.ranges.ends() if grouped else ())])
-        return Seen(self.name, self.shown, values, weights, self.ranges)
+        return AttributeView(self.name, self.shown, values, weights, self.ranges)
 
     @property
     def matrix(self) -> Floats:
@@ -72,16 +72,16 @@ class View:
         self.attributes: Mapping[str, dict[str, Any]] = release.manifest["attributes"]
         self.ways = stated(release.manifest) if release.scheme == "randomization" else {}
         self.rows = release.tables["quasi" if release.bucketized else "data"].height
-        self._seen: dict[str, Seen] = {}
+        self._seen: dict[str, AttributeView] = {}
 
-    def __getitem__(self, name: str) -> Seen:
+    def __getitem__(self, name: str) -> AttributeView:
         if name not in self.attributes:
             raise PolicyError(f"the release has no attribute {name!r}{nearest(name, self.attributes)}")
         if name not in self._seen:
             self._seen[name] = self._look(name)
         return self._seen[name]
 
-    def _look(self, name: str) -> Seen:
+    def _look(self, name: str) -> AttributeView:
         about = self.attributes[name]
         if self.release.bucketized and about["role"] == "sensitive":
             return self._bucket(name)
@@ -92,14 +92,16 @@ class View:
             texts = tuple(str(v) for v in about["domain"])
             codes = _places(column, texts, name)
             way = self.ways.get(name)
-            return Seen(name, Counted(codes, len(texts)), _values(texts, about), way if way and way.changes else None)
+            return AttributeView(
+                name, Counted(codes, len(texts)), _values(texts, about), way if way and way.changes else None
+            )
         codes, size = value_codes(column)
         first = np.full(size, -1, np.int64)
         first[codes[::-1]] = np.arange(len(codes))[::-1]
         words = column.gather(first).cast(pl.String).fill_null(MISSING).to_list()
-        return Seen(name, Counted(codes, size), _values(tuple(words), about), None)
+        return AttributeView(name, Counted(codes, size), _values(tuple(words), about), None)
 
-    def _bucket(self, name: str) -> Seen:
+    def _bucket(self, name: str) -> AttributeView:
         """A sensitive value is known by its share in the group."""
         quasi, sensitive = self.release.tables["quasi"], self.release.tables["sensitive"]
         texts = tuple(str(v) for v in self.attributes[name]["domain"])
@@ -109,7 +111,7 @@ class View:
         of_value = sensitive[GROUP].replace_strict(place, return_dtype=pl.Int64).to_numpy()
         counts = np.zeros((len(texts), len(groups)))
         np.add.at(counts, (_places(sensitive[name], texts, name), of_value), sensitive[COUNT].to_numpy())
-        return Seen(
+        return AttributeView(
             name, Counted(of_row, len(groups)), _values(texts, self.attributes[name]), counts / counts.sum(axis=0)
         )
 
@@ -122,15 +124,17 @@ def _places(column: pl.Series, texts: Sequence[str], name: str) -> NDArray[np.in
     return codes
 
 
-def _values(texts: tuple[str, ...], about: Mapping[str, Any]) -> Values:
+def _values(texts: tuple[str, ...], about: Mapping[str, Any]) -> PossibleValues:
     found = [math.nan if t == MISSING else as_number(t) for t in texts]
     days = {is_day(t) for t in texts if t != MISSING}
     ordered = about.get("kind") == Kind.ORDINAL
     numeric = not ordered and len(days) == 1 and all(n is not None for n in found)
-    return Values(texts, np.array(found, np.float64) if numeric else None, ordered, days=numeric and True in days)
+    return PossibleValues(
+        texts, np.array(found, np.float64) if numeric else None, ordered, days=numeric and True in days
+    )
 
 
-def _labelled(name: str, column: pl.Series, about: Mapping[str, Any]) -> Seen:
+def _labelled(name: str, column: pl.Series, about: Mapping[str, Any]) -> AttributeView:
     """A generalized attribute: each label's rows are spread evenly over what it covers."""
     labels = column.cast(pl.String).unique().sort().to_list()
     codes = (
@@ -144,11 +148,13 @@ def _labelled(name: str, column: pl.Series, about: Mapping[str, Any]) -> Seen:
     told, shown = {l: known[l] for l in labels}, Counted(codes, len(labels))
     if covered := spans(about, told):
         ranges = Ranges(covered, days=about.get("kind") == Kind.DATE)
-        return Seen(name, shown, *ranges.spread(ranges.ends()), ranges)
-    return Seen(name, shown, *_on_leaves(told, known, about))
+        return AttributeView(name, shown, *ranges.spread(ranges.ends()), ranges)
+    return AttributeView(name, shown, *_on_leaves(told, known, about))
 
 
-def _on_leaves(told: Mapping[str, Told], known: Mapping[str, Told], about: Mapping[str, Any]) -> tuple[Values, Floats]:
+def _on_leaves(
+    told: Mapping[str, LabelMeaning], known: Mapping[str, LabelMeaning], about: Mapping[str, Any]
+) -> tuple[PossibleValues, Floats]:
     """Labels over the values that the manifest tells; a mask stands for those that fit it, or is a value of its own."""
     listed, masks = (v for t in told.values() if t.listed for v in t.names), masks_of(about, known)
     stated = (v for v in map(str, about["domain"]) if v not in known or v in known[v].names)
@@ -158,7 +164,7 @@ def _on_leaves(told: Mapping[str, Told], known: Mapping[str, Told], about: Mappi
         if not any(fits(v, mask) for v in texts):
             texts.append(mask)
     if not texts:  # all is suppressed, and the manifest does not tell what
-        return Values((SUPPRESSED,), None, hidden=True), np.ones((1, len(told)))
+        return PossibleValues((SUPPRESSED,), None, hidden=True), np.ones((1, len(told)))
     place = {t: i for i, t in enumerate(texts)}
     weights = np.zeros((len(texts), len(told)))
     for j, t in enumerate(told.values()):

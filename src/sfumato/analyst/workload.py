@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import PolicyError
-from sfumato.kernel.bitmap import Predicates, Words, random_sets, range_sets
+from sfumato.kernel.queries.bitmap import Predicates, Words, random_sets, range_sets
 from sfumato.table.encode import Column, Domain, Kind
-from sfumato.table.line import Line
 from sfumato.table.microdata import Microdata
+from sfumato.table.ordered_domain import OrderedDomain
 from sfumato.table.taxonomy import named
 
 _ORDERED = (Kind.CONTINUOUS, Kind.ORDINAL, Kind.DATE)
@@ -47,7 +47,7 @@ class Queries:
         for j, column in enumerate(self.predicates.column[query].tolist()):
             name = names[column]
             leaves, lo = self.domains[name].leaves, int(self.predicates.lo[query, j])
-            if isinstance(self.domains[name], Line):
+            if isinstance(self.domains[name], OrderedDomain):
                 out[name] = tuple(leaves[lo : int(self.predicates.hi[query, j])])
             else:
                 words = self.predicates.words[lo : lo + -(-len(leaves) // 64)]
@@ -58,7 +58,7 @@ class Queries:
     def sensitive_sets(self) -> Words:
         """The sensitive values that each query allows, as bit sets."""
         asked, domain = self.predicates, self.domains[self.sensitive]
-        if isinstance(domain, Line):
+        if isinstance(domain, OrderedDomain):
             return range_sets(asked.lo[:, -1], asked.hi[:, -1], domain.size)
         return asked.words[asked.lo[:, -1, None] + np.arange(-(-domain.size // 64))]
 
@@ -111,7 +111,7 @@ class Workload:
             )
         rng = np.random.default_rng(self.seed)
         column = self._columns(rng, len(quasi))
-        lo, hi, words = np.zeros(column.shape, np.int64), np.zeros(column.shape, np.int64), _Words()
+        lo, hi, words = np.zeros(column.shape, np.int64), np.zeros(column.shape, np.int64), _BitSets()
         for c, attribute in enumerate([*quasi, sensitive]):
             at = np.nonzero(column == c)
             lo[at], hi[at] = self._draw_one(rng, attribute, len(at[0]), words)
@@ -139,13 +139,13 @@ class Workload:
         return np.column_stack([chosen, np.full(self.queries, quasi)]).astype(np.int32)
 
     def _draw_one(
-        self, rng: np.random.Generator, column: Column, number: int, words: "_Words"
+        self, rng: np.random.Generator, column: Column, number: int, words: "_BitSets"
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """So many predicates on one attribute: a range, or where a set starts among the words."""
         size, b = column.size, self.values_of(column.size)
         if column.kind in _ORDERED:
             first = rng.integers(0, size - b + 1, number)
-            if isinstance(column.domain, Line):
+            if isinstance(column.domain, OrderedDomain):
                 return first, first + b
             sets = range_sets(first, first + b, size)
         else:
@@ -154,7 +154,7 @@ class Workload:
         return start, start
 
 
-class _Words:
+class _BitSets:
     """Bit sets one after the other."""
 
     def __init__(self) -> None:

@@ -17,7 +17,7 @@ class Region(NamedTuple):
     hazards: dict[str, float]  # diagnosis -> how much more often than elsewhere
 
 
-class Job(NamedTuple):
+class Occupation(NamedTuple):
     """An occupation, with the four corners (ages) of the trapezoid in which people have it."""
 
     name: str
@@ -82,33 +82,33 @@ REGIONS = (
 )
 
 JOBS = (
-    Job("infant", 100, (-1, 0, 5, 6)),
-    Job("pupil", 100, (5, 6, 17, 19)),
-    Job("student", 40, (17, 19, 23, 30)),
-    Job("unemployed", 6, (17, 20, 60, 68)),
-    Job("homemaker", 6, (18, 26, 62, 72), men=0.2, women=1.8),
-    Job("retired", 400, (60, 72, 99, 100)),
-    Job("clerk", 7, (17, 22, 60, 67), women=1.5, regions=("Capital",)),
-    Job("accountant", 3, (21, 27, 60, 68), regions=("Capital",)),
-    Job("manager", 4, (24, 35, 60, 69), men=1.4, regions=("Capital",)),
-    Job("teacher", 5, (22, 27, 60, 67), men=0.6, women=1.5),
-    Job("engineer", 4, (22, 27, 60, 68), men=1.6, women=0.6, regions=("Harbour",)),
-    Job("lawyer", 2, (24, 29, 62, 75), regions=("Capital",)),
-    Job("programmer", 4, (18, 23, 50, 66), men=1.4, women=0.6, regions=("Capital",)),
-    Job("nurse", 5, (18, 22, 58, 66), men=0.3, women=1.8),
-    Job("physician", 2, (25, 29, 62, 75)),
-    Job("cook", 3, (16, 19, 56, 66)),
-    Job("waiter", 3, (16, 18, 45, 64), regions=("Capital", "Coast")),
-    Job("cleaner", 4, (17, 22, 60, 68), men=0.4, women=1.6),
-    Job("hairdresser", 2, (16, 18, 55, 66), men=0.3, women=1.7),
-    Job("shop assistant", 7, (16, 19, 58, 67), women=1.4),
-    Job("carpenter", 3, (16, 19, 56, 65), women=0.1, manual=True, regions=("Hills",)),
-    Job("electrician", 3, (16, 20, 58, 66), women=0.1, manual=True),
-    Job("bricklayer", 3, (16, 19, 53, 64), women=0.05, manual=True),
-    Job("welder", 3, (16, 20, 55, 65), women=0.1, manual=True, regions=("Harbour",)),
-    Job("truck driver", 5, (18, 23, 60, 67), women=0.2, manual=True, regions=("Harbour", "Plain")),
-    Job("farmer", 4, (17, 25, 64, 78), manual=True, regions=("Plain", "Hills")),
-    Job("fisher", 1, (16, 20, 60, 70), women=0.2, manual=True, regions=("Coast", "Lakes")),
+    Occupation("infant", 100, (-1, 0, 5, 6)),
+    Occupation("pupil", 100, (5, 6, 17, 19)),
+    Occupation("student", 40, (17, 19, 23, 30)),
+    Occupation("unemployed", 6, (17, 20, 60, 68)),
+    Occupation("homemaker", 6, (18, 26, 62, 72), men=0.2, women=1.8),
+    Occupation("retired", 400, (60, 72, 99, 100)),
+    Occupation("clerk", 7, (17, 22, 60, 67), women=1.5, regions=("Capital",)),
+    Occupation("accountant", 3, (21, 27, 60, 68), regions=("Capital",)),
+    Occupation("manager", 4, (24, 35, 60, 69), men=1.4, regions=("Capital",)),
+    Occupation("teacher", 5, (22, 27, 60, 67), men=0.6, women=1.5),
+    Occupation("engineer", 4, (22, 27, 60, 68), men=1.6, women=0.6, regions=("Harbour",)),
+    Occupation("lawyer", 2, (24, 29, 62, 75), regions=("Capital",)),
+    Occupation("programmer", 4, (18, 23, 50, 66), men=1.4, women=0.6, regions=("Capital",)),
+    Occupation("nurse", 5, (18, 22, 58, 66), men=0.3, women=1.8),
+    Occupation("physician", 2, (25, 29, 62, 75)),
+    Occupation("cook", 3, (16, 19, 56, 66)),
+    Occupation("waiter", 3, (16, 18, 45, 64), regions=("Capital", "Coast")),
+    Occupation("cleaner", 4, (17, 22, 60, 68), men=0.4, women=1.6),
+    Occupation("hairdresser", 2, (16, 18, 55, 66), men=0.3, women=1.7),
+    Occupation("shop assistant", 7, (16, 19, 58, 67), women=1.4),
+    Occupation("carpenter", 3, (16, 19, 56, 65), women=0.1, manual=True, regions=("Hills",)),
+    Occupation("electrician", 3, (16, 20, 58, 66), women=0.1, manual=True),
+    Occupation("bricklayer", 3, (16, 19, 53, 64), women=0.05, manual=True),
+    Occupation("welder", 3, (16, 20, 55, 65), women=0.1, manual=True, regions=("Harbour",)),
+    Occupation("truck driver", 5, (18, 23, 60, 67), women=0.2, manual=True, regions=("Harbour", "Plain")),
+    Occupation("farmer", 4, (17, 25, 64, 78), manual=True, regions=("Plain", "Hills")),
+    Occupation("fisher", 1, (16, 20, 60, 70), women=0.2, manual=True, regions=("Coast", "Lakes")),
 )
 
 AGES = (0, 5, 15, 25, 35, 45, 55, 65, 75, 90)

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.kernel.group import Groups, group_rows
+from sfumato.kernel.group import EqualRows, group_rows
 from sfumato.table.encode import Codes
 
 Key = tuple[str, ...]
@@ -32,7 +32,7 @@ def combine(columns: Sequence[Counted]) -> Counted:
     return Counted(groups.of_row, len(groups.first))
 
 
-def count(columns: Sequence[Counted]) -> Groups:
+def count(columns: Sequence[Counted]) -> EqualRows:
     """Compress: the distinct code vectors with their multiplicities, and the vector of each row."""
     return group_rows([c.codes for c in columns], [c.size for c in columns])
 

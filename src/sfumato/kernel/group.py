@@ -12,7 +12,7 @@ _KEY_LIMIT = 1 << 63
 _LARGE = 1 << 31
 
 
-class Groups(NamedTuple):
+class EqualRows(NamedTuple):
     """The groups of equal rows: the group of each row, one row of each group, and how many rows it has."""
 
     of_row: NDArray[np.int64]
@@ -55,15 +55,15 @@ def _group_keys(keys: Any, of_row: Any, first: Any, size: Any) -> int:
     return groups
 
 
-def _group(keys: NDArray[np.uint64]) -> Groups:
+def _group(keys: NDArray[np.uint64]) -> EqualRows:
     of_row = np.empty(len(keys), dtype=np.int64)
     first = np.empty(len(keys), dtype=np.int64)
     size = np.empty(len(keys), dtype=np.int64)
     count = _group_keys(keys, of_row, first, size)
-    return Groups(of_row, first[:count].copy(), size[:count].copy())
+    return EqualRows(of_row, first[:count].copy(), size[:count].copy())
 
 
-def group_rows(columns: Sequence[NDArray[Any]], sizes: Sequence[int]) -> Groups:
+def group_rows(columns: Sequence[NDArray[Any]], sizes: Sequence[int]) -> EqualRows:
     """Group the rows that agree on all columns; column ``j`` holds codes in ``0 .. sizes[j]-1``.
 
     The codes are packed into one 64-bit key; where they do not fit, what is packed so far is

@@ -22,7 +22,7 @@ def _stamp() -> str:
     Numba renews a cached kernel when the file of that kernel changes, but not when a function that it
     calls from another file does; with this stamp it does.
     """
-    sources = sorted(Path(__file__).parent.glob("*.py"))
+    sources = sorted(Path(__file__).parent.rglob("*.py"))
     return hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()
 
 

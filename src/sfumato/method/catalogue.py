@@ -5,18 +5,19 @@ from dataclasses import fields
 from typing import Any
 
 from sfumato.errors import PolicyError, nearest
-from sfumato.method.ahead import HilbSafe, MondrianPlus, MondrianPlusPlus
 from sfumato.method.anatomy import Anatomy
-from sfumato.method.art import Art
+from sfumato.method.art.art import Art
 from sfumato.method.base import Method
 from sfumato.method.hilb import Hilb, HilbPlus, HilbPlusPlus
-from sfumato.method.incognito import Incognito
+from sfumato.method.hilb_safe import HilbSafe
+from sfumato.method.incognito.incognito import Incognito
 from sfumato.method.injector import Injector
-from sfumato.method.mask import Mask, MaskPlus, MaskPlusPlus
+from sfumato.method.mask.mask import Mask, MaskPlus, MaskPlusPlus
 from sfumato.method.mondrian import Mondrian
+from sfumato.method.mondrian_plus import MondrianPlus, MondrianPlusPlus
 from sfumato.method.pg import PG
-from sfumato.method.rr import RandomizedResponse
-from sfumato.method.topdown import TopDown, TopDownDisclosure
+from sfumato.method.rr.rr import RandomizedResponse
+from sfumato.method.topdown.topdown import TopDown, TopDownDisclosure
 
 METHODS: dict[str, type[Method]] = {
     cls.name: cls

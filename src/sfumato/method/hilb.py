@@ -11,11 +11,11 @@ from typing import ClassVar
 import numpy as np
 
 from sfumato.errors import SfumatoError
-from sfumato.kernel.frontier import greedy_groups
-from sfumato.kernel.pick import make_buckets
-from sfumato.method.ahead import hilbert_ranks
+from sfumato.kernel.hilb.anatomy import make_buckets
+from sfumato.kernel.hilb.frontier import greedy_groups
 from sfumato.method.base import Groups, Progress
 from sfumato.method.diversity import Diversity, DiversityMethod, diversity
+from sfumato.method.hilbert_order import hilbert_ranks
 from sfumato.requirement.base import Requirement
 from sfumato.table.encode import Column
 from sfumato.table.microdata import Microdata

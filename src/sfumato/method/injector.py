@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from sfumato.engine.draws import drawn_words, shuffled
 from sfumato.errors import PolicyError, SfumatoError
-from sfumato.kernel.fitting import fit
-from sfumato.kernel.pick import make_buckets
+from sfumato.kernel.hilb.anatomy import make_buckets
+from sfumato.kernel.injector import fit
 from sfumato.method.base import Drawn, Groups, PartitionMethod, Progress, Scheme
 from sfumato.method.diversity import diversity
 from sfumato.requirement.attribute_sets import large_sets

@@ -12,7 +12,7 @@ from sfumato.engine.draws import shuffled
 from sfumato.engine.local import Counted, combine, count, totals
 from sfumato.errors import PolicyError
 from sfumato.kernel import judge
-from sfumato.kernel.partition import partition
+from sfumato.kernel.mondrian.partition import partition
 from sfumato.method.base import Drawn, Groups, PartitionMethod, Progress
 from sfumato.release.generalization import space_of
 from sfumato.release.judgement import TableSchema, on_groups

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sfumato.engine.draws import drawn_words, shuffled
 from sfumato.engine.local import Counted, count, recode
 from sfumato.errors import DataError, Infeasible, PolicyError
-from sfumato.kernel.boxes import LAST_APART, PLAIN, WHOLE_OR_ONE, divide, pick
+from sfumato.kernel.pg.boxes import LAST_APART, PLAIN, WHOLE_OR_ONE, divide, pick
 from sfumato.method.base import Method, Progress, silent
 from sfumato.release.generalization import space_of
 from sfumato.release.judgement import Judgement, bind
@@ -23,16 +23,16 @@ from sfumato.release.sampling import SIZE, ShownBox, show_boxes
 from sfumato.requirement.base import Requirement, as_fraction, is_number, share, whole_number
 from sfumato.requirement.corruption import CorruptionPromise, Growth, RhoBreach
 from sfumato.requirement.k_anonymity import KAnonymity
-from sfumato.requirement.retention import epsilon, pg_retention
+from sfumato.requirement.pg_bounds import epsilon, pg_retention
 from sfumato.table.encode import Codes, Column, Role
-from sfumato.table.line import MISSING, Line
 from sfumato.table.microdata import Microdata
+from sfumato.table.ordered_domain import MISSING, OrderedDomain
 from sfumato.table.taxonomy import named
 
 _WHOLE = 1 << 64
 
 
-class Parts(NamedTuple):
+class Boxes(NamedTuple):
     """The groups of a table: the group of each row, how many rows each has, and its box in codes."""
 
     of_row: NDArray[np.int64]
@@ -226,7 +226,7 @@ class PG(Method):
 
     def _manifest(
         self, table: Microdata, title: str, bound: Sequence[Requirement], p: float, k: int, sensitive: Column,
-        groups: Parts, shown: Sequence[ShownBox],
+        groups: Boxes, shown: Sequence[ShownBox],
     ) -> dict[str, Any]:  # fmt: skip
         judgements = [_judged(r, p, k, sensitive.size, groups.size) for r in bound]
         drawn = replace(self, p=float(p), k=k, s=None)
@@ -262,7 +262,7 @@ def _undeclared(sensitive: Column) -> list[str]:
     ]
 
 
-def make_groups(table: Microdata, k: int, *, tight: bool = False, progress: Any = lambda done: None) -> Parts:
+def make_groups(table: Microdata, k: int, *, tight: bool = False, progress: Any = lambda done: None) -> Boxes:
     """Phase 2: groups of at least k rows whose boxes are disjoint, by quasi-identifiers alone.
 
     As Mondrian, the widest attribute is cut at the boundary nearest to the median. A range of a taxonomy is cut
@@ -274,11 +274,11 @@ def make_groups(table: Microdata, k: int, *, tight: bool = False, progress: Any 
     codes = [c.codes[vectors.first] for c in quasi]
     boxes = divide(space_of(table.quasi, sets=True), mode, codes, vectors.size, k, tight=tight, progress=progress)
     of_row = boxes.of_row[vectors.of_row]
-    return Parts(of_row, np.bincount(of_row, minlength=len(boxes.lo)), boxes.lo, boxes.hi)
+    return Boxes(of_row, np.bincount(of_row, minlength=len(boxes.lo)), boxes.lo, boxes.hi)
 
 
 def _mode(column: Column) -> int:
-    if isinstance(column.domain, Line):
+    if isinstance(column.domain, OrderedDomain):
         return LAST_APART if column.domain.missing else PLAIN
     if column.domain.shown_or_suppressed:
         return WHOLE_OR_ONE

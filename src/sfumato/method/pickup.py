@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from sfumato.engine.draws import drawn_words, shuffled
 from sfumato.engine.local import Counted, count
 from sfumato.errors import Infeasible, PolicyError, SfumatoError
-from sfumato.kernel.pick import anatomize, make_buckets
+from sfumato.kernel.hilb.anatomy import anatomize, make_buckets
 from sfumato.method.base import Groups
-from sfumato.method.every import one_of_each
+from sfumato.method.enumeration import one_of_each
 from sfumato.requirement.base import whole_number
 from sfumato.table.microdata import Microdata, refuse_raw
 

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 
+from sfumato.publisher.column_roles import Profile, profile, recognize
 from sfumato.publisher.insensitive import exposed
 from sfumato.publisher.lone_ends import lone_ends
 from sfumato.publisher.policy import Policy
 from sfumato.publisher.remedy import Job, remedies
-from sfumato.publisher.signs import Profile, profile, recognize
 from sfumato.publisher.toml import toml
 from sfumato.release.best_guess import BestGuess
 from sfumato.release.judgement import TableSchema

@@ -10,7 +10,7 @@ from sfumato.publisher.ledger import Entry
 from sfumato.publisher.toml import escape
 
 
-class Told(NamedTuple):
+class Notices(NamedTuple):
     """Warnings, and notes that are no cause for alarm."""
 
     warnings: list[str]
@@ -19,9 +19,9 @@ class Told(NamedTuple):
 
 def published_again(
     earlier: Sequence[Entry], *, policy: str, method: Method, seed: int | None, out: Path, force: bool
-) -> Told:
+) -> Notices:
     """What to say where a table has earlier releases."""
-    told = Told([], [])
+    told = Notices([], [])
     same = [e for e in earlier if e.policy == policy]
     fresh = [e for e in same if seed is None or e.seed != seed]
     redrawn = method.redrawn()

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import polars as pl
 
 from sfumato.errors import PolicyError
+from sfumato.publisher.column_roles import Profile, profile, recognize
 from sfumato.publisher.policy import Policy
-from sfumato.publisher.signs import Profile, profile, recognize
 from sfumato.publisher.toml import key
 from sfumato.table.encode import Role
 from sfumato.table.microdata import Microdata

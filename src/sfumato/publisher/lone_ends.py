@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from sfumato.release.meaning import read
+from sfumato.release.label_meaning import read
 from sfumato.release.release import Release
 from sfumato.table.encode import Column
-from sfumato.table.line import Line
 from sfumato.table.microdata import Microdata
+from sfumato.table.ordered_domain import OrderedDomain
 
 
 def lone_ends(table: Microdata, release: Release) -> list[str]:
@@ -16,13 +16,18 @@ def lone_ends(table: Microdata, release: Release) -> list[str]:
     told: list[str] = []
     for column in table.quasi:
         nodes = release.manifest["attributes"][column.name].get("nodes")
-        if isinstance(column.domain, Line) and column.domain.form != "word" and nodes and len(column.domain.values):
+        if (
+            isinstance(column.domain, OrderedDomain)
+            and column.domain.form != "word"
+            and nodes
+            and len(column.domain.values)
+        ):
             shown = {end for label in read({"nodes": nodes}).values() for end in label.interval or ()}
             told += _decimals(column, column.domain, shown)
     return told
 
 
-def _decimals(column: Column, line: Line, shown: set[float]) -> Iterator[str]:
+def _decimals(column: Column, line: OrderedDomain, shown: set[float]) -> Iterator[str]:
     """A value with more decimals than all others have: the ends of labels are as fine as the finest value."""
     if line.form != "number" or not 0 < line.step < 1:
         return

@@ -12,10 +12,10 @@ from sfumato.publisher.policy import Policy, read_policy
 from sfumato.requirement.base import rounded_up
 from sfumato.requirement.corruption import CorruptionPromise, Growth, RhoBreach
 from sfumato.requirement.k_anonymity import KAnonymity
-from sfumato.requirement.retention import PGGuarantee, pg_guarantee, pg_retention
+from sfumato.requirement.pg_bounds import PGGuarantee, pg_guarantee, pg_retention
 from sfumato.table.encode import Attribute, Role
 from sfumato.table.hierarchy import read_taxonomy
-from sfumato.table.line import MISSING
+from sfumato.table.ordered_domain import MISSING
 
 KS, PS = (2, 4, 6, 8, 10), (0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45)
 """The paper's Table III."""

@@ -12,7 +12,7 @@ from typing import Any
 
 import polars as pl
 
-from sfumato.publisher.signs import Profile, Sign, dated, order, profile, recognize, texts
+from sfumato.publisher.column_roles import Profile, Sign, dated, order, profile, recognize, texts
 from sfumato.publisher.toml import escape, key, toml
 
 K, ROWS_FOR_K, SMALL_TREE = 5, 50, 6

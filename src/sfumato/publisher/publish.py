@@ -27,7 +27,7 @@ from sfumato.release.recognize import PUBLIC
 from sfumato.release.release import Release
 from sfumato.release.store import MANIFEST, fill
 from sfumato.report import render_report
-from sfumato.report.response import response
+from sfumato.report.randomized import response
 from sfumato.report.risk import best_guesses_beside
 from sfumato.report.summary import Summary, summarize
 from sfumato.requirement.base import Requirement

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from sfumato.errors import SfumatoError
-from sfumato.method.ahead import HilbSafe, MondrianPlus
 from sfumato.method.anatomy import Anatomy
 from sfumato.method.base import Method, silent
 from sfumato.method.diversity import diversity
-from sfumato.method.incognito import Incognito
-from sfumato.method.levels import Ladder
+from sfumato.method.hilb_safe import HilbSafe
+from sfumato.method.incognito.incognito import Incognito
+from sfumato.method.incognito.levels import Ladder
 from sfumato.method.mondrian import Mondrian
+from sfumato.method.mondrian_plus import MondrianPlus
 from sfumato.report.plots import percent
 from sfumato.report.summary import Summary
 from sfumato.requirement.base import Requirement, names, rounded_down

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sfumato.kernel.group import group_rows
 from sfumato.release.bucketization import COUNT, GROUP
 from sfumato.table.encode import Role
-from sfumato.table.line import MISSING
+from sfumato.table.ordered_domain import MISSING
 
 if TYPE_CHECKING:
     from sfumato.release.release import Release
@@ -38,7 +38,7 @@ class BestGuess:
     unlinked: float
 
 
-class Values(NamedTuple):
+class GroupValues(NamedTuple):
     """The values of an attribute by group: the group and the code of each entry, how many rows it stands for."""
 
     group: NDArray[Any]
@@ -56,10 +56,10 @@ class Values(NamedTuple):
         return {self.word(code): int(counts[code]) for code in np.flatnonzero(counts)}
 
 
-def best_guess(values: Values) -> BestGuess:
+def best_guess(values: GroupValues) -> BestGuess:
     """How often the most frequent value of each group is right.
 
-    >>> found = best_guess(Values(np.array([0, 0, 1, 1]), np.array([1, 0, 0, 0]), words=["flu", "HIV"]))
+    >>> found = best_guess(GroupValues(np.array([0, 0, 1, 1]), np.array([1, 0, 0, 0]), words=["flu", "HIV"]))
     >>> found.certain, found.worst, found.mean, found.base, found.value, found.linked, found.unlinked
     (2, 1.0, 0.75, 0.75, 'flu', 0.75, 0.625)
     """
@@ -85,15 +85,15 @@ def best_guess(values: Values) -> BestGuess:
     )
 
 
-def values_by_group(release: "Release", name: str) -> Values | None:
+def values_by_group(release: "Release", name: str) -> GroupValues | None:
     """The published values of an attribute by group; None where the scheme does not show them so."""
     if release.bucketized and name in release.tables["sensitive"].columns:
         found = release.tables["sensitive"]
         group = np.unique(found[GROUP].to_numpy(), return_inverse=True)[1]
-        return Values(group, *_coded(found[name], found[COUNT].to_numpy()))
+        return GroupValues(group, *_coded(found[name], found[COUNT].to_numpy()))
     if release.scheme != "generalization" or name not in release.tables["data"].columns:
         return None
-    return Values(release.groups(), *_coded(release.tables["data"][name], None))
+    return GroupValues(release.groups(), *_coded(release.tables["data"][name], None))
 
 
 def _coded(column: pl.Series, rows: NDArray[Any] | None) -> tuple[NDArray[Any], NDArray[Any] | None, list[str]]:

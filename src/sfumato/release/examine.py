@@ -20,7 +20,7 @@ from sfumato.release.sampling import SIZE
 from sfumato.release.statement import checked, labelled
 from sfumato.table.checks import is_opaque
 from sfumato.table.encode import Role, places
-from sfumato.table.line import MISSING
+from sfumato.table.ordered_domain import MISSING
 from sfumato.table.taxonomy import Taxonomy, named
 
 if TYPE_CHECKING:

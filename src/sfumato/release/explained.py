@@ -11,9 +11,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import ReleaseError
-from sfumato.release.meaning import Interval, Told, as_interval, read, shown_ends
+from sfumato.release.label_meaning import Interval, LabelMeaning, as_interval, read, shown_ends
 from sfumato.table.encode import Kind
-from sfumato.table.line import MISSING, after, day_number, number_of, open_label
+from sfumato.table.ordered_domain import MISSING, after, day_number, number_of, open_label
 from sfumato.table.taxonomy import SUPPRESSED, named, quoted
 
 _NUMBERED = re.compile(r" \([0-9]+\)$")
@@ -35,7 +35,7 @@ def fault_of(name: str, entry: Mapping[str, Any], column: pl.Series) -> str | No
     return None
 
 
-def _all_there(name: str, labels: Mapping[str, Told], column: pl.Series) -> None:
+def _all_there(name: str, labels: Mapping[str, LabelMeaning], column: pl.Series) -> None:
     if column.dtype not in (pl.String, pl.Enum, pl.Categorical) or column.null_count():
         raise ReleaseError(f"column {name!r} must hold labels, one in each row")
     shown = set(column.cast(pl.String).unique())
@@ -45,7 +45,9 @@ def _all_there(name: str, labels: Mapping[str, Told], column: pl.Series) -> None
         raise ReleaseError(f"the manifest explains {named(unused)} of {name!r}, which no row shows")
 
 
-def _fitting(name: str, label: str, known: Told, entry: Mapping[str, Any], labels: Mapping[str, Told]) -> None:
+def _fitting(
+    name: str, label: str, known: LabelMeaning, entry: Mapping[str, Any], labels: Mapping[str, LabelMeaning]
+) -> None:
     """Refuse a meaning that the label itself contradicts, or that lies outside the domain."""
     domain: Sequence[Any] = entry["domain"]
     if not known.listed:
@@ -124,7 +126,7 @@ def _lies_in(name: str, domain: Sequence[Any]) -> bool:
     return value is not None and whole is not None and whole[0] <= value < whole[1]
 
 
-def _names_values(label: str, names: Sequence[str], domain: Sequence[Any], labels: Mapping[str, Told]) -> bool:
+def _names_values(label: str, names: Sequence[str], domain: Sequence[Any], labels: Mapping[str, LabelMeaning]) -> bool:
     """Whether a label of a tree means values of the domain, and all that its own parts mean."""
     parts = parts_of(_plain(label)) if len(names) > 1 else None
     if label in domain or _plain(label) in domain:
@@ -160,7 +162,7 @@ def loss_bounds(entry: Mapping[str, Any], column: pl.Series, weights: NDArray[An
     return least, most
 
 
-def _share(label: str, known: Told, kind: str, domain: Sequence[Any], counts: bool) -> tuple[float, float]:
+def _share(label: str, known: LabelMeaning, kind: str, domain: Sequence[Any], counts: bool) -> tuple[float, float]:
     """The least and the greatest share of the domain that a label can hide."""
     if not known.listed:
         return 0.0, 1.0

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from sfumato.engine.local import recode
 from sfumato.kernel.arrange import by_group
-from sfumato.kernel.space import Axis, Space, make_space, summarize
+from sfumato.kernel.axes import Axis, Space, make_space, summarize
 from sfumato.table.encode import Column, Domain
-from sfumato.table.line import MISSING, Line
 from sfumato.table.microdata import Microdata
+from sfumato.table.ordered_domain import MISSING, OrderedDomain
 from sfumato.table.taxonomy import SUPPRESSED, Taxonomy
 
 Meaning = list[Any] | None
@@ -34,7 +34,7 @@ class Shown:
 
 def axis_of(domain: Domain, *, sets: bool) -> Axis:
     """A domain as an axis for the kernels; ``sets``: whether some children of a node can be shown."""
-    if isinstance(domain, Line):
+    if isinstance(domain, OrderedDomain):
         return Axis(domain.size, position=domain.position)
     return Axis(
         domain.size,
@@ -104,7 +104,7 @@ def name_boxes(domain: Domain, boxes: Sequence[Box]) -> list[tuple[str, Meaning,
 def _cut_box(domain: Domain, box: Box) -> tuple[str, Meaning, float]:
     if box.rest:
         return SUPPRESSED, None, (box.hi - box.lo) / domain.size
-    if not isinstance(domain, Line):
+    if not isinstance(domain, OrderedDomain):
         node = box.node if box.node >= 0 else int(domain.leaf_nodes[box.lo])
         single = domain.hi[node] - domain.lo[node] == 1
         return _box(domain, box.lo if single else -1, box.lo if single else -1, node, 0)
@@ -145,7 +145,7 @@ def told_apart(labels: list[str], meanings: list[Meaning]) -> list[str]:
 
 def _box(domain: Domain, lo: int, hi: int, node: int, mask: int) -> tuple[str, Meaning, float]:
     """The label of a box, its meaning for the manifest, and the share of the domain that it hides."""
-    if isinstance(domain, Line):
+    if isinstance(domain, OrderedDomain):
         label = domain.label(lo, hi + 1)
         return label, None if label == SUPPRESSED else domain.meaning(lo, hi + 1), domain.share(lo, hi + 1)
     if lo >= 0:
@@ -196,7 +196,7 @@ def _joined(parts: list[tuple[float, float]]) -> Meaning:
 
 def as_published(column: Column) -> pl.Series:
     """A column that is published as it is: numbers and dates by their type, all else by its text."""
-    if not isinstance(column.domain, Line) or column.domain.form == "word":
+    if not isinstance(column.domain, OrderedDomain) or column.domain.form == "word":
         return recode(column.name, column.domain.leaves, column.codes)
     numbers = pl.Series(column.name, [*column.domain.values, None][: column.size], dtype=pl.Float64)
     if column.domain.form == "date":

@@ -8,9 +8,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import DataError, ReleaseError, SfumatoError
-from sfumato.release.meaning import Told, fits, told
+from sfumato.release.label_meaning import LabelMeaning, fits, parse_label
 from sfumato.table.encode import Attribute, Domain, Kind, Role, encode
-from sfumato.table.line import MISSING, Line
+from sfumato.table.ordered_domain import MISSING, OrderedDomain
 from sfumato.table.taxonomy import Taxonomy
 
 Integers = NDArray[np.int64]
@@ -18,7 +18,7 @@ Integers = NDArray[np.int64]
 _ANOTHER = "the release is of another table: give the table that it was made of"
 
 
-class Shown(NamedTuple):
+class ColumnLabels(NamedTuple):
     """A column as an analyst reads it: the label of each row, and the codes that each label stands for.
 
     On an ordered domain label ``i`` stands for the codes ``lo[i] .. hi[i]-1``, else for ``leaves[lo[i]:hi[i]]``.
@@ -34,9 +34,10 @@ class Meanings:
     """What labels mean in a domain: the values between the ends of an interval, the leaves below a name, and all that
     fits a mask.
 
-    >>> Meanings(Line.of_numbers([20.0, 25.0, 39.0, 40.0])).codes(told("[20, 40)", [20.0, 40.0])).tolist()
+    >>> ages = OrderedDomain.of_numbers([20.0, 25.0, 39.0, 40.0])
+    >>> Meanings(ages).codes(parse_label("[20, 40)", [20.0, 40.0])).tolist()
     [0, 1, 2]
-    >>> Meanings(Taxonomy.flat(["a", "b", "c"])).codes(told("*", None)).tolist()
+    >>> Meanings(Taxonomy.flat(["a", "b", "c"])).codes(parse_label("*", None)).tolist()
     [0, 1, 2]
     """
 
@@ -47,7 +48,7 @@ class Meanings:
         for node, name in enumerate(domain.labels if isinstance(domain, Taxonomy) else ()):
             self.node.setdefault(name, node)
 
-    def codes(self, label: Told, *, partly: bool = False) -> Integers:
+    def codes(self, label: LabelMeaning, *, partly: bool = False) -> Integers:
         """The codes of the values that a label stands for, sorted; none where it has a name that the domain does not
         know, unless it may be known ``partly``."""
         if label.interval is not None:
@@ -63,7 +64,7 @@ class Meanings:
         return np.unique(np.concatenate(parts))
 
     def _between(self, low: float, high: float) -> Integers:
-        if isinstance(self.domain, Line) and self.domain.form != "word":
+        if isinstance(self.domain, OrderedDomain) and self.domain.form != "word":
             return np.arange(*np.searchsorted(self.domain.values, (low, high)))
         return np.flatnonzero((self.numbers >= low) & (self.numbers < high))
 
@@ -82,7 +83,7 @@ class Meanings:
     @cached_property
     def numbers(self) -> NDArray[np.float64]:
         """The number or day that each value is, or where its interval begins; NaN for words and missing values."""
-        if isinstance(self.domain, Line) and self.domain.form != "word":
+        if isinstance(self.domain, OrderedDomain) and self.domain.form != "word":
             return np.append(self.domain.values, [np.nan] * self.domain.missing)
         begins = {leaf: low for leaf, (low, _) in (getattr(self.domain, "intervals", None) or {}).items()}
         return np.array([begins.get(leaf, _number(leaf)) for leaf in self.domain.leaves])
@@ -108,7 +109,7 @@ def as_ranges(codes: Integers) -> list[tuple[int, int]]:
     ]
 
 
-def read_labels(column: pl.Series, nodes: dict[str, Any], domain: Domain) -> Shown:
+def read_labels(column: pl.Series, nodes: dict[str, Any], domain: Domain) -> ColumnLabels:
     """A column of labels; ``nodes`` is what the manifest says of them."""
     if column.null_count():
         raise ReleaseError(f"column {column.name!r} of the release lacks labels; the release is damaged")
@@ -122,31 +123,31 @@ def read_labels(column: pl.Series, nodes: dict[str, Any], domain: Domain) -> Sho
     codes = [_codes(meanings, column.name, labels[i], nodes) for i in used]
     number = np.zeros(len(labels), np.int64)
     number[used] = np.arange(len(used))
-    if isinstance(domain, Line):
+    if isinstance(domain, OrderedDomain):
         ends = np.array([(c[0], c[-1] + 1) for c in codes])
-        return Shown(number[place], ends[:, 0], ends[:, 1], np.zeros(0, np.int64))
+        return ColumnLabels(number[place], ends[:, 0], ends[:, 1], np.zeros(0, np.int64))
     hi = np.cumsum([len(c) for c in codes])
-    return Shown(number[place], np.append(0, hi[:-1]), hi, np.concatenate(codes))
+    return ColumnLabels(number[place], np.append(0, hi[:-1]), hi, np.concatenate(codes))
 
 
 def _codes(meanings: Meanings, name: str, label: str, nodes: dict[str, Any]) -> Integers:
     """What one label stands for: at least one value, and on a line neighbours."""
     if label not in nodes:
         raise ReleaseError(f"the manifest does not explain the label {label!r} of {name!r}; the release is damaged")
-    codes = meanings.codes(told(label, nodes[label]))
-    gap = isinstance(meanings.domain, Line) and len(codes) and codes[-1] - codes[0] >= len(codes)
+    codes = meanings.codes(parse_label(label, nodes[label]))
+    gap = isinstance(meanings.domain, OrderedDomain) and len(codes) and codes[-1] - codes[0] >= len(codes)
     if not len(codes) or gap:
         raise DataError(f"the label {label!r} of {name!r} does not fit the values of the table; {_ANOTHER}")
     return codes
 
 
-def exact(codes: NDArray[Any], size: int) -> Shown:
+def exact(codes: NDArray[Any], size: int) -> ColumnLabels:
     """A column of values: each is a label that stands for itself."""
     values = np.arange(size)
-    return Shown(codes.astype(np.int64, copy=False), values, values + 1, values)
+    return ColumnLabels(codes.astype(np.int64, copy=False), values, values + 1, values)
 
 
-def read_values(column: pl.Series, domain: Domain) -> Shown:
+def read_values(column: pl.Series, domain: Domain) -> ColumnLabels:
     """A column that is published as it is."""
     if isinstance(column.dtype, pl.Enum) and not column.null_count():
         code = {value: i for i, value in enumerate(domain.leaves)}

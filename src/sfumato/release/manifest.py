@@ -8,11 +8,11 @@ import numpy as np
 
 from sfumato.release.generalization import Shown
 from sfumato.release.judgement import Judgement
-from sfumato.release.meaning import finite_ends, read
+from sfumato.release.label_meaning import finite_ends, read
 from sfumato.requirement.catalogue import from_table
 from sfumato.table.encode import Column, Role
-from sfumato.table.line import Line, day_text
 from sfumato.table.microdata import Microdata
+from sfumato.table.ordered_domain import OrderedDomain, day_text
 
 
 def describe(
@@ -52,7 +52,7 @@ def _attribute(column: Column, shown: Shown | None) -> dict[str, Any]:
     entry: dict[str, Any] = {"role": str(column.role), "kind": str(column.kind)}
     if shown is None:
         entry["domain"] = list(column.domain.leaves)
-        if not isinstance(column.domain, Line) and not column.domain.shown_or_suppressed:
+        if not isinstance(column.domain, OrderedDomain) and not column.domain.shown_or_suppressed:
             entry["taxonomy"] = column.domain.to_tree()
         return entry
     entry["domain"] = _shown_domain(column, shown)
@@ -63,9 +63,9 @@ def _attribute(column: Column, shown: Shown | None) -> dict[str, Any]:
 
 def _shown_domain(column: Column, shown: Shown) -> list[Any]:
     """The domain of a quasi-identifier as far as it is public: declared values, or what the labels tell."""
-    if isinstance(column.domain, Line) and column.domain.form == "word":
+    if isinstance(column.domain, OrderedDomain) and column.domain.form == "word":
         return list(column.domain.leaves)
-    if isinstance(column.domain, Line) or (column.domain.intervals is not None and column.domain.derived):
+    if isinstance(column.domain, OrderedDomain) or (column.domain.intervals is not None and column.domain.derived):
         return _between_ends(column, shown)
     if column.domain.intervals is not None:
         return list(column.domain.intervals[column.domain.outermost()])
@@ -77,5 +77,5 @@ def _shown_domain(column: Column, shown: Shown) -> list[Any]:
 def _between_ends(column: Column, shown: Shown) -> list[Any]:
     """From the least to the greatest end that the labels show; nothing where they show fewer than two."""
     ends = finite_ends(read({"nodes": shown.nodes}))
-    dated = isinstance(column.domain, Line) and column.domain.form == "date"
+    dated = isinstance(column.domain, OrderedDomain) and column.domain.form == "date"
     return [day_text(end) if dated else end for end in (ends[0], ends[-1])] if len(ends) > 1 else []

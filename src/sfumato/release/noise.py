@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from sfumato.errors import SfumatoError
 from sfumato.release.finding import Finding
-from sfumato.release.plausible import FALSE_ALARM, MOST_VALUES, Floats, Seen, implausible, tests_of
+from sfumato.release.plausible import FALSE_ALARM, MOST_VALUES, Floats, PublishedColumn, implausible, tests_of
 from sfumato.requirement.base import is_number
 from sfumato.table.distortion import retention_matrix, stated
 from sfumato.table.encode import Role, places, value_codes
@@ -33,12 +33,12 @@ def look(release: "Release") -> Finding:
     return Finding(claim, "stated", f"not verifiable from outside; {looks}; {told}")
 
 
-def _seen(release: "Release", name: str, matrix: Floats | None) -> Seen:
+def _seen(release: "Release", name: str, matrix: Floats | None) -> PublishedColumn:
     column, entry = release.tables["data"][name], release.manifest["attributes"][name]
     if matrix is None and (entry["role"] == Role.INSENSITIVE or release.scheme == "sampling"):
         codes, size = value_codes(column)
-        return Seen(name, codes.astype("int64"), size, None)
-    return Seen(name, places(column, entry["domain"]), len(entry["domain"]), matrix)
+        return PublishedColumn(name, codes.astype("int64"), size, None)
+    return PublishedColumn(name, places(column, entry["domain"]), len(entry["domain"]), matrix)
 
 
 def _randomized(release: "Release") -> tuple[dict[str, Floats], str]:

@@ -43,7 +43,7 @@ Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class Seen:
+class PublishedColumn:
     """A published column: the code of each row, and Pr(shown u | true v), or None where nothing is changed."""
 
     name: str
@@ -70,10 +70,10 @@ class _Cells(NamedTuple):
 
     what: str
     counts: Integers
-    sides: tuple[Seen, Seen]
+    sides: tuple[PublishedColumn, PublishedColumn]
 
 
-def implausible(columns: Sequence[Seen], *, alarm: float = FALSE_ALARM) -> str | None:
+def implausible(columns: Sequence[PublishedColumn], *, alarm: float = FALSE_ALARM) -> str | None:
     """Why these columns cannot be the draws that they are said to be, or None where they can."""
     chosen = list(_chosen(columns))
     for cells in chosen:
@@ -82,12 +82,12 @@ def implausible(columns: Sequence[Seen], *, alarm: float = FALSE_ALARM) -> str |
     return None
 
 
-def tests_of(columns: Sequence[Seen]) -> int:
+def tests_of(columns: Sequence[PublishedColumn]) -> int:
     """How many columns and pairs are tested."""
     return sum(1 for _ in _sides(columns))
 
 
-def _sides(columns: Sequence[Seen]) -> Iterator[tuple[Seen, Seen | None]]:
+def _sides(columns: Sequence[PublishedColumn]) -> Iterator[tuple[PublishedColumn, PublishedColumn | None]]:
     """What is tested: each randomized column, and the smallest pairs of which one is randomized."""
     known = [c for c in columns if 1 < c.size <= MOST_VALUES]
     yield from ((c, None) for c in known if c.matrix is not None)
@@ -99,11 +99,11 @@ def _sides(columns: Sequence[Seen]) -> Iterator[tuple[Seen, Seen | None]]:
     yield from sorted(pairs, key=lambda pair: pair[0].size * pair[1].size)[:_MOST_PAIRS]
 
 
-def _chosen(columns: Sequence[Seen]) -> Iterator[_Cells]:
+def _chosen(columns: Sequence[PublishedColumn]) -> Iterator[_Cells]:
     for a, b in _sides(columns):
         if b is None:
             counts = np.bincount(a.codes, minlength=a.size)[:, None]
-            yield _Cells(repr(a.name), counts, (a, Seen("", np.zeros_like(a.codes), 1, None)))
+            yield _Cells(repr(a.name), counts, (a, PublishedColumn("", np.zeros_like(a.codes), 1, None)))
             continue
         counts = np.bincount(a.codes * b.size + b.codes, minlength=a.size * b.size).reshape(a.size, b.size)
         yield _Cells(f"{a.name!r} and {b.name!r}", counts, (a, b))

@@ -11,7 +11,7 @@ from sfumato.errors import ReleaseError, SfumatoError
 from sfumato.release.bucketization import COUNT
 from sfumato.requirement.base import GroupRequirement, Schema
 from sfumato.table.encode import Attribute, Domain, Kind, Role, encode, value_codes
-from sfumato.table.line import MISSING, Line
+from sfumato.table.ordered_domain import MISSING, OrderedDomain
 from sfumato.table.taxonomy import Taxonomy
 
 
@@ -39,7 +39,7 @@ class PublicSchema(Schema):
         if entry.get("taxonomy") is not None:
             return Taxonomy.from_tree(entry["taxonomy"], what=f"the taxonomy of {name!r} in the manifest")
         if entry.get("kind") == Kind.ORDINAL:
-            return Line.of_words(entry["domain"])
+            return OrderedDomain.of_words(entry["domain"])
         if len(set(entry["domain"])) < len(entry["domain"]):
             raise ReleaseError(f"manifest.json names a value of {name!r} twice")
         return Taxonomy.flat(entry["domain"])

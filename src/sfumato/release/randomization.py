@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.engine.draws import drawn_bytes, shuffled
-from sfumato.kernel.distort import Noise
+from sfumato.kernel.noise import Noise
 from sfumato.release.generalization import as_published
 from sfumato.table.distortion import Distortion
 from sfumato.table.encode import Column

@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 from sfumato.engine.local import recode
 from sfumato.errors import ReleaseError
-from sfumato.kernel.meet import meet
+from sfumato.kernel.pg.box_overlap import meet
 from sfumato.release.generalization import Meaning, Shown, told_apart
+from sfumato.release.label_meaning import LabelMeaning, fits, masks_of, read
 from sfumato.release.labels import Meanings
-from sfumato.release.meaning import Told, fits, masks_of, read
 from sfumato.table.encode import Column, Domain
-from sfumato.table.line import Line, day_text, number_text, open_label
+from sfumato.table.ordered_domain import OrderedDomain, day_text, number_text, open_label
 from sfumato.table.taxonomy import SUPPRESSED, Taxonomy, quoted
 
 SIZE = "G"
@@ -56,12 +56,13 @@ def label_of(domain: Domain, lo: int, hi: int) -> tuple[str, Meaning]:
     An interval ends at a round number between two neighbouring values, and is open where it holds the least or the
     greatest value: a single person's value is not to be read from it.
 
-    >>> label_of(Line.of_numbers([20.0, 25.0, 39.0, 44.0]), 0, 2), label_of(Line.of_numbers([20.0, 25.0, 39.0]), 1, 2)
+    >>> ages = OrderedDomain.of_numbers([20.0, 25.0, 39.0, 44.0])
+    >>> label_of(ages, 0, 2), label_of(ages, 1, 2)
     (('< 30', [None, 30.0]), ('[21, 30)', [21.0, 30.0]))
     >>> label_of(Taxonomy.from_tree({"Any": {"A": ["a", "b"], "B": ["c", "d"]}}), 1, 4)
     ('{b, B}', ['b', 'c', 'd'])
     """
-    if isinstance(domain, Line):
+    if isinstance(domain, OrderedDomain):
         return _on_line(domain, lo, hi)
     nodes = _nodes(domain, lo, hi)
     if domain.intervals is not None and (hi - lo > 1 or domain.labels[nodes[0]] in domain.intervals):
@@ -81,7 +82,7 @@ def _of_intervals(known: Mapping[str, tuple[float, float]], names: Sequence[str]
     return names[0] if len(names) == 1 else f"[{number_text(low)}, {number_text(high)})", [low, high]
 
 
-def _on_line(line: Line, lo: int, hi: int) -> tuple[str, Meaning]:
+def _on_line(line: OrderedDomain, lo: int, hi: int) -> tuple[str, Meaning]:
     values = len(line.words)
     if hi - lo == line.size or (hi > values and hi - lo > 1):
         return SUPPRESSED, None
@@ -162,7 +163,7 @@ def _is_range(ends: object, most: int) -> bool:
     return whole and 0 <= ends[0] < ends[1] <= most  # type: ignore[index]
 
 
-def _sharing(labels: Mapping[str, Told]) -> Iterator[list[str]]:
+def _sharing(labels: Mapping[str, LabelMeaning]) -> Iterator[list[str]]:
     """Labels that share a value: for each listed value, and for each end of an interval."""
     below: dict[str, list[str]] = {}
     for label, known in labels.items():

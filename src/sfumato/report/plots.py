@@ -12,7 +12,7 @@ from markupsafe import Markup
 from numpy.typing import NDArray
 
 from sfumato.adversary.linkage import SizeBin
-from sfumato.report.distribution import Distribution
+from sfumato.report.distributions import BeforeAfter
 
 Floats = NDArray[np.float64]
 
@@ -57,7 +57,7 @@ def _width(text: str) -> float:
     return sum(1.9 if unicodedata.east_asian_width(c) in "WF" else 1.3 if c.isupper() else 1.0 for c in text)
 
 
-def drawn(name: str, distribution: Distribution) -> Markup:
+def drawn(name: str, distribution: BeforeAfter) -> Markup:
     """A histogram for numbers and dates, bars for categories."""
     how = "before and after the release" if distribution.after is not None else "as published"
     title = f"Distribution of {name}, {how}"
@@ -147,7 +147,7 @@ def _line(
     yield _text(left + longest + 6, middle + 4, text, "value", "start")
 
 
-def _histogram(title: str, distribution: Distribution) -> Markup:
+def _histogram(title: str, distribution: BeforeAfter) -> Markup:
     """Filled bars before, an outline after; missing values stand apart at the right."""
     before, after, bins = distribution.before, distribution.after, len(distribution.edges) - 1
     missing = len(before) > bins
@@ -186,7 +186,7 @@ def _missing(x: float, before: float, after: float | None, top: float) -> Iterab
     yield _text(x + 11, _base() + 18, "missing", "tick", "middle")
 
 
-def _ticks(distribution: Distribution, slot: float) -> Iterable[Markup]:
+def _ticks(distribution: BeforeAfter, slot: float) -> Iterable[Markup]:
     """Some of the edges' texts below the axis, as many as fit."""
     edges = distribution.edges
     longest = max(len(e) for e in edges)

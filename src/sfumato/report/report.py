@@ -17,16 +17,16 @@ from sfumato.errors import OutputError
 from sfumato.release.bucketization import COUNT
 from sfumato.release.people import entity_of
 from sfumato.release.release import Release
-from sfumato.report.distribution import Distribution, compare, plain
+from sfumato.report.distributions import BeforeAfter, compare, plain
+from sfumato.report.guarantees import figure, general_limits, guarantee, in_words, is_met, method_limits
 from sfumato.report.plots import drawn, losses, percent, shortened
-from sfumato.report.response import reconstructed, response
+from sfumato.report.randomized import reconstructed, response
 from sfumato.report.risk import combinations, risks
 from sfumato.report.sample import sample_limits, weighted
 from sfumato.report.summary import Summary, summarize
-from sfumato.report.words import figure, general_limits, guarantee, in_words, is_met, method_limits
 from sfumato.table.encode import Role
-from sfumato.table.line import MISSING
 from sfumato.table.microdata import Microdata
+from sfumato.table.ordered_domain import MISSING
 
 Facts = dict[str, Any]
 Labels = Mapping[str, Mapping[str, float] | None]
@@ -188,7 +188,7 @@ def _figures(release: Release, table: Microdata, labels: Labels) -> list[Facts]:
     return found
 
 
-def _figure(name: str, role: str, kind: str, distribution: Distribution | None) -> Facts:
+def _figure(name: str, role: str, kind: str, distribution: BeforeAfter | None) -> Facts:
     return {
         "name": name,
         "role": str(role),

@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.adversary.linkage import LinkageRisk, linkage_risk, quasi_groups, riskiest
-from sfumato.release.best_guess import BestGuess, Values, best_guess, best_guesses
+from sfumato.release.best_guess import BestGuess, GroupValues, best_guess, best_guesses
 from sfumato.release.release import Release
+from sfumato.report.guarantees import figure
 from sfumato.report.plots import class_sizes, percent
-from sfumato.report.words import figure
 from sfumato.table.microdata import Microdata
 
 Facts = dict[str, Any]
@@ -77,7 +77,7 @@ def best_guesses_beside(release: Release, table: Microdata) -> dict[str, tuple[B
         return {}
     classes = quasi_groups(table)
     known = {name: table[name] for name in after if name in table.columns}
-    before = {name: Values(classes, c.codes, words=c.domain.leaves) for name, c in known.items()}
+    before = {name: GroupValues(classes, c.codes, words=c.domain.leaves) for name, c in known.items()}
     return {name: (best_guess(values), after[name]) for name, values in before.items()}
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.table.line import number_text
+from sfumato.table.ordered_domain import number_text
 
 Floats = NDArray[np.float64]
 

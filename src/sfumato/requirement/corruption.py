@@ -10,7 +10,7 @@ import polars as pl
 
 from sfumato.errors import PolicyError
 from sfumato.requirement.base import Promise, Schema, Verdict, as_fraction, is_number, share
-from sfumato.requirement.retention import Setting, checked_rho1, checked_rho2, four_digits_up, setting
+from sfumato.requirement.pg_bounds import Setting, checked_rho1, checked_rho2, four_digits_up, setting
 
 
 @dataclass(frozen=True, kw_only=True)

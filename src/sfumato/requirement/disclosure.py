@@ -18,7 +18,7 @@ from sfumato.table.encode import places
 _MOST_ESTIMATED = 2_000_000
 
 
-class People(NamedTuple):
+class JointShares(NamedTuple):
     """The table as the risk sees it: the share of every combination of quasi-identifiers (``sizes`` are their
     domains, flat in row-major order), which of them occur, and the shares of the sensitive values in each of these."""
 
@@ -37,7 +37,7 @@ class People(NamedTuple):
         return np.asarray(self.shares.max(axis=1))
 
 
-def traced_back(people: People, quasi: Sequence[Distortion]) -> Floats:
+def traced_back(people: JointShares, quasi: Sequence[Distortion]) -> Floats:
     """Pr(reconstructed = true) of each combination that occurs (Eq. 7 and 9)."""
     seen = distorted(people.pi, people.sizes, quasi)
     once = np.divide(1.0, seen, out=np.zeros_like(seen), where=seen > 0)
@@ -53,10 +53,10 @@ def value_traced_back(shares: Floats, sensitive: Distortion) -> Floats:
     return np.asarray(shares * (once @ p**2))
 
 
-def paper_risk(people: People, quasi: Sequence[Distortion], sensitive: Distortion) -> Floats:
+def paper_risk(people: JointShares, quasi: Sequence[Distortion], sensitive: Distortion) -> Floats:
     """Pr(S_r | QI_r) of Equation 6: combinations that occur x sensitive values.
 
-    >>> table = People((2,), np.array([0.5, 0.5]), np.array([0, 1]), np.array([[1.0, 0.0], [0.5, 0.5]]))
+    >>> table = JointShares((2,), np.array([0.5, 0.5]), np.array([0, 1]), np.array([[1.0, 0.0], [0.5, 0.5]]))
     >>> kept = Distortion.keeping(1.0, 2, what="")
     >>> paper_risk(table, [kept], kept).tolist()
     [[1.0, 0.0], [0.5, 0.5]]
@@ -179,5 +179,5 @@ def _estimated(
     cell = np.flatnonzero(pi)
     if not len(cell):
         return None
-    people = People(tuple(sizes[:-1]), pi, cell, guess[cell] / guess[cell].sum(axis=1, keepdims=True))
+    people = JointShares(tuple(sizes[:-1]), pi, cell, guess[cell] / guess[cell].sum(axis=1, keepdims=True))
     return float(paper_risk(people, [ways[n] for n in chosen[:-1]], ways[chosen[-1]]).max())

@@ -23,7 +23,7 @@ _LEAST = 1e-300
 
 
 @dataclass(frozen=True, eq=False)
-class Values:
+class ProtectedValues:
     """The sensitive values as worlds tell them apart, and the sets of them that are protected.
 
     ``of_code`` gives the value of each code of the sensitive attribute. A set is held by whoever holds one of its
@@ -48,7 +48,7 @@ class Values:
         return np.where(sets.any(axis=0), sets.argmax(axis=0), -1)
 
 
-def told_apart(leaves: Sequence[str], sets: Sequence[Sequence[str]], *, actual: bool) -> Values:
+def told_apart(leaves: Sequence[str], sets: Sequence[Sequence[str]], *, actual: bool) -> ProtectedValues:
     """The actual values, or (as ART does) each protected set as one value and all others as one more.
 
     >>> told_apart(["a", "b", "c", "d"], [["b", "c"]], actual=False).of_code.tolist()
@@ -71,10 +71,10 @@ def told_apart(leaves: Sequence[str], sets: Sequence[Sequence[str]], *, actual: 
     if actual:
         place = {leaf: i for i, leaf in enumerate(leaves)}
         within = tuple(tuple(place[v] for v in s) for s in chosen)
-        return Values(tuple(leaves), np.arange(len(leaves)), within, titles)
+        return ProtectedValues(tuple(leaves), np.arange(len(leaves)), within, titles)
     codes = np.array([at.get(leaf, len(chosen)) for leaf in leaves], dtype=np.int64)
     words = titles if len(at) == len(leaves) else (*titles, "any other")
-    return Values(words, codes, tuple((i,) for i in range(len(chosen))), titles)
+    return ProtectedValues(words, codes, tuple((i,) for i in range(len(chosen))), titles)
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +102,7 @@ def kinds_of(columns: Sequence[Column], more: Sequence[NDArray[Any]] = ()) -> Ki
 
 
 @dataclass(frozen=True, eq=False)
-class Distribution:
+class KnownDistribution:
     """What is known by one attribute set: the signature of each kind, and ``chance[signature, value]``."""
 
     attributes: tuple[str, ...]
@@ -125,7 +125,7 @@ def absence(chance: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def estimate(
     kinds: Kinds, counts: NDArray[np.int64], sets: Iterable[tuple[str, ...]], *, smoothing: float, minimum: int
-) -> list[Distribution]:
+) -> list[KnownDistribution]:
     """f = (count with the value + smoothing · its share in all) / (count + smoothing), by each attribute set.
 
     ``counts[kind, value]`` are people. Of a signature with fewer than ``minimum`` people nothing is known beyond
@@ -141,8 +141,8 @@ def estimate(
         known = people >= minimum
         if known.any():
             chance = np.where(known, (have + smoothing * share) / (people + smoothing), share)
-            out.append(Distribution(chosen, *_with_unknown_together(of_kind, chance, known[:, 0])))
-    return out or [Distribution((), np.zeros(kinds.number, np.int64), share[None, :])]
+            out.append(KnownDistribution(chosen, *_with_unknown_together(of_kind, chance, known[:, 0])))
+    return out or [KnownDistribution((), np.zeros(kinds.number, np.int64), share[None, :])]
 
 
 def tallied(
@@ -228,7 +228,7 @@ def _words(signature: Mapping[str, str]) -> str:
     return ", ".join(f"{n} = {v}" for n, v in signature.items()) or "everyone"
 
 
-def collapsed(chance: NDArray[np.float64], values: Values) -> NDArray[np.float64]:
+def collapsed(chance: NDArray[np.float64], values: ProtectedValues) -> NDArray[np.float64]:
     """Chances over the sensitive leaves as chances over the values that worlds tell apart."""
     out = np.zeros((len(chance), len(values.names)))
     np.add.at(out.T, values.of_code, chance.T)

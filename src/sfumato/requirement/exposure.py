@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernel.arrange import sort_order
-from sfumato.kernel.exposure import exposed
-from sfumato.requirement.distribution import Distribution, Values, absence
+from sfumato.kernel.linkage.exposure import exposed
+from sfumato.requirement.distribution import KnownDistribution, ProtectedValues, absence
 
 Worlds = Literal["values", "two-valued"]
 
@@ -19,7 +19,7 @@ _REFINED = 64
 
 
 @dataclass(frozen=True, eq=False)
-class People:
+class GroupedPeople:
     """People in groups: the kind and the group of each, and ``held[group, value]``, how often a group holds a value."""
 
     kind: NDArray[np.int64]
@@ -59,9 +59,9 @@ class Exposure:
 
 
 def judged(
-    people: People,
-    knowledge: Sequence[Distribution],
-    values: Values,
+    people: GroupedPeople,
+    knowledge: Sequence[KnownDistribution],
+    values: ProtectedValues,
     *,
     worlds: Worlds,
     limit: float,
@@ -95,7 +95,13 @@ def judged(
 
 
 def exposure(
-    people: People, knowledge: Sequence[Distribution], values: Values, *, worlds: Worlds, limit: float, most: float
+    people: GroupedPeople,
+    knowledge: Sequence[KnownDistribution],
+    values: ProtectedValues,
+    *,
+    worlds: Worlds,
+    limit: float,
+    most: float,
 ) -> Exposure:
     """The same, and exact where that matters: in groups whose bound is above ``most``, and where the greatest p may be.
 
@@ -135,7 +141,7 @@ class _Part:
     held: NDArray[np.int64]
 
 
-def _part(people: People, chosen: NDArray[np.int64]) -> _Part:
+def _part(people: GroupedPeople, chosen: NDArray[np.int64]) -> _Part:
     number = np.full(len(people.held), -1, np.int64)
     number[chosen] = np.arange(len(chosen))
     rows = np.flatnonzero(number[people.group] >= 0)
@@ -146,7 +152,7 @@ def _part(people: People, chosen: NDArray[np.int64]) -> _Part:
 
 
 def _over_absence(
-    part: _Part, known: Distribution, x: int, limit: float
+    part: _Part, known: KnownDistribution, x: int, limit: float
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """p(t:x) of the people in group order, in worlds of x and its absence, and which groups were bounded only."""
     out = _by_odds(known.of([x])[part.kind], part)
@@ -160,7 +166,7 @@ def _over_absence(
         both = np.stack([known.chance[:, x], absence(known.chance[:, x])], axis=1)
         there = _Part(part.rows[rows], part.kind[rows], starts, held)
         found, over[several] = _over_values(
-            there, Distribution((), known.of_kind, both), np.array([[True, False]]), limit, 0.0
+            there, KnownDistribution((), known.of_kind, both), np.array([[True, False]]), limit, 0.0
         )
         out[rows] = found[:, 0]
     return out[:, None], over
@@ -173,7 +179,7 @@ def _by_odds(chance: NDArray[np.float64], part: _Part) -> NDArray[np.float64]:
 
 
 def _over_values(
-    part: _Part, known: Distribution, sets: NDArray[np.bool_], limit: float, enough: float
+    part: _Part, known: KnownDistribution, sets: NDArray[np.bool_], limit: float, enough: float
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """The same in worlds over the actual values, for each set: by dynamic programming, or a certified bound."""
     out, over = np.zeros((len(part.kind), len(sets))), np.zeros(len(part.held), np.bool_)
@@ -182,7 +188,7 @@ def _over_values(
     return out, over
 
 
-def deviation(people: People, known: Distribution, values: Sequence[int]) -> float:
+def deviation(people: GroupedPeople, known: KnownDistribution, values: Sequence[int]) -> float:
     """The average over all groups of Δ: the greatest chance of a set in a group less the least (ART, section 5)."""
     chance = known.of(values)[people.kind]
     most, least = np.zeros(len(people.held)), np.ones(len(people.held))

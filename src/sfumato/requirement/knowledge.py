@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from sfumato.requirement.attribute_sets import large_sets
 from sfumato.requirement.distribution import (
-    Distribution,
     Entry,
     Kinds,
-    Values,
+    KnownDistribution,
+    ProtectedValues,
     collapsed,
     estimate,
     given,
@@ -25,16 +25,16 @@ from sfumato.table.encode import Column
 class Knowledge:
     """Distributions over kinds of people; ``value`` is that of each row of the table they come from."""
 
-    values: Values
+    values: ProtectedValues
     kinds: Kinds
     value: NDArray[np.int64]
-    distributions: list[Distribution]
+    distributions: list[KnownDistribution]
 
 
 def estimated(
     quasi: Sequence[Column],
     sensitive: Column,
-    values: Values,
+    values: ProtectedValues,
     *,
     size: int | None,
     smoothing: float,
@@ -61,12 +61,12 @@ def as_given(
     quasi: Sequence[Column],
     leaves: Sequence[str],
     totals: NDArray[np.int64],
-    values: Values,
+    values: ProtectedValues,
     codes: NDArray[Any],
     more: Sequence[NDArray[Any]] = (),
 ) -> Knowledge:
     """Take the distributions as given; ``totals`` are the counts of the sensitive leaves in the whole table."""
     kinds = kinds_of(quasi, more)
     found = given(entries, kinds, quasi, leaves, totals / totals.sum())
-    known = [Distribution(names, of_kind, collapsed(chance, values)) for names, of_kind, chance in found]
+    known = [KnownDistribution(names, of_kind, collapsed(chance, values)) for names, of_kind, chance in found]
     return Knowledge(values, kinds, values.of_code[codes], known)

@@ -25,11 +25,11 @@ from sfumato.requirement.base import (
     settled,
     whole_number,
 )
-from sfumato.requirement.distribution import Values, told_apart
-from sfumato.requirement.exposure import Exposure, People, Worlds, exposure, judged
-from sfumato.requirement.given import checked, resolved
+from sfumato.requirement.distribution import ProtectedValues, told_apart
+from sfumato.requirement.exposure import Exposure, GroupedPeople, Worlds, exposure, judged
 from sfumato.requirement.knowledge import Knowledge, as_given, estimated
-from sfumato.requirement.linkage import MOST_STATES, STATES
+from sfumato.requirement.link_probability import MOST_STATES, STATES
+from sfumato.requirement.user_distributions import checked, resolved
 from sfumato.table.encode import Attribute, Column, Kind, Role, encode, value_codes
 from sfumato.table.microdata import Microdata
 from sfumato.table.taxonomy import named
@@ -119,7 +119,7 @@ class RRobustness(Promise):
             plain["distributions"] = [[dict(e) if isinstance(e, Mapping) else e for e in d] for d in self.distributions]
         return plain
 
-    def told_apart(self, leaves: Sequence[str]) -> Values:
+    def told_apart(self, leaves: Sequence[str]) -> ProtectedValues:
         """The sensitive values as worlds tell them apart."""
         sets: list[tuple[str, ...]] = [names(s) for s in self.values]
         return told_apart(leaves, sets, actual=self.worlds == "values")
@@ -142,12 +142,14 @@ class RRobustness(Promise):
             more=more,
         )
 
-    def exposure(self, people: People, known: Knowledge) -> Exposure:
+    def exposure(self, people: GroupedPeople, known: Knowledge) -> Exposure:
         """p(t:x) of people in groups."""
         d, v = known.distributions, known.values
         return exposure(people, d, v, worlds=self.worlds, limit=self.limit, most=1 / self.r)
 
-    def broken(self, people: People, known: Knowledge, groups: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
+    def broken(
+        self, people: GroupedPeople, known: Knowledge, groups: NDArray[np.int64] | None = None
+    ) -> NDArray[np.int64]:
         """Of these groups, or all, those in which p(t:x) is above 1/r, or not known not to be."""
         d, v = known.distributions, known.values
         found = judged(people, d, v, worlds=self.worlds, limit=self.limit, enough=1 / self.r, groups=groups)
@@ -186,7 +188,7 @@ class RRobustness(Promise):
         columns, codes = [_words_column(tables["quasi"][name]) for name in quasi], np.zeros(0, np.int64)
         entries = resolved(checked(self.distributions), {n: attributes[n]["domain"] for n in quasi}, leaves)
         known = as_given(entries, columns, leaves, held.sum(axis=0), values, codes)
-        people = People(known.kinds.of_row, group, of_values)
+        people = GroupedPeople(known.kinds.of_row, group, of_values)
         published = self.exposure(people, known)
         found = self.with_parameters(limit=STATES).exposure(people, known) if published.bounded else published
         return self._verdict(found, group, self.achieved(published.greatest))

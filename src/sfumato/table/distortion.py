@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import PolicyError
-from sfumato.kernel.distort import Noise, product, replaced, replaced_by
+from sfumato.kernel.noise import Noise, product, replaced, replaced_by
 
 Floats = NDArray[np.float64]
 

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from sfumato.errors import DataError, PolicyError, nearest
 from sfumato.table.checks import is_opaque
 from sfumato.table.hierarchy import TaxonomySpec, read_taxonomy
-from sfumato.table.line import MISSING, Line, number_text
+from sfumato.table.ordered_domain import MISSING, OrderedDomain, number_text
 from sfumato.table.taxonomy import Taxonomy, named
 
 Codes = NDArray[Any]
-Domain = Taxonomy | Line
+Domain = Taxonomy | OrderedDomain
 
 _MOST_EXACT = float(2**53)
 DATE = (
@@ -268,7 +268,7 @@ def _on_line(
     attribute: Attribute, kind: Kind, distinct: _Distinct, numbers: NDArray[np.float64], missing: bool
 ) -> Column:
     values, rank = np.unique(numbers, return_inverse=True)
-    make = Line.of_days if kind is Kind.DATE else Line.of_numbers
+    make = OrderedDomain.of_days if kind is Kind.DATE else OrderedDomain.of_numbers
     line = make(values, missing=missing)
     rank = np.append(rank, len(values))  # a place of -1, a missing value, picks the last
     codes = smallest(rank[distinct.place], line.size)
@@ -285,15 +285,15 @@ def _domain(attribute: Attribute, kind: Kind, texts: list[str], folder: Path | N
                 f"{attribute.name!r} is ordinal, but its order is not said; list its values in order: "
                 'domain = ["low", "medium", "high"], or make numbers continuous'
             )
-        return Line.of_words(values)
+        return OrderedDomain.of_words(values)
     flat = Taxonomy.flat(values)
     return flat if attribute.domain is None else replace(flat, derived=False)
 
 
 def _with_missing(domain: Domain) -> Domain:
     """The same domain with the category ``(missing)``, if it lacks it."""
-    if isinstance(domain, Line):
-        return Line.of_words([w for w in domain.words if w != MISSING], missing=True)
+    if isinstance(domain, OrderedDomain):
+        return OrderedDomain.of_words([w for w in domain.words if w != MISSING], missing=True)
     if not domain.shown_or_suppressed or MISSING in domain.leaves:
         return domain.with_leaf(MISSING)
     return replace(Taxonomy.flat([*domain.leaves, MISSING]), derived=domain.derived)

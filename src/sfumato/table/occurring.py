@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.table.encode import Column, Domain, smallest
-from sfumato.table.line import MISSING, Line, after, common_step
+from sfumato.table.ordered_domain import MISSING, OrderedDomain, after, common_step
 from sfumato.table.taxonomy import Taxonomy
 
 
@@ -15,7 +15,7 @@ def occurring(column: Column) -> Column:
 
     >>> import numpy as np
     >>> from sfumato.table.encode import Kind, Role
-    >>> ages = Line.of_numbers([20.0, 37.5, 90.0])
+    >>> ages = OrderedDomain.of_numbers([20.0, 37.5, 90.0])
     >>> found = occurring(Column("age", Role.QUASI, Kind.CONTINUOUS, ages, np.array([2, 0])))
     >>> found.domain.words, found.domain.step, found.codes.tolist()
     (('20', '90'), 1.0, [1, 0])
@@ -23,7 +23,7 @@ def occurring(column: Column) -> Column:
     seen = np.zeros(column.size, np.bool_)
     seen[column.codes] = True
     kept = seen | lasting(column.domain)
-    domain = _line(column.domain, kept) if isinstance(column.domain, Line) else _tree(column.domain, kept)
+    domain = _line(column.domain, kept) if isinstance(column.domain, OrderedDomain) else _tree(column.domain, kept)
     place = np.cumsum(kept) - 1
     return replace(column, domain=domain, codes=smallest(place[column.codes], domain.size))
 
@@ -31,18 +31,20 @@ def occurring(column: Column) -> Column:
 def lasting(domain: Domain) -> NDArray[np.bool_]:
     """Which values of a domain are public whether or not a row has them: declared ones, but never a missing value.
 
-    >>> lasting(Line.of_words(["low", "high"], missing=True)).tolist()
+    >>> lasting(OrderedDomain.of_words(["low", "high"], missing=True)).tolist()
     [True, True, False]
     """
     return np.array([leaf != MISSING and not domain.derived for leaf in domain.leaves], np.bool_)
 
 
-def _line(line: Line, kept: NDArray[np.bool_]) -> Line:
+def _line(line: OrderedDomain, kept: NDArray[np.bool_]) -> OrderedDomain:
     there = np.flatnonzero(kept[: len(line.words)])
     missing = bool(line.missing and kept[-1])
     if line.form == "word":
         return replace(line, missing=missing)
-    return (Line.of_days if line.form == "date" else Line.of_numbers)(line.values[there], missing=missing)
+    return (OrderedDomain.of_days if line.form == "date" else OrderedDomain.of_numbers)(
+        line.values[there], missing=missing
+    )
 
 
 def _tree(tree: Taxonomy, kept: NDArray[np.bool_]) -> Taxonomy:

@@ -1,0 +1,53 @@
+"""The naive belief where a method may have changed values: as few changes as the knowledge forces.
+
+Every choice of which published values were changed, and of what they were, is equally likely; then every table
+behind the values so restored.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
+from itertools import combinations, product
+
+from sfumato.adversary.observation import Belief, Key, Sight, World
+from sfumato.errors import PolicyError
+
+
+def restored(seen: Sight, size: int, tables: Iterable[World], behind: Callable[[Sight], Iterable[World]]) -> Belief:
+    """The belief in the ``tables`` that agree with the knowledge; ``behind`` gives the tables behind given values.
+
+    The ways to change values are at most as many as the tables there are over ``size`` values. What several ways
+    lead to is gone through once, with the fewest changes.
+    """
+    known, tried = frozenset(tables), set[Sight]()
+    for changes in range(sum(len(values) for _, values in seen) + 1):
+        together: dict[World, Fraction] = defaultdict(Fraction)
+        total = 0
+        for values, ways in _with_changes(seen, changes, size).items():
+            if values in tried:
+                continue
+            tried.add(values)
+            agreeing = [world for world in behind(values) if world in known]
+            total += ways if agreeing else 0
+            for world in agreeing:
+                together[world] += Fraction(ways, len(agreeing))
+        if total:
+            return {world: chance / total for world, chance in together.items()}
+    raise PolicyError("no table of these people is behind what was published; give what was published of this table")
+
+
+def _with_changes(seen: Sight, changes: int, size: int) -> Counter[Sight]:
+    """What so many published values may have been, with the number of ways to choose which and what."""
+    slots = [(g, i) for g, (_, values) in enumerate(seen) for i in range(len(values))]
+    ways: Counter[Sight] = Counter()
+    for where in combinations(slots, changes):
+        for values in product(*([v for v in range(size) if v != seen[g][1][i]] for g, i in where)):
+            ways[_changed(seen, where, values)] += 1
+    return ways
+
+
+def _changed(seen: Sight, where: Sequence[tuple[int, int]], values: Sequence[int]) -> Sight:
+    shown: list[tuple[Key, list[int]]] = [(key, list(v)) for key, v in seen]
+    for (g, i), value in zip(where, values, strict=True):
+        shown[g][1][i] = value
+    return tuple((key, tuple(sorted(v))) for key, v in shown)

@@ -1,0 +1,168 @@
+"""What an adversary sees of groups who knows everybody's quasi-identifiers."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from fractions import Fraction
+from functools import partial
+from math import factorial, prod
+from typing import Any
+
+from sfumato.errors import PolicyError
+from sfumato.kernel.arrange import by_group
+from sfumato.kernel.axes import summarize
+from sfumato.method.base import Drawn, Scheme
+from sfumato.method.enumeration import arrangements, one_of_each
+from sfumato.release.generalization import space_of
+from sfumato.release.release import Release
+from sfumato.requirement.base import names
+from sfumato.table.encode import Domain, Role
+from sfumato.table.ordered_domain import OrderedDomain
+
+Key = tuple[Any, ...]
+Values = tuple[int, ...]
+World = tuple[int, ...]
+"""The sensitive value of each person."""
+Belief = dict[World, Fraction]
+"""The probability of each table."""
+
+Sight = tuple[tuple[Key, Values], ...]
+"""Each group as shown, with its sensitive values in order: under bucketization by its members, under
+generalization by the codes that its labels cover."""
+
+
+def sight(drawn: Drawn, sensitive: str, scheme: Scheme, *, sets: bool) -> Sight:
+    """What is seen of an outcome.
+
+    Under bucketization people with equal quasi-identifiers are told apart by their rows: an adversary who knows
+    more. Under generalization groups that show the same labels are seen as one.
+    """
+    keys = _members(drawn) if scheme == "bucketization" else _boxes(drawn, sets=sets)
+    values: dict[Key, list[int]] = defaultdict(list)
+    for group, code in zip(drawn.groups.of_row.tolist(), drawn.table[sensitive].codes.tolist(), strict=True):
+        values[keys[group]].append(code)
+    return tuple(sorted((key, tuple(sorted(v))) for key, v in values.items()))
+
+
+def _members(drawn: Drawn) -> list[Key]:
+    members: list[list[int]] = [[] for _ in range(drawn.groups.number)]
+    for row, group in enumerate(drawn.groups.of_row.tolist()):
+        members[group].append(row)
+    return [tuple(m) for m in members]
+
+
+def _boxes(drawn: Drawn, *, sets: bool) -> list[Key]:
+    quasi = drawn.table.quasi
+    rows, starts = by_group([c.codes for c in quasi], drawn.groups.of_row, drawn.groups.number)
+    summary = summarize(space_of(quasi, sets=sets), rows, starts, drawn.table.rows)
+    return [
+        tuple(_covered(c.domain, *(int(part) for part in summary[:, j, g])) for j, c in enumerate(quasi))
+        for g in range(drawn.groups.number)
+    ]
+
+
+def _covered(domain: Domain, lo: int, hi: int, node: int, mask: int) -> tuple[int, ...]:
+    """The codes that a label covers."""
+    if isinstance(domain, OrderedDomain) and hi >= len(domain.words) and lo < hi:
+        return tuple(range(domain.size))
+    if isinstance(domain, OrderedDomain) or lo == hi:
+        return tuple(range(lo, hi + 1))
+    return tuple(domain.codes_of(node, mask))
+
+
+def attacked(release: Release) -> str:
+    """The sensitive attribute of a release; of several the one that its requirements name."""
+    several = release.with_role(Role.SENSITIVE)
+    required = {n for r in release.manifest["requirements"] for n in names(r["required"].get("sensitive"))}
+    chosen = several if len(several) == 1 else [n for n in several if n in required]
+    if len(chosen) != 1:
+        raise PolicyError(
+            f"this attack is on one sensitive attribute, and {len(chosen)} of the {len(several)} of the release are "
+            "named in its requirements; publish with one"
+        )
+    return chosen[0]
+
+
+MOST_MATCHED = 100
+"""How many people are fitted to labels that overlap; each table takes steps by the cube of them."""
+
+
+def tables_at_least(seen: Sight) -> int:
+    """How many tables are behind what is seen, at least: the orders of the values inside each group."""
+    return prod(factorial(len(values)) // prod(factorial(n) for n in Counter(values).values()) for _, values in seen)
+
+
+def worlds_behind(seen: Sight, people: list[tuple[int, ...]], scheme: Scheme) -> Iterator[World]:
+    """Every table of sensitive values whose people fit the groups one to one (Definition 3); each once.
+
+    From one table to the next takes polynomial time, so that whoever counts them can stop in time.
+    ``people`` are the quasi-identifiers of each person, as codes.
+    """
+    if scheme == "bucketization":
+        yield from _by_members(seen, len(people))
+        return
+    boxes = [tuple(frozenset(codes) for codes in box) for box, _ in seen]
+    fits = [[g for g, box in enumerate(boxes) if _inside(q, box)] for q in people]
+    if all(len(f) == 1 for f in fits):
+        members = [tuple(i for i, f in enumerate(fits) if f[0] == g) for g in range(len(seen))]
+        yield from _by_members(tuple(zip(members, (v for _, v in seen), strict=True)), len(people))
+        return
+    if len(people) > MOST_MATCHED:
+        raise PolicyError(
+            f"the labels of the groups overlap, so that {len(people):,} people have to be fitted to them, and at most "
+            f"{MOST_MATCHED} are; take a smaller table, or scheme = 'bucketization'"
+        )
+    yield from _by_matching(seen, fits, [])
+
+
+def _by_members(groups: Sight, people: int) -> Iterator[World]:
+    world = [0] * people
+    several = []
+    for members, values in groups:
+        if len(set(values)) > 1:
+            several.append((members, values))
+        for person in members:
+            world[person] = values[0]
+    for arranged in one_of_each([partial(arrangements, values) for _, values in several]):
+        for (members, _), order in zip(several, arranged, strict=True):
+            for person, value in zip(members, order, strict=True):
+                world[person] = value
+        yield tuple(world)
+
+
+def _inside(person: tuple[int, ...], box: Key) -> bool:
+    return all(code in codes for code, codes in zip(person, box, strict=True))
+
+
+def _by_matching(seen: Sight, fits: list[list[int]], world: list[int]) -> Iterator[World]:
+    """Give each person a value in turn, as long as the people still fit the groups one to one."""
+    if not _matched(seen, fits, world):
+        return
+    if len(world) == len(fits):
+        yield tuple(world)
+        return
+    for value in sorted({v for g in fits[len(world)] for v in seen[g][1]}):
+        yield from _by_matching(seen, fits, [*world, value])
+
+
+def _matched(seen: Sight, fits: list[list[int]], world: list[int]) -> bool:
+    """Whether people fit the published values one to one, the first with the given ones (augmenting paths)."""
+    room = Counter((g, v) for g, (_, values) in enumerate(seen) for v in values)
+    holders: dict[tuple[int, int], list[int]] = defaultdict(list)
+    given = dict(enumerate(world))
+
+    def place(person: int, tried: set[tuple[int, int]]) -> bool:
+        for g in fits[person]:
+            for at in [(g, v) for v in ({given[person]} if person in given else set(seen[g][1]))]:
+                if at in tried:
+                    continue
+                tried.add(at)
+                if len(holders[at]) < room[at]:
+                    holders[at].append(person)
+                    return True
+                for number, other in enumerate(holders[at]):
+                    if place(other, tried):
+                        holders[at][number] = person
+                        return True
+        return False
+
+    return all(place(person, set()) for person in range(len(fits)))

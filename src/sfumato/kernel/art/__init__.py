@@ -1,0 +1,1 @@
+"""ART: nearest neighbours and growing groups."""

@@ -1,0 +1,1 @@
+"""C4.5: trees grown and pruned."""

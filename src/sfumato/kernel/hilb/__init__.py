@@ -1,0 +1,1 @@
+"""Orders and groups along the Hilbert curve, and Anatomy."""

@@ -1,0 +1,1 @@
+"""Counting on the nodes of a lattice of levels."""

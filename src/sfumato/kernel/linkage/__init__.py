@@ -1,0 +1,1 @@
+"""Probabilities of links between people and values."""

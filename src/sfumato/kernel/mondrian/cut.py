@@ -1,0 +1,372 @@
+"""Find the cut of a group on one axis: the most balanced one that both sides allow."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sfumato.kernel.axes import (
+    CHILD,
+    HI,
+    KIND,
+    LINE,
+    NODE,
+    POSITION,
+    SETS,
+    SIZE,
+    cover,
+    shows_sets,
+    tree_width,
+    words_for,
+)
+from sfumato.kernel.jit import inner
+from sfumato.kernel.judge import AHEAD, YES, verdict
+
+
+class Scratch(NamedTuple):
+    """Working memory of one thread; rows of ``ints`` are named below.
+
+    ``sides[0]`` and ``sides[1]`` count the values left and right of a cut, ``sums`` how many
+    distinct ones there are on each side and, in the last column, its weight.
+    """
+
+    bits: Any
+    ints: Any
+    sides: Any
+    sums: Any
+
+
+TALLY, RUN_CODE, RUN_WEIGHT, RUN_FIRST, ORDER, ROW_KEY = range(6)
+
+
+@inner
+def make_scratch(space: Any, n: int, sizes: Any) -> Any:
+    """Working memory for groups of up to ``n`` rows."""
+    largest, values = 1, 1
+    for j in range(len(space.axes)):
+        largest = max(largest, space.axes[j, SIZE])
+    for size in sizes:
+        values = max(values, size)
+    return Scratch(
+        np.zeros(words_for(largest), np.uint64),
+        np.zeros((6, max(n, largest) + 2), np.int64),
+        np.zeros((2, len(sizes), values), np.int64),
+        np.zeros((2, len(sizes) + 1), np.int64),
+    )
+
+
+@inner
+def _sort_keys(key: Any, order: Any, n: int) -> None:
+    """Heapsort ``key[:n]``, taking ``order`` along."""
+    for size in range(n // 2 - 1, -n, -1):
+        if size >= 0:
+            root, last = size, n
+        else:
+            last = n + size
+            key[0], key[last] = key[last], key[0]
+            order[0], order[last] = order[last], order[0]
+            root = 0
+        while 2 * root + 1 < last:
+            child = 2 * root + 1
+            if child + 1 < last and key[child] < key[child + 1]:
+                child += 1
+            if key[root] >= key[child]:
+                break
+            key[root], key[child] = key[child], key[root]
+            order[root], order[child] = order[child], order[root]
+            root = child
+
+
+@inner
+def _place(codes: Any, count: int, code: int) -> int:
+    """Where ``code`` stands among the ascending ``codes[:count]``."""
+    lo, hi = 0, count
+    while lo < hi:
+        mid = (lo + hi) // 2
+        if codes[mid] < code:
+            lo = mid + 1
+        else:
+            hi = mid
+    return lo
+
+
+@inner
+def runs_on(rows: Any, weights: Any, start: int, end: int, j: int, lo: int, hi: int, s: Any) -> int:
+    """The codes that occur on axis ``j``, ascending, with their weights; returns how many there are."""
+    runs = 0
+    if hi - lo <= 4 * (end - start) + 256:
+        for code in range(hi - lo + 1):
+            s.ints[TALLY, code] = 0
+        for i in range(start, end):
+            s.ints[TALLY, np.int64(rows[i, j]) - lo] += weights[i]
+        for code in range(hi - lo + 1):
+            if s.ints[TALLY, code] > 0:
+                s.ints[RUN_CODE, runs] = lo + code
+                s.ints[RUN_WEIGHT, runs] = s.ints[TALLY, code]
+                runs += 1
+        return runs
+    for i in range(start, end):
+        s.ints[ROW_KEY, i - start] = np.int64(rows[i, j])
+        s.ints[ORDER, i - start] = i - start
+    _sort_keys(s.ints[ROW_KEY], s.ints[ORDER], end - start)
+    for place in range(end - start):
+        code, o = s.ints[ROW_KEY, place], s.ints[ORDER, place]
+        if runs == 0 or s.ints[RUN_CODE, runs - 1] != code:
+            s.ints[RUN_CODE, runs] = code
+            s.ints[RUN_WEIGHT, runs] = 0
+            runs += 1
+        s.ints[RUN_WEIGHT, runs - 1] += weights[start + o]
+    return runs
+
+
+@inner
+def _sort_by_run(rows: Any, start: int, end: int, j: int, runs: int, s: Any) -> None:
+    """List the rows by their run: those of run ``r`` are at ``order[run_first[r] : run_first[r + 1]]``."""
+    for r in range(runs + 1):
+        s.ints[RUN_FIRST, r] = 0
+    for i in range(start, end):
+        r = _place(s.ints[RUN_CODE], runs, np.int64(rows[i, j]))
+        s.ints[ROW_KEY, i - start] = r
+        s.ints[RUN_FIRST, r + 1] += 1
+    for r in range(runs):
+        s.ints[RUN_FIRST, r + 1] += s.ints[RUN_FIRST, r]
+    for i in range(end - 1, start - 1, -1):
+        r = s.ints[ROW_KEY, i - start]
+        s.ints[RUN_FIRST, r + 1] -= 1
+        s.ints[ORDER, s.ints[RUN_FIRST, r + 1]] = i
+    for r in range(runs):
+        s.ints[RUN_FIRST, r] = s.ints[RUN_FIRST, r + 1]
+    s.ints[RUN_FIRST, runs] = end - start
+
+
+@inner
+def load_counts(weights: Any, counted: Any, start: int, end: int, s: Any) -> None:
+    """Count the whole group on the right side."""
+    s.sums[0, -1] = s.sums[1, -1] = 0
+    for c in range(counted.shape[1]):
+        s.sums[0, c] = s.sums[1, c] = 0
+    for i in range(start, end):
+        s.sums[1, -1] += weights[i]
+        for c in range(counted.shape[1]):
+            code = counted[i, c]
+            s.sums[1, c] += s.sides[1, c, code] == 0
+            s.sides[1, c, code] += weights[i]
+
+
+@inner
+def clear_counts(counted: Any, start: int, end: int, s: Any) -> None:
+    """Set the counts of a group back to zero."""
+    for i in range(start, end):
+        for c in range(counted.shape[1]):
+            s.sides[1, c, counted[i, c]] = 0
+
+
+@inner
+def _move(weights: Any, counted: Any, i: int, to_left: bool, s: Any) -> None:
+    """Move one row from the right side to the left one, or back."""
+    w = weights[i] if to_left else -weights[i]
+    s.sums[0, -1] += w
+    s.sums[1, -1] -= w
+    for c in range(counted.shape[1]):
+        code = counted[i, c]
+        before_left, before_right = s.sides[0, c, code], s.sides[1, c, code]
+        s.sides[0, c, code] = before_left + w
+        s.sides[1, c, code] = before_right - w
+        s.sums[0, c] += np.int64(before_left + w > 0) - np.int64(before_left > 0)
+        s.sums[1, c] += np.int64(before_right - w > 0) - np.int64(before_right > 0)
+
+
+@inner
+def look_ahead(sizes: Any, spec: Any, s: Any) -> int:
+    """How large a side must at least be by the tests that look ahead, with the whole group on the right."""
+    least = np.int64(0)
+    for t in range(len(spec)):
+        if spec[t, 0] == AHEAD:
+            most = np.int64(0)
+            for v in range(sizes[spec[t, 1]]):
+                most = max(most, s.sides[1, spec[t, 1], v])
+            least = max(least, (most * spec[t, 2] + spec[t, 3] - 1) // spec[t, 3])
+    return least
+
+
+@inner
+def _judges_sides(spec: Any) -> bool:
+    """Whether there is a test that needs the counts of the two sides."""
+    judging = 0
+    for t in range(len(spec)):
+        judging += spec[t, 0] != AHEAD
+    return judging > 0
+
+
+@inner
+def _both_pass(sizes: Any, spec: Any, aux: Any, s: Any) -> bool:
+    """Whether both sides pass all tests."""
+    for t in range(len(spec)):
+        c = spec[t, 1]
+        if verdict(spec[t], aux[t], s.sides[0, c, : sizes[c]], s.sums[0, -1], s.sums[0, c]) != YES:
+            return False
+        if verdict(spec[t], aux[t], s.sides[1, c, : sizes[c]], s.sums[1, -1], s.sums[1, c]) != YES:
+            return False
+    return True
+
+
+@inner
+def _child_runs(space: Any, j: int, node: int, runs: int, s: Any) -> Any:
+    """Which runs lie below each child of the node: bounds into the runs, a pair a child that occurs."""
+    base = space.axes[j, NODE]
+    bounds = np.empty((space.nodes[base + node + 1, CHILD] - space.nodes[base + node, CHILD], 2), np.int64)
+    used, r = 0, 0
+    for c in range(space.nodes[base + node, CHILD], space.nodes[base + node + 1, CHILD]):
+        top = space.nodes[base + space.child[c], HI]
+        first = r
+        while r < runs and s.ints[RUN_CODE, r] < top:
+            r += 1
+        if r > first:
+            bounds[used, 0], bounds[used, 1] = first, r
+            used += 1
+    return bounds[:used]
+
+
+@inner
+def _candidates(space: Any, j: int, lo: int, hi: int, runs: int, s: Any) -> Any:
+    """The cuts of axis ``j``, each a stretch of runs to part from the rest, in the order that settles ties.
+
+    On a line: the runs up to each boundary. In a tree: each child, then the first two children, the
+    first three, and so on, where a set of children can be shown.
+    """
+    if space.axes[j, KIND] == LINE:
+        out = np.zeros((runs - 1, 2), np.int64)
+        for r in range(1, runs):
+            out[r - 1, 1] = r
+        return out
+    node = cover(space, j, lo, hi)
+    below = _child_runs(space, j, node, runs, s)
+    prefixes = len(below) - 1 if space.axes[j, SETS] and shows_sets(space, j, node) else 0
+    out = np.zeros((len(below) + prefixes, 2), np.int64)
+    for i in range(len(below)):
+        out[i, 0], out[i, 1] = below[i, 0], below[i, 1]
+    for i in range(prefixes):
+        out[len(below) + i, 1] = below[i, 1]
+    return out
+
+
+@inner
+def _move_runs(weights: Any, counted: Any, first: int, last: int, to_left: bool, s: Any) -> None:
+    for o in range(s.ints[RUN_FIRST, first], s.ints[RUN_FIRST, last]):
+        _move(weights, counted, s.ints[ORDER, o], to_left, s)
+
+
+@inner
+def _sweep(weights: Any, counted: Any, sizes: Any, spec: Any, aux: Any, cuts: Any, balance: Any, s: Any) -> int:
+    """The most balanced cut whose sides pass all tests; each row is moved a bounded number of times."""
+    best, best_balance, reached = -1, np.int64(-1), 0
+    for i in range(len(cuts)):
+        first, last = cuts[i, 0], cuts[i, 1]
+        better = balance[i] > best_balance
+        if first == 0 and last > reached:
+            _move_runs(weights, counted, reached, last, True, s)
+            reached = last
+            if better and _both_pass(sizes, spec, aux, s):
+                best, best_balance = i, balance[i]
+        elif better:
+            _move_runs(weights, counted, 0, reached, False, s)
+            reached = 0
+            _move_runs(weights, counted, first, last, True, s)
+            if _both_pass(sizes, spec, aux, s):
+                best, best_balance = i, balance[i]
+            _move_runs(weights, counted, first, last, False, s)
+    _move_runs(weights, counted, 0, reached, False, s)
+    return best
+
+
+@inner
+def best_cut(
+    space: Any, rows: Any, weights: Any, counted: Any, sizes: Any, spec: Any, aux: Any, least: int, total: int,
+    start: int, end: int, j: int, lo: int, hi: int, s: Any,
+) -> Any:  # fmt: skip
+    """The codes ``[a, b)`` to part from the rest on axis ``j``: (found, a, b). Counts are loaded if there are tests."""
+    runs = runs_on(rows, weights, start, end, j, lo, hi, s)
+    cuts = _candidates(space, j, lo, hi, runs, s)
+    balance = np.full(len(cuts), -1, np.int64)
+    best, best_balance, reached, below = -1, np.int64(-1), 0, np.int64(0)
+    for i in range(len(cuts)):
+        first, last = cuts[i, 0], cuts[i, 1]
+        inside = np.int64(0)
+        if first == 0 and last > reached:
+            for r in range(reached, last):
+                below += s.ints[RUN_WEIGHT, r]
+            reached, inside = last, below
+        else:
+            for r in range(first, last):
+                inside += s.ints[RUN_WEIGHT, r]
+        smaller = min(inside, total - inside)
+        if smaller >= least:
+            balance[i] = smaller
+            if smaller > best_balance:
+                best, best_balance = i, smaller
+    if best >= 0 and _judges_sides(spec):
+        _sort_by_run(rows, start, end, j, runs, s)
+        _move_runs(weights, counted, cuts[best, 0], cuts[best, 1], True, s)
+        good = _both_pass(sizes, spec, aux, s)
+        _move_runs(weights, counted, cuts[best, 0], cuts[best, 1], False, s)
+        if not good:
+            best = _sweep(weights, counted, sizes, spec, aux, cuts, balance, s)
+    if best < 0:
+        return False, np.int64(0), np.int64(0)
+    return True, s.ints[RUN_CODE, cuts[best, 0]], s.ints[RUN_CODE, cuts[best, 1] - 1] + 1
+
+
+@inner
+def _part_width(space: Any, rows: Any, first: int, last: int, j: int, s: Any) -> float:
+    """The width on axis ``j`` of the rows ``[first, last)`` in order, which is sorted by code."""
+    lo, hi = np.int64(rows[s.ints[ORDER, first], j]), np.int64(rows[s.ints[ORDER, last - 1], j])
+    if space.axes[j, KIND] == LINE:
+        at = space.axes[j, POSITION]
+        return space.position[at + hi] - space.position[at + lo]
+    for w in range(words_for(space.axes[j, SIZE])):
+        s.bits[w] = np.uint64(0)
+    for o in range(first, last):
+        code = np.uint64(rows[s.ints[ORDER, o], j])
+        s.bits[code >> np.uint64(6)] |= np.uint64(1) << (code & np.uint64(63))
+    return tree_width(space, j, s.bits)[0]
+
+
+@inner
+def relaxed_cut(
+    space: Any, rows: Any, weights: Any, counted: Any, sizes: Any, spec: Any, aux: Any, least: int,
+    start: int, end: int, measures: Any, flags: Any, s: Any,
+) -> bool:  # fmt: skip
+    """Divide a group within equal codes, on the axis and at the place that narrow it most; sets ``flags``."""
+    n = end - start
+    best_gain = 1e-9
+    for j in range(measures.shape[1]):
+        width = measures[0, j]
+        if width * n <= best_gain:
+            continue
+        lo, hi = np.int64(measures[1, j]), np.int64(measures[2, j])
+        runs = runs_on(rows, weights, start, end, j, lo, hi, s)
+        _sort_by_run(rows, start, end, j, runs, s)
+        for place in (least, n // 2, n - least):
+            left = _part_width(space, rows, 0, place, j, s)
+            right = _part_width(space, rows, place, n, j, s)
+            gain = n * width - place * left - (n - place) * right
+            if gain <= best_gain:
+                continue
+            if len(spec) > 0 and not _place_passes(weights, counted, sizes, spec, aux, place, s):
+                continue
+            best_gain = gain
+            for i in range(n):
+                flags[i] = 0
+            for o in range(place):
+                flags[s.ints[ORDER, o] - start] = 1
+    return best_gain > 1e-9
+
+
+@inner
+def _place_passes(weights: Any, counted: Any, sizes: Any, spec: Any, aux: Any, place: int, s: Any) -> bool:
+    """Whether the first ``place`` rows in order and the others both pass all tests."""
+    for o in range(place):
+        _move(weights, counted, s.ints[ORDER, o], True, s)
+    good = _both_pass(sizes, spec, aux, s)
+    for o in range(place):
+        _move(weights, counted, s.ints[ORDER, o], False, s)
+    return good

@@ -1,0 +1,264 @@
+"""Strict and relaxed recursive partitioning of coded rows, in place, on two threads.
+
+Rows are kept row by row in 64-bit words and are moved physically, so that a group is always a
+contiguous stretch of memory.
+"""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.kernel.axes import KIND, LINE, SIZE, Space, line_width, mark, tree_width
+from sfumato.kernel.jit import inner, kernel
+from sfumato.kernel.judge import Tests
+from sfumato.kernel.mondrian.cut import best_cut, clear_counts, load_counts, look_ahead, make_scratch, relaxed_cut
+
+_THREADS = 2
+_PIECES = 24
+_SMALL = 20_000
+
+
+class Parts(NamedTuple):
+    """Rows in group order: the original row at each place, and where each group starts."""
+
+    order: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    rows: NDArray[Any]
+
+
+WIDTH, FIRST, LAST, LEFT = range(4)
+"""Rows of the measures of a group, a column an axis: width, first and last code, width still to be tried."""
+
+
+@inner
+def _measure(space: Any, rows: Any, start: int, end: int, flat: Any, measures: Any, bits: Any) -> Any:
+    """The width and ends of each axis; axes in ``flat`` are known to hold one code. Returns the new ``flat``."""
+    one = np.uint64(1)
+    for j in range(len(space.axes)):
+        measures[WIDTH, j] = 0.0
+        if j < 64 and flat >> np.uint64(j) & one:
+            continue
+        if space.axes[j, KIND] == LINE:
+            width, lo, hi = line_width(space, j, rows, start, end)
+        else:
+            mark(rows, start, end, j, space.axes[j, SIZE], bits)
+            width, lo, hi = tree_width(space, j, bits)
+        if lo < hi:
+            measures[WIDTH, j], measures[FIRST, j], measures[LAST, j] = width, lo, hi
+        elif j < 64:
+            flat |= one << np.uint64(j)
+    return flat
+
+
+@inner
+def _widest(measures: Any) -> int:
+    """Take the axis of the greatest width that is left, the first of several; -1 when all are taken."""
+    best, at = 0.0, -1
+    for j in range(measures.shape[1]):
+        if measures[LEFT, j] > best:
+            best, at = measures[LEFT, j], j
+    if at >= 0:
+        measures[LEFT, at] = 0.0
+    return at
+
+
+@inner
+def _find_cut(
+    space: Any, rows: Any, weights: Any, counted: Any, sizes: Any, spec: Any, aux: Any, least: int, relaxed: bool,
+    start: int, end: int, flat: Any, measures: Any, flags: Any, scratch: Any,
+) -> Any:  # fmt: skip
+    """Flag the rows to part from the others: (the axes known to be flat, whether there is a cut)."""
+    total = np.int64(0)
+    for i in range(start, end):
+        total += weights[i]
+    if total < 2 * least:
+        return flat, False
+    flat = _measure(space, rows, start, end, flat, measures, scratch.bits)
+    for j in range(measures.shape[1]):
+        measures[LEFT, j] = measures[WIDTH, j]
+    if len(spec) > 0:
+        load_counts(weights, counted, start, end, scratch)
+        least = max(least, look_ahead(sizes, spec, scratch))
+    found = False
+    while not found:
+        j = _widest(measures)
+        if j < 0:
+            break
+        lo, hi = np.int64(measures[FIRST, j]), np.int64(measures[LAST, j])
+        found, a, b = best_cut(
+            space, rows, weights, counted, sizes, spec, aux, least, total, start, end, j, lo, hi, scratch
+        )
+        if found:
+            _flag_range(rows, start, end, j, a, b, flags)
+    if relaxed and not found:
+        found = relaxed_cut(
+            space, rows, weights, counted, sizes, spec, aux, least, start, end, measures, flags, scratch
+        )
+    if len(spec) > 0:
+        clear_counts(counted, start, end, scratch)
+    return flat, found
+
+
+@inner
+def twice(rows: Any) -> Any:
+    """The same rows with as much room again."""
+    more = np.zeros((2 * len(rows), rows.shape[1]), np.int64)
+    for i in range(len(rows)):
+        for c in range(rows.shape[1]):
+            more[i, c] = rows[i, c]
+    return more
+
+
+@inner
+def _divide(words: Any, ids: Any, weights: Any, counted: Any, flags: Any, start: int, end: int, buffer: Any) -> int:
+    """Move the flagged rows of ``[start, end)`` to the front, keeping order; returns where the others start."""
+    b_words, b_ids, b_weights, b_counted = buffer
+    left, right = start, 0
+    for i in range(start, end):
+        flag = np.int64(flags[i - start])
+        for w in range(words.shape[1]):
+            word = words[i, w]
+            words[left, w] = word
+            b_words[right, w] = word
+        for c in range(counted.shape[1]):
+            code = counted[i, c]
+            counted[left, c] = code
+            b_counted[right, c] = code
+        row, weight = ids[i], weights[i]
+        ids[left] = row
+        b_ids[right] = row
+        weights[left] = weight
+        b_weights[right] = weight
+        left += flag
+        right += 1 - flag
+    for i in range(right):
+        for w in range(words.shape[1]):
+            words[left + i, w] = b_words[i, w]
+        for c in range(counted.shape[1]):
+            counted[left + i, c] = b_counted[i, c]
+        ids[left + i] = b_ids[i]
+        weights[left + i] = b_weights[i]
+    return left
+
+
+@inner
+def _flag_range(rows: Any, start: int, end: int, j: int, a: int, b: int, flags: Any) -> None:
+    for i in range(start, end):
+        code = np.int64(rows[i, j])
+        flags[i - start] = (code >= a) & (code < b)
+
+
+@kernel
+def _split(
+    space: Any, rows: Any, words: Any, ids: Any, weights: Any, counted: Any, sizes: Any, spec: Any, aux: Any,
+    least: int, relaxed: bool, begin: int, finish: int, stop: int, is_start: Any,
+) -> Any:  # fmt: skip
+    """Split ``[begin, finish)`` until no cut is allowed; stretches of fewer than ``stop`` rows are given back."""
+    n = finish - begin
+    measures = np.zeros((4, len(space.axes)))
+    flags = np.zeros(n + 1, np.uint8)
+    buffer = (
+        np.empty((n + 1, words.shape[1]), np.uint64),
+        np.empty(n + 1, ids.dtype),
+        np.empty(n + 1, weights.dtype),
+        np.empty((n + 1, counted.shape[1]), counted.dtype),
+    )
+    scratch = make_scratch(space, n, sizes)
+    stack = np.zeros((64, 3), np.int64)
+    pending = np.zeros((64, 3), np.int64)
+    depth, given_back = 1, 0
+    stack[0, 0], stack[0, 1] = begin, finish
+    while depth > 0:
+        depth -= 1
+        start, end, flat = stack[depth, 0], stack[depth, 1], np.uint64(stack[depth, 2])
+        if end - start < stop:
+            if given_back == len(pending):
+                pending = twice(pending)
+            pending[given_back, 0], pending[given_back, 1] = start, end
+            given_back += 1
+            continue
+        flat, found = _find_cut(
+            space,
+            rows,
+            weights,
+            counted,
+            sizes,
+            spec,
+            aux,
+            least,
+            relaxed,
+            start,
+            end,
+            flat,
+            measures,
+            flags,
+            scratch,
+        )
+        if not found:
+            is_start[start] = 1
+            continue
+        if depth + 2 > len(stack):
+            stack = twice(stack)
+        middle = _divide(words, ids, weights, counted, flags, start, end, buffer)
+        stack[depth, 0], stack[depth, 1], stack[depth, 2] = start, middle, np.int64(flat)
+        stack[depth + 1, 0], stack[depth + 1, 1], stack[depth + 1, 2] = middle, end, np.int64(flat)
+        depth += 2
+    return pending[:given_back, :2]
+
+
+def partition(
+    space: Space,
+    codes: list[NDArray[Any]],
+    *,
+    weights: NDArray[np.int64] | None = None,
+    counted: list[NDArray[Any]] | None = None,
+    sizes: list[int] | None = None,
+    tests: Tests,
+    least: int,
+    relaxed: bool = False,
+    progress: Callable[[float], None] = lambda done: None,
+) -> Parts:
+    """Partition rows until no axis has an allowed cut, widest axis first.
+
+    A cut is allowed if both sides weigh at least ``least`` and pass all ``tests`` on the
+    ``counted`` columns. On a line a cut is the allowed boundary nearest to the median; in a tree it
+    parts one child, or the first few children, of the covering node from the others. ``relaxed``
+    also divides equal codes where no strict cut is left.
+    """
+    n = len(codes[0])
+    rows, words = pack_rows(codes)
+    ids = np.arange(n, dtype=np.int64)
+    w = np.ones(n, np.int64) if weights is None else weights.astype(np.int64, copy=True)
+    c = np.zeros((n, len(counted or ())), np.int32)
+    for i, column in enumerate(counted or ()):
+        c[:, i] = column
+    is_start = np.zeros(n, np.uint8)
+
+    def split(begin: int, finish: int, stop: int) -> Any:
+        return _split(
+            space, rows, words, ids, w, c, np.array(sizes or [1], np.int64), tests.spec, tests.aux,
+            max(least, 1), relaxed, begin, finish, stop, is_start,
+        )  # fmt: skip
+
+    pieces = split(0, n, max(n // _PIECES, _SMALL)).tolist()
+    pieces.sort(key=lambda piece: piece[0] - piece[1])
+    done = n - sum(end - start for start, end in pieces)
+    with ThreadPoolExecutor(_THREADS) as pool:
+        for (start, end), _ in zip(pieces, pool.map(lambda p: split(p[0], p[1], 0), pieces), strict=True):
+            done += end - start
+            progress(done / n)
+    return Parts(ids, np.flatnonzero(is_start), rows)
+
+
+def pack_rows(codes: list[NDArray[Any]]) -> tuple[NDArray[Any], NDArray[np.uint64]]:
+    """The columns side by side, each row padded to whole 64-bit words: as codes, and as words."""
+    dtype = np.result_type(*codes)
+    per_word = 8 // dtype.itemsize
+    width = -(-len(codes) // per_word) * per_word
+    rows = np.zeros((len(codes[0]), width), dtype)
+    for j, column in enumerate(codes):
+        rows[:, j] = column
+    return rows, rows.view(np.uint64)

@@ -1,0 +1,1 @@
+"""Count queries answered by bitmaps and running sums."""

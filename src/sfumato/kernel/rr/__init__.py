@@ -1,0 +1,1 @@
+"""Randomized response: its risk and the search for the best matrices."""

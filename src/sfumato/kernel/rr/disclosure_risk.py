@@ -1,0 +1,175 @@
+"""Many increasing functions of kept shares, their gradients, and the way back to where none exceeds 0.
+
+The variables are kept shares ``c`` in (0, 1], one an axis of a table and one for the values that follow it. Function j
+stands at one cell of the table; it is the logarithm of the chance that a draw from the cell, spread by the kept shares,
+is traced back to it, times the like for one of the cell's values.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.kernel.jit import inner, kernel
+from sfumato.kernel.noise import blend, spread
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+class Limits(NamedTuple):
+    """The functions: cell of the table, offset to add, value, and the shares of all values at that cell."""
+
+    cell: Ints
+    offset: Floats
+    value: Ints
+    shares: Floats
+
+
+@inner
+def _factors(c: Any, sizes: Any, own: Any, every: Any, own2: Any, every2: Any) -> None:
+    for k in range(len(sizes)):
+        q = (1.0 - c[k]) / sizes[k]
+        own[k] = c[k]
+        every[k] = q
+        own2[k] = (c[k] + q) ** 2 - q * q
+        every2[k] = q * q
+
+
+@inner
+def _inverse(x: Any) -> None:
+    for i in range(len(x)):
+        x[i] = 1.0 / x[i] if x[i] > 0.0 else 0.0
+
+
+@inner
+def _value_back(shares: Any, u: int, c: float) -> tuple[float, float]:
+    """The chance that value u is traced back to itself, and its derivative by c."""
+    d = len(shares)
+    q = (1.0 - c) / d
+    p = c + q
+    dq = -1.0 / d
+    dp = 1.0 + dq
+    total, slope = 0.0, 0.0
+    for v in range(d):
+        dense = c * shares[v] + q
+        if dense <= 0.0:
+            continue
+        r, dr = (p, dp) if v == u else (q, dq)
+        total += r * r / dense
+        slope += 2.0 * r * dr / dense - r * r * (shares[v] + dq) / (dense * dense)
+    return total * shares[u], slope * shares[u]
+
+
+@inner
+def evaluate(c: Any, pi: Any, sizes: Any, limits: Any, out: Any, grad: Any) -> None:
+    """The functions at c and, where ``grad`` has rows, their gradients by log c."""
+    cell, offset, value, shares = limits
+    m = len(sizes)
+    own, every, own2, every2 = np.empty(m), np.empty(m), np.empty(m), np.empty(m)
+    _factors(c, sizes, own, every, own2, every2)
+    seen = pi.copy()
+    spread(seen, sizes, own, every)
+    once = seen.copy()
+    _inverse(once)
+    back = once.copy()
+    spread(back, sizes, own2, every2)
+    wanted = len(grad) > 0
+    for j in range(len(cell)):
+        traced, slope = (1.0, 0.0) if c[m] == 1.0 else _value_back(shares[j], value[j], c[m])
+        out[j] = offset[j] + np.log(pi[cell[j]] * back[cell[j]]) + np.log(traced)
+        if wanted:
+            grad[j, m] = c[m] * slope / traced
+    if not wanted:
+        return
+    stride = len(pi)
+    for k in range(m):
+        stride //= sizes[k]
+        d = sizes[k]
+        q = every[k]
+        # how the table as seen changes, spread back
+        moved = seen.copy()
+        blend(moved, d, stride, 1.0, -1.0 / d)
+        for i in range(len(moved)):
+            moved[i] *= once[i] * once[i] / c[k]
+        spread(moved, sizes, own2, every2)
+        # how the squared probabilities change
+        slope_own = 2.0 * (c[k] + q) * (1.0 - 1.0 / d) + 2.0 * q / d
+        slope_every = -2.0 * q / d
+        turned = back.copy()
+        first = slope_own / own2[k]
+        blend(turned, d, stride, first, (slope_every - first * every2[k]) / (own2[k] + d * every2[k]))
+        for j in range(len(cell)):
+            i = cell[j]
+            grad[j, k] = c[k] * (turned[i] - moved[i]) / back[i]
+
+
+@kernel
+def _all_levels(c: Any, pi: Any, sizes: Any, limits: Any, out: Any, grad: Any) -> None:
+    evaluate(c, pi, sizes, limits, out, grad)
+
+
+def levels(c: Floats, pi: Floats, sizes: Ints, limits: Limits, *, gradients: bool = False) -> tuple[Floats, Floats]:
+    """The functions at c, and their gradients by log c (functions x variables) if asked for."""
+    out = np.empty(len(limits.cell))
+    grad = np.empty((len(out) if gradients else 0, len(sizes) + 1))
+    _all_levels(c, pi, sizes, limits, out, grad)
+    return out, grad
+
+
+@inner
+def highest(out: Any) -> float:
+    best = -np.inf
+    for x in out:
+        best = max(best, x)
+    return best
+
+
+@inner
+def worst(u: Any, pi: Any, sizes: Any, limits: Any, out: Any, none: Any) -> float:
+    evaluate(np.exp(u), pi, sizes, limits, out, none)
+    return highest(out)
+
+
+@inner
+def _to_border(
+    u: Any, way: Any, pi: Any, sizes: Any, limits: Any, out: Any, none: Any, first: float, steps: int
+) -> bool:
+    """Move u along ``-way`` until no function exceeds 0, as little as need be; False where no way leads there."""
+    here = u.copy()
+    if worst(here, pi, sizes, limits, out, none) <= 0.0:
+        return True
+    low, high = 0.0, first
+    while worst(u - high * way, pi, sizes, limits, out, none) > 0.0:
+        low = high
+        high *= 4.0
+        if high > 16.0:
+            return False
+    for _ in range(steps):
+        middle = 0.5 * (low + high)
+        if worst(u - middle * way, pi, sizes, limits, out, none) > 0.0:
+            low = middle
+        else:
+            high = middle
+    for k in range(len(u)):
+        u[k] -= high * way[k]
+    return True
+
+
+@kernel
+def _borders(starts: Any, ways: Any, pi: Any, sizes: Any, limits: Any, first: float, steps: int, good: Any) -> None:
+    out, none = np.empty(len(limits[0])), np.empty((0, starts.shape[1]))
+    for i in range(len(starts)):
+        good[i] = _to_border(starts[i], ways[i], pi, sizes, limits, out, none, first, steps)
+
+
+def to_border(
+    starts: Floats, ways: Floats, pi: Floats, sizes: Ints, limits: Limits, first: float, steps: int
+) -> tuple[Floats, NDArray[np.bool_]]:
+    """Each start moved back along its way until no function exceeds 0, and whether that can be done.
+
+    ``first`` is the length of the first trial, four times as long each time; then ``steps`` bisections.
+    """
+    moved, good = starts.copy(), np.empty(len(starts), np.bool_)
+    _borders(moved, ways, pi, sizes, limits, first, steps, good)
+    return moved, good

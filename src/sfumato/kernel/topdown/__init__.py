@@ -1,0 +1,1 @@
+"""Top-down refinement: its state, scores and steps, with exact logarithms."""

@@ -1,0 +1,219 @@
+"""What refining a candidate gains and costs: whole numbers throughout, one division for the score."""
+
+from typing import Any
+
+import numpy as np
+
+from sfumato.kernel.jit import inner
+from sfumato.kernel.topdown import state as r
+from sfumato.kernel.topdown.state import State, count_pending, kill
+from sfumato.kernel.topdown.xlogx import GAIN_BITS, xlogx
+
+NOTHING = np.int64(1) << 62
+"""The size of the smallest group where there is none."""
+
+
+@inner
+def rows_between(classes: Any, b: int, a: int) -> int:
+    """How many rows a difference of two rows of counts stands for; the last column counts all classes."""
+    return classes[a, classes.shape[1] - 1] - classes[b, classes.shape[1] - 1]
+
+
+@inner
+def impurity(state: State, b: int, a: int) -> int:
+    """What makes a set of rows impure: |R| · entropy in fixed point (Eq. 4.3), or |R|²."""
+    classes, known, bits = state.classes, state.known, state.run[r.BITS]
+    total = rows_between(classes, b, a)
+    if state.run[r.MEASURE] != r.INFORMATION:
+        return total * total
+    out = xlogx(total, known, bits)
+    for c in range(classes.shape[1] - 1):
+        out -= xlogx(classes[a, c] - classes[b, c], known, bits)
+    return out
+
+
+@inner
+def gain(state: State, total: int, before: int, after: int) -> int:
+    """What a refinement of ``total`` rows gains, by the measure; information (Eq. 4.2) in units of 2^-30."""
+    if state.run[r.MEASURE] == r.DISTORTION:
+        return total
+    if state.run[r.MEASURE] == r.DISCERNIBILITY:
+        return before - after
+    unit = total << (state.run[r.BITS] - GAIN_BITS)
+    return max(np.int64(0), (2 * (before - after) + unit) // (2 * unit))
+
+
+@inner
+def beneficial(state: State, b: int, a: int) -> bool:
+    """Whether more than one class is involved; where the measure looks at no class, whether any row is."""
+    classes = state.classes
+    if state.run[r.MEASURE] != r.INFORMATION:
+        return rows_between(classes, b, a) > 0
+    number = 0
+    for c in range(classes.shape[1] - 1):
+        if classes[a, c] > classes[b, c]:
+            number += 1
+    return number > 1
+
+
+@inner
+def best_cut(state: State, at: int, lo: int, hi: int) -> int:
+    """The code at which an interval falls into the two purest parts; the first of equals, -1 if it has one value."""
+    classes = state.classes
+    best, least = -1, NOTHING
+    for cut in range(lo + 1, hi):
+        if rows_between(classes, at + cut - 1, at + cut) == 0 or rows_between(classes, at + cut, at + hi) == 0:
+            continue
+        after = impurity(state, at + lo, at + cut) + impurity(state, at + cut, at + hi)
+        if after < least:
+            best, least = cut, after
+    return best
+
+
+@inner
+def enlist(state: State, label: int) -> None:
+    """Put a label among the candidates."""
+    state.labels[label, r.STATUS] = r.LIVE
+    state.labels[label, r.DIRTY] = 1
+    state.labels[state.run[r.CANDIDATES], r.LISTED] = label
+    state.run[r.CANDIDATES] += 1
+
+
+@inner
+def offer(state: State, label: int) -> None:
+    """Make a label of a tree or a line a candidate if it can be refined with benefit."""
+    labels = state.labels
+    attribute, lo, hi = labels[label, r.ATTRIBUTE], labels[label, r.LO], labels[label, r.HI]
+    at = state.attributes[attribute, r.CLASSES]
+    labels[label, r.STATUS] = r.DEAD
+    if not beneficial(state, at + lo, at + hi):
+        return
+    after = np.int64(0)
+    if state.attributes[attribute, r.KIND] == r.LINE:
+        cut = best_cut(state, at, lo, hi)
+        labels[label, r.CUT] = cut
+        if cut < 0:
+            return
+        after = impurity(state, at + lo, at + cut) + impurity(state, at + cut, at + hi)
+    else:
+        if labels[label, r.PARTS] == 0:
+            return
+        for i in range(labels[label, r.PARTS]):
+            part = labels[label, r.FIRST] + i
+            after += impurity(state, at + labels[part, r.LO], at + labels[part, r.HI])
+    total = rows_between(state.classes, at + lo, at + hi)
+    labels[label, r.GAIN] = gain(state, total, impurity(state, at + lo, at + hi), after)
+    enlist(state, label)
+
+
+@inner
+def offer_set(state: State, attribute: int) -> None:
+    """Make the hidden values of a set candidates, or say anew what disclosing each of them gains (Eq. 4.5)."""
+    labels, classes = state.labels, state.classes
+    base, at = state.attributes[attribute, r.BASE], state.attributes[attribute, r.CLASSES]
+    rest, hidden = state.attributes[attribute, r.SPARE], state.attributes[attribute, r.HIDDEN]
+    others = hidden + 1  # a row to work in
+    good = beneficial(state, at, hidden)
+    before, rows = impurity(state, at, hidden), rows_between(classes, at, hidden)
+    for code in range(state.attributes[attribute, r.SIZE]):
+        value = base + code
+        here = rows_between(classes, at + code, at + code + 1)
+        if labels[value, r.STATUS] == r.ABSENT and here > 0:
+            enlist(state, value)
+            labels[rest, r.PARTS] += 1
+            labels[rest, r.STATUS] = r.LIVE
+        if labels[value, r.STATUS] != r.LIVE:
+            continue
+        if not good:
+            kill(labels, state.attributes, value)
+            continue
+        for c in range(classes.shape[1]):
+            classes[others, c] = classes[hidden, c] - classes[at + code + 1, c] + classes[at + code, c]
+        after = impurity(state, at + code, at + code + 1) + impurity(state, at, others)
+        total = here if state.run[r.MEASURE] == r.DISTORTION else rows
+        labels[value, r.GAIN] = gain(state, total, before, after)
+        labels[value, r.DIRTY] = 1
+
+
+@inner
+def loss(state: State, label: int) -> int:
+    """The privacy that refining a candidate costs (Eqs. 4.4 and 5.1), summed over the templates it is in."""
+    templates, kept = state.templates, state.kept
+    attribute = state.labels[label, r.ATTRIBUTE]
+    out = np.int64(0)
+    for j in range(len(templates)):
+        if state.places[j, attribute, r.PLACE] < 0:
+            continue
+        now, of = templates[j, r.NOW], templates[j, r.NOW_OF]
+        then, then_of = kept[j, label, r.WORST], kept[j, label, r.WORST_OF]
+        if templates[j, r.MODE] != r.BY_SHARE:
+            out += (now - min(now, then)) << GAIN_BITS
+        elif then * of > now * then_of:
+            out += (then << GAIN_BITS) // then_of - (now << GAIN_BITS) // of
+    return out
+
+
+@inner
+def involved(state: State, label: int) -> int:
+    """How many templates a candidate is in."""
+    number = np.int64(0)
+    for j in range(len(state.templates)):
+        if state.places[j, state.labels[label, r.ATTRIBUTE], r.PLACE] >= 0:
+            number += 1
+    return number
+
+
+@inner
+def rescore(state: State, label: int) -> None:
+    """The score (Eq. 4.1): the gain, or the gain by one more than the average loss; one division of whole numbers."""
+    amount = state.labels[label, r.GAIN]
+    one = np.float64(1 << GAIN_BITS)
+    unit = 1.0 if state.run[r.MEASURE] == r.INFORMATION else one
+    if state.run[r.PER_LOSS]:
+        number = involved(state, label)
+        state.score[label] = np.float64(amount * number) / np.float64(loss(state, label) + (number << GAIN_BITS)) * unit
+    else:
+        state.score[label] = np.float64(amount) / one * unit
+    state.labels[label, r.DIRTY] = 0
+
+
+@inner
+def _leader(state: State) -> int:
+    """The candidate that looks best; of equals the first by attribute, then by value. -1: there is none."""
+    labels, score, run = state.labels, state.score, state.run
+    best = np.int64(-1)
+    i = 0
+    while i < run[r.CANDIDATES]:
+        label = labels[i, r.LISTED]
+        if labels[label, r.STATUS] != r.LIVE:
+            run[r.CANDIDATES] -= 1
+            labels[i, r.LISTED] = labels[run[r.CANDIDATES], r.LISTED]
+            continue
+        i += 1
+        if labels[label, r.DIRTY] or run[r.STALE]:
+            rescore(state, label)
+        if best < 0 or score[label] > score[best]:
+            best = label
+        elif score[label] == score[best]:
+            ours, theirs = labels[label, r.ATTRIBUTE], labels[best, r.ATTRIBUTE]
+            if ours < theirs or (ours == theirs and labels[label, r.LO] < labels[best, r.LO]):
+                best = label
+    run[r.STALE] = 0
+    return best
+
+
+@inner
+def winner(state: State) -> int:
+    """The valid candidate of the best score; -1: there is none.
+
+    A leaf that has not been counted can only make a candidate worse. So the one that looks best is counted
+    to the end; if it still looks best, it is.
+    """
+    while True:
+        label = _leader(state)
+        if label < 0:
+            return label
+        attribute = state.labels[label, r.ATTRIBUTE]
+        is_set = state.attributes[attribute, r.KIND] == r.SET
+        if not count_pending(state, state.attributes[attribute, r.SPARE] if is_set else label):
+            return label

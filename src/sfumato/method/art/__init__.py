@@ -1,0 +1,1 @@
+"""ART: groups against worst-case background knowledge."""

@@ -1,0 +1,230 @@
+"""ART (Wong, Fu, Wang, Xu, Pei): merge people of like chances until nobody is linked to a sensitive value above 1/r."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from sfumato.errors import Infeasible, PolicyError
+from sfumato.kernel.group import group_rows
+from sfumato.method.art.grouping import GrowingGroups, cells_of, people_in
+from sfumato.method.base import Drawn, Groups, PartitionMethod, Progress, Scheme, finished, silent
+from sfumato.release.generalization import Shown, show
+from sfumato.release.judgement import Judgement, bind
+from sfumato.release.manifest import describe
+from sfumato.release.release import Release
+from sfumato.requirement.base import Requirement, rounded_down
+from sfumato.requirement.exposure import Exposure
+from sfumato.requirement.knowledge import Knowledge
+from sfumato.requirement.r_robustness import RRobustness
+from sfumato.table.microdata import Microdata
+
+Condition = Literal["exact", "published"]
+
+_TWO_VALUED = (
+    "worlds = 'two-valued', as published in ART, is refuted: worlds that tell a protected value only from its absence "
+    "do not bound an adversary who knows the distributions of all sensitive values. r = 2, three people with chances "
+    "(1/10, 1/19, 1/19), (1/19, 1/10, 1/10), (1/19, 1/10, 1/10) of the three values that they hold: the first has the "
+    "first value with 361/561 = 0.6435, and 1/2 in two-valued worlds. Take worlds = 'values'"
+)
+_PUBLISHED = (
+    "condition = 'published' merges by Theorem 1 of ART, which is false for worlds over the actual values and for "
+    "values held more than once; what it merged was verified, and nothing is published where p(t:x) is above 1/r"
+)
+_NOT_AWARE = (
+    "who is grouped with whom depends on the sensitive values, and r-robustness does not bound an adversary who knows "
+    "the algorithm. Counterexample, r = 1.5, chances of a protected value 0.1, 0.095 and 0.092: {t1, t2} holds it "
+    "once, t3 is alone: t1 has it for certain, since t2 would have been grouped with t3"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Art(PartitionMethod):
+    """Each person is a group; a group with a protected value takes in the closest people until p(t:x) <= 1/r.
+
+    Closest is who widens the chances of the group least, summed over all attribute sets (Definition 6); nobody is
+    taken in who has a protected value that the group has. Whom the chances betray most goes first. ``exact``
+    goes on until p(t:x) itself, or a certified upper bound of it, is at most 1/r by every attribute set;
+    ``published`` until the bound of Theorem 1 holds for every attribute set, and refuses to publish if p(t:x) is above
+    1/r then.
+    """
+
+    name: ClassVar[str] = "art"
+    summary: ClassVar[str] = (
+        "groups of people with like chances of the sensitive values, each protected value at most once"
+    )
+    guarantees: ClassVar[str] = (
+        "r-robustness in worlds over the actual values, p(t:x) computed exactly or certified by an upper bound in "
+        "every group, against an adversary who does not exploit how the algorithm formed its groups"
+    )
+    refuted: ClassVar[str | None] = (
+        "Theorem 1 of ART is false for worlds over the actual values: three people, r = 2, chances (1/10, 1/19, 1/19), "
+        "(1/19, 1/10, 1/10), (1/19, 1/10, 1/10) meet it and give 361/561 > 1/2. Its two-valued worlds and its "
+        "condition ('published') fail with it and are kept only as published; the defaults, worlds = 'values' and "
+        "condition = 'exact', do not rest on it. No setting withstands an adversary who knows the algorithm"
+    )
+    scheme: Scheme = "bucketization"
+    condition: Condition = "exact"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.condition not in ("exact", "published"):
+            raise PolicyError(f"{self.name}: condition = {self.condition!r}; it is 'exact' or 'published'")
+
+    def warnings(self, requirements: Sequence[Requirement]) -> list[str]:
+        """What the published forms do not keep, and what nobody keeps against an adversary who knows the algorithm."""
+        told = [_PUBLISHED] if self.condition == "published" else []
+        if any(isinstance(r, RRobustness) and r.worlds == "two-valued" for r in requirements):
+            told.append(_TWO_VALUED)
+        return [*told, _NOT_AWARE]
+
+    def groups(
+        self,
+        table: Microdata,
+        requirements: Sequence[Requirement],
+        *,
+        rng: np.random.Generator | None,
+        progress: Progress,
+    ) -> Groups:
+        wanted = robustness(self.name, requirements)
+        return self._made(table, wanted, wanted.known(table), rng, progress)[0]
+
+    def publish(
+        self,
+        table: Microdata,
+        requirements: Sequence[Requirement],
+        *,
+        title: str = "",
+        rng: np.random.Generator | None = None,
+        progress: Progress = silent,
+    ) -> Release:
+        if not table.quasi:
+            raise PolicyError(f"{self.name} needs a quasi-identifier, but none is declared; give a column that role")
+        wanted = robustness(self.name, bind(requirements, table))
+        groups, found = self._made(table, wanted, wanted.known(table), rng, progress)
+        parts = (self._generalized if self.scheme == "generalization" else self._bucketized)(
+            table, [], groups, rng, progress
+        )
+        judgement = Judgement(wanted, wanted.achieved(found.greatest), groups.number, 0)
+        manifest = describe(
+            table,
+            title=title,
+            scheme=self.scheme,
+            method=self.settings(),
+            judgements=[judgement, *parts.judgements],
+            shown=parts.shown,
+            warnings=[*self.warnings([wanted]), *_bounded(found)],
+        )
+        return finished(manifest, parts.tables)
+
+    def refuse_unserved(self, requirements: Sequence[Requirement]) -> None:
+        robustness(self.name, requirements)
+
+    def before_draws(self, table: Microdata, requirements: Sequence[Requirement]) -> Groups | None:
+        return None
+
+    def outcomes(self, table: Microdata, requirements: Sequence[Requirement]) -> Iterator[tuple[Drawn, Fraction]]:
+        raise PolicyError(f"the groups of {self.name} depend on hidden values; its outcomes are not enumerated")
+
+    def _made(
+        self,
+        table: Microdata,
+        wanted: RRobustness,
+        known: Knowledge,
+        rng: np.random.Generator | None,
+        progress: Progress,
+    ) -> tuple[Groups, Exposure]:
+        """Groups that hold what is wanted as the scheme shows them, with how exposed people are in them."""
+        _feasible(wanted, known)
+        progress("cuts", 0.0)
+        growth = GrowingGroups(wanted, known, cells_of(known, rng), progress)
+        growth.first(by_odds=self.condition == "exact")
+        if self.condition == "exact":
+            growth.until_exact()
+        if self.scheme == "generalization":
+            return self._told_apart(table, wanted, known, growth)
+        found = growth.exposure()
+        if wanted.fails(found.worst).any():
+            hint = ", or take condition = 'exact'" if self.condition == "published" else ""
+            raise _infeasible(wanted, known, found, growth, hint)
+        return growth.groups(), found
+
+    def _told_apart(
+        self, table: Microdata, wanted: RRobustness, known: Knowledge, growth: GrowingGroups
+    ) -> tuple[Groups, Exposure]:
+        """Groups that show the same labels are one to the outside: join those, and let them grow on, until all hold."""
+        while True:
+            groups = growth.groups()
+            classes = _by_label(show(table, groups.of_row, groups.number, sets=self.shows_sets()))
+            found = wanted.exposure(people_in(classes, known), known)
+            failing = np.unique(classes.of_row[wanted.fails(found.worst)])
+            if not len(failing):
+                return groups, found
+            if self.condition == "published" or not growth.take_in(classes, failing):
+                hint = ", or take bucketization: groups that show the same labels are one"
+                raise _infeasible(wanted, known, found, growth, hint)
+
+
+def robustness(method: str, requirements: Sequence[Requirement]) -> RRobustness:
+    """The one r-robustness that is required, and nothing beside it."""
+    wanted = [r for r in requirements if isinstance(r, RRobustness)]
+    others = [r for r in requirements if not isinstance(r, RRobustness)]
+    if len(wanted) != 1:
+        raise PolicyError(f"{method} needs exactly one r-robustness; there are {len(wanted)}")
+    if others:
+        raise PolicyError(f"{method} serves r-robustness alone; it cannot serve: {others[0].words()}")
+    return wanted[0]
+
+
+def _by_label(shown: Sequence[Shown]) -> Groups:
+    """The groups that the labels make, which is what the outside world sees."""
+    columns = [s.column.to_physical().to_numpy() for s in shown]
+    found = group_rows(columns, [int(c.max()) + 1 for c in columns])
+    return Groups(found.of_row, len(found.first))
+
+
+def _feasible(wanted: RRobustness, known: Knowledge) -> None:
+    """Whether r people can share each protected value, whatever the distributions."""
+    counts = np.bincount(known.value, minlength=len(known.values.names))
+    for members, title in zip(known.values.protected, known.values.titles, strict=True):
+        held = int(counts[list(members)].sum())
+        if held * wanted.r > len(known.value) * (1 + 1e-12):
+            most = rounded_down(len(known.value) / held)
+            remedy = f"lower r to {most:.4g} or less, or protect" if most > 1 else "protect"
+            raise Infeasible(
+                f"{wanted.model}: {held} of {len(known.value)} rows hold {title!r}, so "
+                f"somebody is linked to it with {held / len(known.value):.4g} at least; {remedy} fewer values"
+            )
+
+
+def _infeasible(wanted: RRobustness, known: Knowledge, found: Exposure, growth: GrowingGroups, hint: str) -> Infeasible:
+    """Who stays linked, by which distribution, and what may help; other groups may do, art does not try them all."""
+    name, by = known.values.titles[found.value], " and ".join(found.attributes)
+    failing = int(wanted.fails(found.worst).sum())
+    hints = ["lower r", "protect fewer values"]
+    if not wanted.distributions:
+        hints[1:1] = [f"raise minimum (now {wanted.minimum})", "lower size"]
+    room = ""
+    if wanted.worlds == "two-valued":
+        room = f"; no groups that hold a value once allow more than r = {rounded_down(growth.room()):.4g} on these data"
+    else:
+        hints.append("merge rare sensitive values in the source")
+    if found.bounded:
+        hints.append(f"raise limit (now {wanted.limit}; {found.bounded} groups are judged by an upper bound)")
+    return Infeasible(
+        f"{wanted.model}: {failing} people stay linked to {name!r}, by {by or 'its frequency'} with up to "
+        f"{found.greatest:.4g}, above 1/{wanted.r:g}, when art has nobody left to join them{room}: "
+        f"{', '.join(hints)}{hint}"
+    )
+
+
+def _bounded(found: Exposure) -> list[str]:
+    """What to say where p(t:x) is not exact."""
+    if not found.bounded:
+        return []
+    return [
+        f"in {found.bounded} groups r-robustness is certified by an upper bound of p(t:x); the exact probability was "
+        "not computed there, and may be lower"
+    ]

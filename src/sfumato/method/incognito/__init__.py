@@ -1,0 +1,1 @@
+"""Full-domain generalization, optimal over the lattice of levels."""

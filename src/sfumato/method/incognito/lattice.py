@@ -1,0 +1,205 @@
+"""Search the lattice of levels for the node that loses least and meets the requirements."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.engine.local import combine, totals
+from sfumato.kernel import judge
+from sfumato.method.base import Progress
+from sfumato.method.incognito.compressed import Grouped, Levels, Pairs, Vectors, tally
+from sfumato.method.incognito.losses import Loss, Mask
+from sfumato.release.judgement import TableSchema
+from sfumato.requirement.base import GroupRequirement, Key, Tally, Test
+from sfumato.table.microdata import Microdata
+from sfumato.table.occurring import lasting
+
+_PERSISTENT = (judge.SIZE, judge.DISTINCT)
+_DISTANCES = (judge.EQUAL, judge.ORDERED, judge.TREE)
+_SLACK = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """Which groups of a node violate a requirement, and which of them do so on every finer node too."""
+
+    bad: Mask
+    sure: Mask
+    close: bool
+    """Whether what is kept is as close to its own distribution as it has to be to the table's."""
+
+
+class Judge:
+    """Judges the groups of a node by all requirements.
+
+    A group that has k rows, or l distinct values, keeps them when it is merged with any other, so rows in groups
+    that fail these tests fail them on every finer node as well. The other tests do not persist: a diverse
+    group merged with a uniform one may not be diverse. But each of them needs some number of distinct values,
+    and what has fewer fails for sure.
+    """
+
+    def __init__(self, table: Microdata, requirements: Sequence[GroupRequirement], vectors: Vectors) -> None:
+        self.schema = TableSchema(table)
+        self.counted = {
+            key: Pairs.of(vectors, self.schema.counted(key[0])) for r in requirements for key in r.columns()
+        }
+        self.distinct = {
+            key: Pairs.of(vectors, combine([self.schema.counted(name) for name in key]))
+            for r in requirements
+            for key in r.distinct_columns()
+        }
+        self.totals = {key: totals(self.schema.counted(key[0])) for key in self.counted}
+        self.tests = [test for r in requirements for test in r.tests(self.schema, self.totals)]
+        self.persists = all(test.op in _PERSISTENT for test in self.tests)
+        self.counts = bool(self.counted or self.distinct)
+        self.least = max([1] + [_least_rows(test) for test in self.tests])
+
+    def __call__(self, grouped: Grouped) -> Judged:
+        bad, sure = [], []
+        counts: dict[Key, list[NDArray[np.int64]]] = {key: [] for key in self._measured()}
+        for block in tally(grouped, self.counted, self.distinct):
+            here = Tally(block.sizes, block.counts, block.distinct, self.totals)
+            fails = [~test.holds(here) for test in self.tests]
+            bad.append(np.logical_or.reduce(fails))
+            final = [f if t.op in _PERSISTENT else _too_few(t, here) for t, f in zip(self.tests, fails, strict=True)]
+            sure.append(np.logical_or.reduce(final))
+            for key, parts in counts.items():
+                parts.append(block.counts[key][~bad[-1]])
+        violating = np.concatenate(bad)
+        close = not violating.any() or self._close({key: np.concatenate(parts) for key, parts in counts.items()})
+        return Judged(violating, np.concatenate(sure), close)
+
+    def _measured(self) -> set[Key]:
+        """The columns whose distribution is compared with that of the table."""
+        return {test.column for test in self.tests if test.op in _DISTANCES}
+
+    def _close(self, counts: dict[Key, NDArray[np.int64]]) -> bool:
+        """Whether groups hold against their own totals, which is what a release shows and `check` judges by.
+
+        A value that is listed only because it occurs is not listed where its rows are suppressed.
+        """
+        for test in self.tests:
+            if test.op not in _DISTANCES:
+                continue
+            here = counts[test.column]
+            if test.op != judge.TREE:
+                here = here[:, here.any(axis=0) | lasting(self.schema.domain(test.column[0]))]
+            again = replace(test, vectors=(here.sum(axis=0), *test.vectors[1:]))
+            if len(here) and not again.holds(Tally(here.sum(axis=1), {test.column: here}, {}, {})).all():
+                return False
+        return True
+
+
+def _too_few(test: Test, here: Tally) -> Mask:
+    """Which groups have fewer distinct values than the test needs in any case."""
+    present = (here.counts[test.column] > 0).sum(axis=1)
+    return np.asarray(present < _least_distinct(test))
+
+
+def _least_rows(test: Test) -> int:
+    """How many rows a group needs to pass."""
+    return math.ceil(test.limit) if test.op in _PERSISTENT else _least_distinct(test)
+
+
+def _least_distinct(test: Test) -> int:
+    """How many distinct values a group needs to pass: entropy ln l, or shares of at most 1/l, need l of them."""
+    if test.op == judge.ENTROPY:
+        return math.ceil(test.limit)
+    if test.op == judge.TAIL:
+        return test.l
+    if test.op == judge.SHARE:
+        limits = {Fraction(int(p), int(q)) for p, q in zip(*test.vectors, strict=True)}
+        return math.ceil(1 / max(limits)) if max(limits) > 0 else 0
+    return 0
+
+
+@dataclass(frozen=True)
+class Found:
+    """The best nodes, in the public order, their loss, and how many nodes were looked at."""
+
+    best: list[Levels]
+    key: int
+    looked_at: int
+
+
+class Search:
+    """Branch and bound over the lattice, exact.
+
+    The nodes are kept in an array with an axis for each attribute, so that all nodes up to some levels are a
+    slice. Of the nodes that may still be best, the one in the middle of the order by bounds is judged. If too
+    many rows fail for sure (or, where nothing may be suppressed, if any group of a monotone requirement fails),
+    all finer nodes are out; else the rows that fail for sure raise the bounds of all finer nodes. Where a requirement
+    does not persist, every other node is the one with the lowest bound.
+    """
+
+    def __init__(self, vectors: Vectors, judge: Judge, loss: Loss, *, allowed: int, monotone: bool) -> None:
+        self.vectors, self.judge, self.loss = vectors, judge, loss
+        self.allowed, self.monotone = allowed, monotone
+        self.bound = loss.floor()
+        self.open = np.ones(self.bound.shape, dtype=np.bool_)
+        self.best: list[Levels] = []
+        self.key: int | None = None
+
+    def run(self, progress: Progress) -> Found | None:
+        """Judge nodes until none that is left can be as good as the best."""
+        looked_at = 0
+        while len(candidates := self._candidates()):
+            levels = self._pick(candidates, looked_at)
+            self._look(levels)
+            looked_at += 1
+            progress("lattice", 1 - len(candidates) / self.open.size)
+        if self.key is None:
+            return None
+        return Found(sorted(self.best, key=lambda levels: (sum(levels), levels)), self.key, looked_at)
+
+    def _candidates(self) -> NDArray[np.int64]:
+        if self.key is None:
+            return np.flatnonzero(self.open)
+        most = self.loss.score(self.key)
+        return np.flatnonzero(self.open & (self.bound <= most + _SLACK * max(1.0, abs(most))))
+
+    def _pick(self, candidates: NDArray[np.int64], turn: int) -> Levels:
+        bounds = self.bound.ravel()[candidates]
+        middle = 0 if turn % 2 and not self._prunes() else len(candidates) // 2
+        chosen = candidates[np.argpartition(bounds, middle)[middle]]
+        return tuple(int(level) for level in np.unravel_index(chosen, self.open.shape))
+
+    def _prunes(self) -> bool:
+        """Whether a node that fails rules out all finer ones."""
+        return self.judge.persists or (self.allowed == 0 and self.monotone)
+
+    def _look(self, levels: Levels) -> None:
+        """Judge one node."""
+        self.open[levels] = False
+        finer = tuple(slice(0, level + 1) for level in levels)
+        coarser = tuple(slice(level, None) for level in levels)
+        grouped = self.vectors.group(levels, places=False)
+        np.maximum(self.bound[coarser], self.loss.above(grouped), out=self.bound[coarser])
+        if not self._allows(int(grouped.sizes @ (grouped.sizes < self.judge.least))):
+            self.open[finer] = False
+            return
+        if self.judge.counts:
+            grouped = self.vectors.group(levels, places=True)
+        judged = self.judge(grouped)
+        fails = not self._allows(int(grouped.sizes @ judged.bad))
+        surely = int(grouped.sizes @ judged.sure)
+        if not self._allows(surely) or (fails and self.allowed == 0 and self.monotone):
+            self.open[finer] = False
+        elif surely:
+            np.maximum(self.bound[finer], self.loss.below(levels, grouped, judged.sure), out=self.bound[finer])
+        if not fails and judged.close:
+            self._offer(levels, self.loss.key(levels, grouped, judged.bad))
+
+    def _allows(self, lost: int) -> bool:
+        return lost <= self.allowed and lost < self.vectors.rows
+
+    def _offer(self, levels: Levels, key: int) -> None:
+        """Keep the node if none is better, together with those that are as good."""
+        if self.key is None or key < self.key:
+            self.key, self.best = key, [levels]
+        elif key == self.key:
+            self.best.append(levels)

@@ -1,0 +1,1 @@
+"""MASK, MASK+ and MASK++."""

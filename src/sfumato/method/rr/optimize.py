@@ -1,0 +1,353 @@
+"""The keep probabilities of randomized response that cost least under a bound on disclosure (Problem 1)."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.engine.local import Counted, count
+from sfumato.errors import DataError, Infeasible, PolicyError, nearest
+from sfumato.kernel.rr.disclosure_risk import Limits, levels, to_border
+from sfumato.kernel.rr.sqp import TOP, descend
+from sfumato.release.judgement import TableSchema
+from sfumato.requirement.base import is_number
+from sfumato.requirement.disclosure import Disclosure, JointShares, paper_risk
+from sfumato.table.distortion import Distortion, Floats
+from sfumato.table.microdata import Microdata
+
+Mode = Literal["qi", "sensitive", "both"]
+
+MODES = ("qi", "sensitive", "both")
+MOST_CELLS = 30_000_000
+"""The largest contingency table of quasi-identifiers for which the risk is computed."""
+
+_MANY_CELLS = 200_000
+_SNAP = 1e-7
+_SHOWN = 3
+_RISKIEST = 24
+_ROUNDS = 12
+_ROUGH = 1e-3
+_SAME = 0.01
+_FINE = 1e-9
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class OptimalResponse:
+    """What Problem 1 gives: the distortion of each attribute, what it costs, and the risk in both readings.
+
+    ``keep`` are the probabilities p, 1 for what is not randomized; ``objective`` is Result 2's product of the squared
+    norms of the inverse matrices; ``risk`` is the greatest Equation 6 over the people who occur; ``attack_success`` is
+    how often the best attacker, who takes the most frequent sensitive value among people of the same
+    quasi-identifiers, is right in the group where he is right most often, ``attack_success_mean`` over all people.
+    ``starts`` and ``agreeing``: from how many points the search began, and how many ended at this optimum.
+
+    ``epsilon`` is that of each matrix, infinite for what is not randomized. It measures the noise once the matrices
+    are known; it is local differential privacy only where the matrices do not depend on the private table, as the
+    optimum does.
+    """
+
+    mode: Mode
+    keep: Mapping[str, float]
+    objective: float
+    risk: float
+    attack_success: float
+    attack_success_mean: float
+    epsilon: Mapping[str, float]
+    distortions: Mapping[str, Distortion] = field(repr=False)
+    starts: int = 1
+    agreeing: int = 1
+
+
+def optimal_response(
+    table: Microdata, *, tau: float | Mapping[str, float] | Disclosure, mode: Mode = "both"
+) -> OptimalResponse:
+    """The keep probabilities of least expected squared error whose risk is at most tau for everyone (Problem 1).
+
+    They are computed from the private table, and published they give away something about it: whoever knows all rows
+    but one can recompute them for each value that the missing row may have. To publish, let ``rr`` fit them to noisy
+    counts (its default), or set them by hand.
+
+    >>> import polars as pl, sfumato as sf
+    >>> frame = pl.DataFrame({"sex": ["m"] * 4 + ["f"] * 4, "ill": ["flu", "flu", "flu", "HIV"] * 2})
+    >>> best = optimal_response(sf.read(frame, quasi=["sex"], sensitive="ill"), tau=0.5, mode="qi")
+    >>> round(best.keep["sex"], 4), round(best.risk, 4), best.attack_success
+    (0.7887, 0.5, 0.75)
+    """
+    wanted = tau if isinstance(tau, Disclosure) else Disclosure(tau=tau)
+    return solve(Problem.of(table, wanted, mode))
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """A table, a bound for each pair of quasi-identifiers and sensitive value, and what may be randomized."""
+
+    table: Microdata
+    people: JointShares
+    bounds: Floats
+    mode: Mode
+    public_limits: Floats
+    own_limits: bool
+
+    @classmethod
+    def of(cls, table: Microdata, wanted: Disclosure, mode: Mode) -> "Problem":
+        """Count the table and find the bounds."""
+        if mode not in MODES:
+            raise PolicyError(f"mode = {mode!r}{nearest(str(mode), MODES)}")
+        bound = wanted.bind(TableSchema(table))
+        people, cell_of_row = people_of(table)
+        limits = bound.limits(table.sensitive[0].domain.leaves)
+        bounds = _bounds(table, bound, people, cell_of_row)
+        return cls(table, people, bounds, mode, limits, bound.person is not None)
+
+    @property
+    def names(self) -> list[str]:
+        """The quasi-identifiers, then the sensitive attribute."""
+        return [c.name for c in (*self.table.quasi, *self.table.sensitive)]
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """How many values each of them has."""
+        return (*self.people.sizes, self.people.shares.shape[1])
+
+    @property
+    def free(self) -> NDArray[np.bool_]:
+        """Which of them are randomized."""
+        quasi = [self.mode != "sensitive"] * len(self.people.sizes)
+        return np.array([*quasi, self.mode != "qi"]) & (np.array(self.sizes) > 1)
+
+    def risk(self, ways: Sequence[Distortion]) -> Floats:
+        """Equation 6 for each pair that occurs."""
+        return paper_risk(self.people, ways[:-1], ways[-1])
+
+    def over(self, ways: Sequence[Distortion]) -> int:
+        """In how many combinations of quasi-identifiers these distortions leave somebody above the limit."""
+        return int((self.risk(ways) > self.bounds * (1 + _ROUNDING)).any(axis=1).sum())
+
+    def counts(self) -> NDArray[np.int64]:
+        """The rows in each cell of the full domain of quasi-identifiers and sensitive attribute."""
+        flat = np.zeros(self.table.rows, np.int64)
+        for c in (*self.table.quasi, *self.table.sensitive):
+            flat = flat * c.size + c.codes
+        return np.bincount(flat, minlength=math.prod(self.sizes)).astype(np.int64)
+
+    def least(self) -> Floats:
+        """What Equation 6 tends to as all that may be randomized is randomized wholly (Property 1)."""
+        shares = self.people.shares
+        back = 1.0 if self.mode == "sensitive" else self.people.pi[self.people.cell][:, None]
+        return np.asarray(shares * back * (1.0 if self.mode == "qi" else shares))
+
+    def kept(self) -> list[Distortion]:
+        """Nothing is randomized."""
+        return [Distortion.keeping(1.0, d, what=n) for n, d in zip(self.names, self.sizes, strict=True)]
+
+    def result(self, ways: Sequence[Distortion], starts: int = 1, agreeing: int = 1) -> OptimalResponse:
+        """The facts about these distortions."""
+        success = self.people.attack_success()
+        return OptimalResponse(
+            self.mode,
+            {n: w.keep for n, w in zip(self.names, ways, strict=True)},
+            math.prod(w.noise for w in ways),
+            float(self.risk(ways).max()),
+            float(success.max()),
+            float(success @ self.people.pi[self.people.cell]),
+            {n: w.epsilon for n, w in zip(self.names, ways, strict=True)},
+            dict(zip(self.names, ways, strict=True)),
+            starts,
+            agreeing,
+        )
+
+
+def people_of(table: Microdata) -> tuple[JointShares, NDArray[np.int64]]:
+    """The table as the risk sees it, and the combination of each row among those that occur."""
+    if not table.quasi or len(table.sensitive) != 1:
+        raise PolicyError(
+            "randomized response needs quasi-identifiers and one sensitive attribute; this table has "
+            f"{len(table.quasi)} and {len(table.sensitive)}: give the columns these roles"
+        )
+    sizes = tuple(c.size for c in table.quasi)
+    if math.prod(sizes) > MOST_CELLS:
+        widest = max(table.quasi, key=lambda c: c.size)
+        raise PolicyError(
+            f"the contingency table of the {len(sizes)} quasi-identifiers has {math.prod(sizes):,} cells, more than "
+            f"{MOST_CELLS:,}; drop or coarsen a quasi-identifier, first {widest.name!r} with its {widest.size:,} values"
+        )
+    groups = count([Counted(c.codes, c.size) for c in table.quasi])
+    cell = np.zeros(len(groups.first), np.int64)
+    for c in table.quasi:
+        cell = cell * c.size + c.codes[groups.first]
+    pi = np.zeros(math.prod(sizes))
+    pi[cell] = groups.size / table.rows
+    (sensitive,) = table.sensitive
+    pairs = groups.of_row * sensitive.size + sensitive.codes
+    counts = np.bincount(pairs, minlength=len(cell) * sensitive.size).reshape(len(cell), -1)
+    return JointShares(sizes, pi, cell, counts / groups.size[:, None]), groups.of_row
+
+
+def _bounds(table: Microdata, wanted: Disclosure, people: JointShares, cell_of_row: NDArray[np.int64]) -> Floats:
+    """The limit of each pair: by the sensitive value and, where people have their own, the least of theirs."""
+    (sensitive,) = table.sensitive
+    bounds = np.tile(wanted.limits(sensitive.domain.leaves), (len(people.cell), 1))
+    if wanted.person is None:
+        return bounds
+    frame = next((f for f in (table.hidden, table.plain) if wanted.person in f.columns), None)
+    if frame is None:
+        raise PolicyError(
+            f"{wanted.person!r} holds limits of people; give it the role 'identifier', so that it stays private"
+        )
+    limits = [float(v) if is_number(v) else _as_number(v) for v in frame[wanted.person].to_list()]
+    if any(not 0 < v <= 1 for v in limits):
+        bad = next(v for v in limits if not 0 < v <= 1)
+        raise DataError(f"column {wanted.person!r} holds the limit {bad!r}; a person's limit lies above 0 up to 1")
+    np.minimum.at(bounds, (cell_of_row, sensitive.codes.astype(np.int64)), np.array(limits))
+    return bounds
+
+
+def _as_number(value: object) -> float:
+    try:
+        return float(str(value))
+    except ValueError:
+        return math.nan
+
+
+def solve(problem: Problem) -> OptimalResponse:
+    """The optimum, from many starts; Infeasible, with the groups that make it so, where there is none."""
+    kept, bounds = problem.kept(), problem.bounds
+    if (problem.risk(kept) <= bounds).all():
+        return problem.result(kept)
+    refuse_hopeless(problem)
+    sizes, free, limits = np.array(problem.people.sizes, np.int64), problem.free, _limits(problem)
+    weight = np.array(problem.sizes) - 1.0
+    starts, ways = _starts(free, len(problem.people.pi))
+    border, good = to_border(starts, ways, problem.people.pi, sizes, limits, 0.25, 60 if len(starts) == 1 else 2)
+    ends = _descended(problem, border[good], free, weight, limits, _ROUGH)
+    costs = np.array([float(np.log1p(weight * np.exp(-2 * u)).sum()) for u in ends])
+    for best in np.argsort(costs, kind="stable"):
+        (end,) = _descended(problem, ends[best][None], free, weight, limits, _FINE)
+        shares = _settled(end, free, problem, sizes, limits)
+        if shares is not None:
+            here = float(np.log1p(weight / shares**2).sum())
+            agreeing = int((np.abs(costs - here) <= _SAME).sum())
+            return problem.result(_distortions(problem, shares), len(starts), agreeing)
+    raise Infeasible(f"no keep probabilities above 1/d reach the limit in mode {problem.mode!r}; raise tau a little")
+
+
+def _distortions(problem: Problem, shares: Floats) -> list[Distortion]:
+    return [
+        Distortion.keeping(c + (1 - c) / d, d, what=n)
+        for c, d, n in zip(shares, problem.sizes, problem.names, strict=True)
+    ]
+
+
+def _descended(
+    problem: Problem, points: Floats, free: NDArray[np.bool_], weight: Floats, limits: Limits, close: float
+) -> list[Floats]:
+    """The local minima that the points lead to: on the pairs that are risky there, and more as they turn out to be."""
+    pi, sizes = problem.people.pi, np.array(problem.people.sizes, np.int64)
+    ends = list(points)
+    active = np.zeros(len(limits.cell), np.bool_)
+    for _ in range(_ROUNDS):
+        risky = active.copy()
+        for u in ends:
+            level, _none = levels(np.exp(u), pi, sizes, limits)
+            top = np.argpartition(-level, min(_RISKIEST, len(level)) - 1)[:_RISKIEST]
+            risky[top if not active.any() else top[level[top] > 10 * close]] = True
+        if (risky == active).all():
+            break
+        active = risky
+        some = Limits(limits.cell[active], limits.offset[active], limits.value[active], limits.shares[active])
+        ends = [descend(u, free, weight, pi, sizes, some, close)[0] for u in ends]
+    return ends
+
+
+def _limits(problem: Problem) -> Limits:
+    """The pairs that can be the riskiest; of equal bounds in a combination, only that of the most frequent value."""
+    shares, bounds = problem.people.shares, problem.bounds
+    if (bounds == bounds[0, 0]).all():
+        row = np.arange(len(shares))
+        value = shares.argmax(axis=1)
+    else:
+        row, value = np.nonzero(problem.people.occurring & np.isfinite(bounds))
+    offset = np.log(shares[row, value]) - np.log(bounds[row, value])
+    return Limits(problem.people.cell[row], offset, value, np.ascontiguousarray(shares[row]))
+
+
+def _starts(free: NDArray[np.bool_], cells: int) -> tuple[Floats, Floats]:
+    """Where the search begins: everything kept, and then back in these directions until the limit holds."""
+    n = int(free.sum())
+    ways = [np.ones(n)]
+    if n > 1 and cells > _MANY_CELLS:
+        ways += [_radical(1, n)]
+    elif n > 1:
+        ways += [np.where(np.arange(n) == k, 1.0, 0.2) for k in range(n)]
+        ways += [_radical(i, n) for i in range(1, 4)]
+    back = np.zeros((len(ways), len(free)))
+    back[:, free] = ways
+    return np.where(free, TOP, 0.0) * np.ones((len(ways), 1)), back
+
+
+def _radical(index: int, n: int) -> Floats:
+    """A point of Halton's sequence, none of its coordinates near 0."""
+    primes = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53)
+    point = []
+    for k in range(n):
+        base, left, scale, value = primes[k % len(primes)], index + k // len(primes), 1.0, 0.0
+        while left:
+            scale /= base
+            value += scale * (left % base)
+            left //= base
+        point.append(0.1 + 0.9 * value)
+    return np.array(point)
+
+
+def _settled(
+    u: Floats, free: NDArray[np.bool_], problem: Problem, sizes: NDArray[np.int64], limits: Limits
+) -> Floats | None:
+    """A solution on the safe side of the limit, with what is kept but for rounding kept wholly."""
+    near = free & (u > -_SNAP)
+    for snapped in (near, np.zeros_like(near)):
+        start = np.where(snapped, 0.0, u)
+        way = (free & ~snapped).astype(np.float64)
+        if not way.any():
+            continue
+        moved, good = to_border(start[None], way[None], problem.people.pi, sizes, limits, 1e-10, 3)
+        if good[0]:
+            return np.asarray(np.exp(moved[0]))
+    return None
+
+
+def refuse_hopeless(problem: Problem) -> None:
+    """Say which groups keep the limit out of reach, however much is randomized."""
+    least = problem.least()
+    over = problem.people.occurring & (least >= problem.bounds)
+    if not over.any():
+        return
+    rows, values = np.nonzero(over)
+    order = np.argsort(-(least / problem.bounds)[over], kind="stable")[:_SHOWN]
+    sensitive = problem.table.sensitive[0]
+    told = []
+    for i in order:
+        at, value = rows[i], values[i]
+        codes = np.unravel_index(problem.people.cell[at], problem.people.sizes)
+        who = ", ".join(f"{c.name} = {c.domain.leaves[k]}" for c, k in zip(problem.table.quasi, codes, strict=True))
+        size = round(float(problem.people.pi[problem.people.cell[at]]) * problem.table.rows)
+        held = round(size * float(problem.people.shares[at, value]))
+        told.append(
+            f"({who}), where {held} of {size} {'row' if size == 1 else 'rows'} have "
+            f"{sensitive.name} = {sensitive.domain.leaves[value]} (least risk {least[at, value]:.4g})"
+        )
+    groups = len(np.unique(rows))
+    most = float(least[over].max())
+    remedy = [f"raise tau above {most:.6g}"] if most < 1 else []
+    if problem.mode != "both":
+        other = "quasi-identifiers" if problem.mode == "sensitive" else "sensitive attribute"
+        remedy.insert(0, f'randomize the {other} too (mode = "both")')
+    limit = float((problem.bounds[over]).min())
+    raise Infeasible(
+        f"disclosure: mode {problem.mode!r} cannot bring the risk to {limit:.6g}, even if all is randomized wholly: "
+        f"{groups} {'group stands' if groups == 1 else 'groups stand'} in the way, e.g. {'; '.join(told)}; "
+        f"{', or '.join(remedy) or 'everyone has one value, and no tau below 1 can be met'}"
+    )

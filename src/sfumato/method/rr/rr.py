@@ -1,0 +1,268 @@
+"""Randomized response on quasi-identifiers, the sensitive attribute or both, with optimal parameters."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from sfumato.errors import Infeasible, PolicyError, nearest
+from sfumato.method.base import Method, Progress, silent, undeclared_domain
+from sfumato.method.rr.noisy_counts import fit_to_noisy_counts
+from sfumato.method.rr.optimize import MODES, Mode, OptimalResponse, Problem, solve
+from sfumato.release.judgement import Judgement, bind
+from sfumato.release.manifest import describe
+from sfumato.release.randomization import randomized
+from sfumato.release.release import Release
+from sfumato.requirement.base import Requirement, is_number
+from sfumato.requirement.disclosure import Disclosure
+from sfumato.requirement.local_privacy import Guarantee, statement
+from sfumato.table.distortion import Distortion, stated
+from sfumato.table.encode import Column, Role
+from sfumato.table.microdata import Microdata
+from sfumato.table.taxonomy import all_named, named
+
+_WORDS = {"domains": ("observed", "declared"), "fit": ("noisy", "counts"), "unchanged": ("refuse", "allow")}
+_LEAST_EPSILON = 0.01
+_MOST_EPSILON = 40
+
+
+_NOT_A_SUCCESS_RATE = (
+    "Equation 6 is not the success rate of the attacker it describes. Smallest counterexample: two people with "
+    "the same quasi-identifiers have a and b; with the sensitive attribute fully randomized Equation 6 gives 1/4, and "
+    "a guess is right half of the time. Where all people with the same quasi-identifiers share a value, whoever "
+    "reconstructs the distribution learns it. Read the success rate of the best attacker beside the risk"
+)
+_FITTED_MATRICES_LEAK = (
+    "The paper's optimal matrices are fitted to the private table and are public. Whoever knows all rows but one can "
+    "compute them again for each value that the missing row may have, and compare: in a table of 200 rows this "
+    "determined the sensitive values of 15 of 60 people. So the ε of matrices fitted to the table "
+    '(fit = "counts") describes the noise once the matrices are known, and is not a guarantee: no local differential '
+    "privacy is claimed"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RandomizedResponse(Method):
+    """Every value is kept with its attribute's public probability, else replaced by another value of the domain.
+
+    Guo, Ying, Wu, "Limiting attribute disclosure in randomization based microdata release" (JCSE 2011). The
+    probabilities are those of Problem 1: the least expected squared error of the reconstructed distribution
+    under the bound on Equation 6. ``mode`` says what is randomized: the quasi-identifiers (``qi``, RR-QI), the
+    ``sensitive`` attribute (RR-S), or ``both``.
+
+    ``fit`` says what Problem 1 is solved on. ``counts``, the paper's form: the private table's own counts; the matrices
+    then give away something about the table, so no ε is a guarantee. ``noisy``: counts with noise, which makes the
+    choice of the matrices ``fit_epsilon``-differentially private; the limit is then checked on the true counts.
+
+    ``keep`` (attribute → probability) or ``matrices`` (attribute → rows, Pr(shown u | true v) in row u and column v)
+    give the distortion by hand instead; what they do not name is not changed, and the bound is then only checked.
+    ``unchanged``: whether an attribute that is to be randomized may turn out to need no noise and be published as it
+    is (``allow``, with a warning), or not (``refuse``).
+    ``domains``: whether values that happen to occur may stand for a domain that nobody declared (``observed``, with a
+    warning), or not (``declared``).
+    """
+
+    name: ClassVar[str] = "rr"
+    summary: ClassVar[str] = "randomized response with optimal keep probabilities, and matrices for the way back"
+    guarantees: ClassVar[str] = (
+        "Equation 6 at most tau for everyone in the table; if the domains are declared and the matrices set by hand or "
+        "fitted to noisy counts, also the ε that the manifest states for the randomized attributes"
+    )
+    refuted: ClassVar[str | None] = f"{_NOT_A_SUCCESS_RATE}. {_FITTED_MATRICES_LEAK}"
+    schemes: ClassVar[tuple[str, ...]] = ("randomization",)
+    mode: Mode = "both"
+    keep: Mapping[str, float] | None = None
+    matrices: Mapping[str, Any] | None = None
+    domains: Literal["observed", "declared"] = "observed"
+    fit: Literal["noisy", "counts"] = "noisy"
+    fit_epsilon: float = 1.0
+    unchanged: Literal["refuse", "allow"] = "refuse"
+
+    def __post_init__(self) -> None:
+        if self.mode not in MODES:
+            raise PolicyError(f"rr: mode = {self.mode!r}{nearest(str(self.mode), MODES)}")
+        for setting, words in _WORDS.items():
+            if getattr(self, setting) not in words:
+                raise PolicyError(f"rr: {setting} = {getattr(self, setting)!r}; it is {words[0]!r} or {words[1]!r}")
+        if not is_number(self.fit_epsilon) or not _LEAST_EPSILON <= self.fit_epsilon <= _MOST_EPSILON:
+            raise PolicyError(
+                f"rr: fit_epsilon = {self.fit_epsilon!r}; it must be a number from {_LEAST_EPSILON} to {_MOST_EPSILON}"
+            )
+        for setting in ("keep", "matrices"):
+            value = getattr(self, setting)
+            if value is not None and (not isinstance(value, Mapping) or not value):
+                raise PolicyError(f"rr: {setting} = {value!r}; it is a table with an entry an attribute")
+        if twice := sorted({*(self.keep or ())} & {*(self.matrices or ())}):
+            raise PolicyError(f"rr: {named(twice)} has both a keep probability and a matrix; give one of the two")
+
+    @property
+    def by_hand(self) -> bool:
+        """Whether the matrices are given, not fitted."""
+        return bool(self.keep or self.matrices)
+
+    def redrawn(self) -> str | None:
+        return (
+            "Every release of rr randomizes again: where a person's rows can be told apart from others', the true "
+            "value shows in the average of many releases. What is promised is for one release."
+        )
+
+    def settings(self) -> dict[str, Any]:
+        if self.by_hand:
+            return {"name": self.name, "mode": "by hand", "fit": "by hand"}
+        return {"name": self.name, "mode": self.mode, "fit": self.fit}
+
+    @classmethod
+    def as_stated(cls, settings: Mapping[str, Any], scheme: str) -> "Method":
+        """Matrices by hand are stated apart, where the others are."""
+        own = {name: value for name, value in settings.items() if value != "by hand"}
+        return super().as_stated(own | ({"keep": {"": 1.0}} if len(own) < len(settings) else {}), scheme)
+
+    def refuse_unserved(self, requirements: Sequence[Requirement]) -> None:
+        _disclosure(requirements)
+
+    def warnings_of(self, manifest: Mapping[str, Any]) -> list[str]:
+        return _unprotected(manifest)
+
+    def contradiction(self, manifest: Mapping[str, Any]) -> str | None:
+        role = {"qi": "quasi", "sensitive": "sensitive"}.get(self.mode)
+        other = [n for n in manifest["matrices"] if role not in (None, manifest["attributes"][n]["role"])]
+        return f"mode {self.mode!r} does not randomize {named(other)}" if other else None
+
+    def publish(
+        self,
+        table: Microdata,
+        requirements: Sequence[Requirement],
+        *,
+        title: str = "",
+        rng: np.random.Generator | None = None,
+        progress: Progress = silent,
+    ) -> Release:
+        table = table.drawn_from(Role.QUASI, Role.SENSITIVE)
+        wanted = _disclosure(bind(requirements, table))
+        progress("response", 0.0)
+        chosen = self.response(table, wanted, rng=rng)
+        changed = [table[n] for n, way in chosen.distortions.items() if way.changes]
+        observed = self._observed(changed)
+        progress("order", 0.0)
+        data = randomized(table, chosen.distortions, rng)
+        manifest = describe(
+            table,
+            title=title,
+            scheme="randomization",
+            method=self.settings(),
+            judgements=[_judgement(wanted, table)],
+        )
+        manifest["matrices"] = {c.name: chosen.distortions[c.name].entry() for c in changed}
+        noise = self.fit_epsilon if not self.by_hand and self.fit == "noisy" else None
+        manifest["epsilon"] = statement(manifest, self._guarantee(table, wanted, changed), noise)
+        manifest["warnings"] = [*self.warnings_of(manifest), *self.warnings([wanted]), *observed]
+        return Release(manifest, {"data": data})
+
+    def response(
+        self, table: Microdata, wanted: Disclosure, *, rng: np.random.Generator | None = None
+    ) -> OptimalResponse:
+        """The distortions: the optimal ones, or those given by hand if they keep the bound."""
+        problem = Problem.of(table, wanted, self.mode)
+        if self.by_hand:
+            chosen = self._checked(problem, self._by_hand(problem))
+            meant = [n for n in problem.names if n in {*(self.keep or ()), *(self.matrices or ())}]
+        else:
+            chosen = solve(problem) if self.fit == "counts" else fit_to_noisy_counts(problem, self.fit_epsilon, rng)
+            meant = [n for n, free in zip(problem.names, problem.free, strict=True) if free]
+        self._refuse_unchanged(chosen, meant)
+        return chosen
+
+    def _checked(self, problem: Problem, ways: list[Distortion]) -> OptimalResponse:
+        """What these distortions come to, if they keep the bound."""
+        chosen = problem.result(ways)
+        if over := problem.over(ways):
+            raise Infeasible(
+                f"disclosure: with the matrices given, {over} of {len(problem.bounds)} combinations of "
+                f"quasi-identifiers have a risk above their limit, at most {chosen.risk:.6g}; randomize more, raise "
+                "tau, or leave the matrices out to have them fitted"
+            )
+        return chosen
+
+    def _refuse_unchanged(self, chosen: OptimalResponse, meant: Sequence[str]) -> None:
+        """Where what should be randomized would be published as it is, the policy must say that it may."""
+        bare = [n for n in meant if not chosen.distortions[n].is_random]
+        if self.unchanged == "allow" or (meant and not bare):
+            return
+        why = "the matrices given add none" if self.by_hand else "tau is met without it"
+        if not self.by_hand and self.fit == "noisy":
+            why += " by the noisy counts. Another run may decide otherwise, but running until one does weakens ε"
+        raise PolicyError(
+            f"rr would publish {all_named(bare)} as in the private table, with no noise (ε is infinite): {why}. "
+            "Lower tau, set the noise by hand (keep), choose another mode or method, or accept it with "
+            'unchanged = "allow" under [method]'
+        )
+
+    def _guarantee(self, table: Microdata, wanted: Disclosure, changed: Sequence[Column]) -> Guarantee:
+        """Whom the noise holds against: the matrices and the domains must not depend on the private table."""
+        needed = changed if self.by_hand else [*table.quasi, *table.sensitive]
+        if any(not c.declared for c in needed) or not (self.by_hand or self.fit == "noisy"):
+            return "none"
+        return "whole release" if self.by_hand and wanted.is_void else "tables that meet tau"
+
+    def warnings(self, requirements: Sequence[Requirement]) -> list[str]:
+        leaks = not self.by_hand and self.fit == "counts"
+        return [*([_FITTED_MATRICES_LEAK] if leaks else []), _NOT_A_SUCCESS_RATE]
+
+    def _by_hand(self, problem: Problem) -> list[Distortion]:
+        given = {**(self.keep or {}), **(self.matrices or {})}
+        if strange := [n for n in given if n not in problem.names]:
+            raise PolicyError(
+                f"rr: {strange[0]!r} is no quasi-identifier or sensitive attribute{nearest(strange[0], problem.names)}"
+            )
+        ways = []
+        for name, size in zip(problem.names, problem.sizes, strict=True):
+            if name in (self.matrices or {}):
+                ways.append(Distortion.given(given[name], size, what=f"the matrix of {name!r}"))
+            else:
+                ways.append(Distortion.keeping(given.get(name, 1.0), size, what=f"rr, {name!r}"))
+        return ways
+
+    def _observed(self, changed: Sequence[Column]) -> list[str]:
+        """Warn of, or refuse, domains that are just the values that occur."""
+        found = [c.name for c in changed if not c.declared]
+        if not found:
+            return []
+        if self.domains == "declared":
+            raise PolicyError(
+                f"rr: nobody declared the domain of {named(found)}; give it a domain or a taxonomy in the policy, or "
+                'set domains = "observed" to take the values that occur'
+            )
+        return [undeclared_domain(named(found))]
+
+
+def _unprotected(manifest: Mapping[str, Any]) -> list[str]:
+    """Say loudly which columns show the private table's own values."""
+    ways = stated(manifest)
+    bare = [n for n in manifest["attributes"] if n not in ways or (ways[n].size > 1 and not ways[n].is_random)]
+    if not bare:
+        return []
+    if not any(way.is_random for way in ways.values()):
+        return [
+            "NOTHING WAS RANDOMIZED: every column shows the values of the private table, without noise, and ε is "
+            "infinite for each attribute."
+        ]
+    return [f"Published as in the private table, without noise (ε is infinite): {all_named(bare)}."]
+
+
+def _disclosure(bound: Sequence[Requirement]) -> Disclosure:
+    """The one requirement that randomized response serves."""
+    for r in bound:
+        if not isinstance(r, Disclosure):
+            raise PolicyError(f"rr randomizes values and serves disclosure; it cannot serve {r.model}")
+    if len(bound) != 1:
+        raise PolicyError("rr serves one disclosure requirement; give the strictest, or tau by sensitive value")
+    (wanted,) = bound
+    assert isinstance(wanted, Disclosure)
+    return wanted
+
+
+def _judgement(wanted: Disclosure, table: Microdata) -> Judgement:
+    """The limit holds; how far below it the risk lies depends on the private table, and stays with the steward."""
+    groups = int(np.prod([c.size for c in table.quasi]))
+    return Judgement(wanted, {}, groups, 0)

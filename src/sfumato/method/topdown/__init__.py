@@ -1,0 +1,1 @@
+"""Top-down refinement (TDR) and confidence bounding (TDD)."""

@@ -1,0 +1,114 @@
+"""A table masked by a cut of each attribute: its labels, for its own rows and for others."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sfumato.engine.local import recode
+from sfumato.errors import DataError
+from sfumato.kernel.topdown import state as r
+from sfumato.method.topdown.search import RawStep, Refinement
+from sfumato.release.generalization import Box, Shown, as_published, name_boxes, show_cut
+from sfumato.table.encode import Attribute, Column, Kind, codes_in, encode
+from sfumato.table.microdata import Microdata
+from sfumato.table.ordered_domain import OrderedDomain
+from sfumato.table.source import read_frame
+from sfumato.table.taxonomy import SUPPRESSED, named
+
+
+class Cut:
+    """What each masked attribute shows after some refinements: a box a code."""
+
+    def __init__(self, refinement: Refinement, steps: Sequence[RawStep]) -> None:
+        self._refinement = refinement
+        self._of_code: list[NDArray[np.int64]] = []
+        self._boxes: list[list[Box]] = []
+        for i, column in enumerate(refinement.columns):
+            shown = np.full(column.size, refinement.root(i), np.int64)
+            for step in steps:
+                if step.attribute == i:
+                    self._apply(shown, step)
+            labels, of_code = np.unique(shown, return_inverse=True)
+            self._of_code.append(of_code.astype(np.int64))
+            self._boxes.append([box(refinement, i, int(label)) for label in labels])
+
+    def _apply(self, shown: NDArray[np.int64], step: RawStep) -> None:
+        kept = step.parts[:1] if self._refinement.kind(step.attribute) == r.SET else step.parts
+        for part in kept:
+            lo, hi, _ = self._refinement.part(part)
+            shown[lo:hi] = part
+
+    def labels(self) -> dict[str, list[str]]:
+        """The labels of each masked attribute, in the order of its values."""
+        out: dict[str, list[str]] = {}
+        for column, boxes, of_code in zip(self._refinement.columns, self._boxes, self._of_code, strict=True):
+            texts = [label for label, _, _ in name_boxes(column.domain, boxes)]
+            out[column.name] = list(dict.fromkeys(texts[i] for i in of_code))
+        return out
+
+    def shown(self, table: Microdata) -> list[Shown]:
+        """All quasi-identifiers as they are published: masked ones by their cut, others by their values."""
+        masked = {c.name: i for i, c in enumerate(self._refinement.columns)}
+        out = []
+        for column in table.quasi:
+            if column.name in masked:
+                i = masked[column.name]
+                out.append(show_cut(column, self._boxes[i], self._of_code[i]))
+            else:
+                out.append(show_cut(column, [Box(c, c + 1) for c in range(column.size)], np.arange(column.size)))
+        return out
+
+    def mask(self, rows: object) -> pl.DataFrame:
+        """Rows with the masked attributes replaced by their labels; they need not be the table's own."""
+        own = rows is self._refinement.table
+        raw = rows if isinstance(rows, pl.DataFrame | Microdata) else read_frame(rows)
+        frame = plain_frame(raw) if isinstance(raw, Microdata) else raw
+        done = {}
+        for i, column in enumerate(self._refinement.columns):
+            if column.name not in frame.columns:
+                raise DataError(f"the rows to mask have no column {column.name!r}; they have {named(frame.columns)}")
+            texts = [label for label, _, _ in name_boxes(column.domain, self._boxes[i])]
+            hides = self._refinement.kind(i) == r.SET
+            codes = column.codes if own else codes_of(frame[column.name], column, hides=hides)
+            labels = [*(texts[b] for b in self._of_code[i]), *([SUPPRESSED] if hides else [])]
+            done[column.name] = recode(column.name, labels, codes, unseen=True)
+        return pl.DataFrame([done.get(c.name, c) for c in frame.get_columns()])
+
+
+def plain_frame(table: Microdata) -> pl.DataFrame:
+    """Microdata as a frame: all columns by their values."""
+    columns = [as_published(c) for c in table.columns.values()]
+    return pl.DataFrame([*columns, *table.plain.get_columns()])
+
+
+def box(refinement: Refinement, attribute: int, label: int) -> Box:
+    """What a label covers, to be named."""
+    part = refinement.part(label)
+    rest = refinement.kind(attribute) == r.SET and label == refinement.root(attribute)
+    return Box(part.lo, part.hi, part.node, rest)
+
+
+def codes_of(series: pl.Series, column: Column, *, hides: bool) -> NDArray[np.int64]:
+    """The codes of values in a known domain: a number goes with the next lower one that the domain has.
+
+    Values that a tree or an order lacks are refused; where values are hidden (``hides``), one that is not known
+    gets the code after the last.
+    """
+    domain = column.domain
+    kind = Kind.CATEGORICAL if column.kind is Kind.ORDINAL else column.kind
+    coded = encode(series, Attribute(name=column.name, role=column.role, kind=kind))
+    if isinstance(domain, OrderedDomain) and isinstance(coded.domain, OrderedDomain):
+        if coded.domain.missing and not domain.missing:
+            raise DataError(
+                f"column {column.name!r} lacks values, and in the table that was masked none is missing; fill them"
+            )
+        place = np.clip(np.searchsorted(domain.values, coded.domain.values, side="right") - 1, 0, None)
+        return np.append(place, len(domain.values))[coded.codes]
+    known = codes_in(domain, coded.domain.leaves)
+    if not hides and (unknown := [v for v, code in zip(coded.domain.leaves, known, strict=True) if code < 0]):
+        raise DataError(
+            f"column {column.name!r} holds {named(unknown)}, which its taxonomy or domain lacks; add it there"
+        )
+    return np.where(known < 0, domain.size, known)[coded.codes]

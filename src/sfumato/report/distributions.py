@@ -1,0 +1,200 @@
+"""Distributions before and after: what the table holds, and what an analyst would make of the labels.
+
+The analyst spreads each label evenly over what it covers: the values below a node, or the interval.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sfumato.release.label_meaning import Interval, LabelMeaning, parse_label
+from sfumato.release.labels import Meanings
+from sfumato.report.scale import Scale, date_scale, number_scale
+from sfumato.table.checks import is_opaque
+from sfumato.table.encode import Column
+from sfumato.table.ordered_domain import MISSING, OrderedDomain
+from sfumato.table.taxonomy import Taxonomy
+
+Floats = NDArray[np.float64]
+Labels = Mapping[str, float]
+
+_MOST_BARS = 12
+_MOST_ORDERED = 16
+_LARGEST = 1e300
+
+
+@dataclass(frozen=True)
+class BeforeAfter:
+    """The share of the rows in each bin or category, before and after; ``after`` is None where nothing changed.
+
+    A histogram has ``edges``, one more than bins, and may have a last category for missing values; its first
+    and last bin hold all that lies beyond where these ends are open. ``rest``: the last category stands for others.
+    ``apart`` is the share of the rows that are misplaced, over all bins or values: their total variation distance.
+    """
+
+    labels: tuple[str, ...]
+    before: Floats
+    after: Floats | None
+    apart: float = 0.0
+    edges: tuple[str, ...] = ()
+    open_ends: tuple[bool, bool] = (False, False)
+    rest: bool = False
+
+
+class _Pieces(NamedTuple):
+    """Half-open intervals with the rows that lie in each, and how many rows are missing."""
+
+    low: Floats
+    high: Floats
+    weight: Floats
+    missing: float
+
+
+def compare(column: Column, entry: Mapping[str, Any], labels: Labels) -> BeforeAfter:
+    """A coded column against the labels of the release, each with its number of rows."""
+    counts = np.bincount(column.codes, minlength=column.size).astype(np.float64)
+    covered = _Covered(column, entry.get("nodes") or {})
+    domain = column.domain
+    if isinstance(domain, OrderedDomain) and domain.form != "word" and len(domain.values):
+        step = domain.step if domain.form == "number" else 1.0
+        return _histogram(domain.values, step, domain.form == "date", counts, covered.pieces(labels))
+    if isinstance(domain, Taxonomy) and domain.intervals is not None and not domain.derived:
+        return _categories(domain.leaves, counts, covered.spread(labels), ordered=True)
+    if isinstance(domain, Taxonomy) and domain.intervals is not None and (values := _numbers(domain)) is not None:
+        step = 0.0 if (values % 1).any() else 1.0
+        return _histogram(values, step, False, counts, covered.pieces(labels))
+    return _categories(domain.leaves, counts, covered.spread(labels), ordered=isinstance(domain, OrderedDomain))
+
+
+def _numbers(tree: Taxonomy) -> Floats | None:
+    """The numbers that the leaves of a tree of intervals stand for."""
+    words = tree.leaves[:-1] if tree.leaves[-1] == MISSING else tree.leaves
+    return np.array([float(w) for w in words]) if words else None
+
+
+class _Covered:
+    """What the labels of one attribute cover, by the manifest and, where it is silent, by the taxonomy."""
+
+    def __init__(self, column: Column, nodes: Mapping[str, Sequence[Any] | None]) -> None:
+        self.domain = column.domain
+        self.nodes = nodes
+        self.meanings = Meanings(column.domain)
+
+    def _told(self, label: str) -> LabelMeaning:
+        """A label that the manifest does not explain is a value."""
+        return parse_label(label, self.nodes[label]) if label in self.nodes else LabelMeaning(None, (label,))
+
+    def spread(self, labels: Labels) -> Floats:
+        """Rows for each value of the domain, every label's rows divided evenly over what it covers, or over all."""
+        found = np.zeros(self.domain.size)
+        for label, rows in labels.items():
+            codes = self.meanings.codes(self._told(label), partly=True)
+            found[codes if len(codes) else slice(None)] += rows / (len(codes) or self.domain.size)
+        return found
+
+    def pieces(self, labels: Labels) -> _Pieces:
+        """The intervals of numbers or days that the labels stand for; unknown ones are spread over all."""
+        known = [(self._told(label), rows) for label, rows in labels.items() if label != MISSING]
+        found = [(*self._within(t.interval), rows) for t, rows in known if t.interval]
+        found += [piece for t, rows in known if not t.interval for piece in self._parts(t.names, rows)]
+        low, high, weight = np.array(found, np.float64).reshape(-1, 3).T
+        return _Pieces(low, high, weight, labels.get(MISSING, 0))
+
+    def _within(self, interval: Interval) -> Interval:
+        """An interval that is open reaches as far as there are values."""
+        if np.isfinite(interval).all() or not isinstance(self.domain, OrderedDomain):
+            return interval
+        least, most = self.domain.bounds(0, len(self.domain.values))
+        return max(interval[0], least), min(interval[1], most)
+
+    def _parts(self, names: Sequence[str], rows: float) -> list[tuple[float, float, float]]:
+        """A value itself, or the intervals of a set of nodes, by their widths; else the whole range of values."""
+        tree = self.domain
+        if isinstance(tree, OrderedDomain):
+            code = self.meanings.leaf.get(names[0])
+            low, high = tree.bounds(0, len(tree.values)) if code is None else tree.bounds(code, code + 1)
+            return [(low, high, rows)]
+        intervals = tree.intervals or {}
+        found = [intervals[n] for n in names if n in intervals] or [intervals[tree.outermost()]]
+        width = sum(high - low for low, high in found)
+        return [(a, b, rows * ((b - a) / width if width else 1 / len(found))) for a, b in found]
+
+
+def _histogram(values: Floats, step: float, dates: bool, counts: Floats, after: _Pieces) -> BeforeAfter:
+    """Numbers or days in bins; the codes after the values count the missing ones."""
+    rows, known = counts.sum(), counts[: len(values)]
+    reach = float(after.low.min(initial=np.inf)), float(after.high.max(initial=-np.inf))
+    scale = date_scale(values) if dates else number_scale(values, known, step, *reach)
+    first = np.append(scale.count(values, known), counts[len(values) :].sum()) / rows
+    second = np.append(_spread(scale, after), after.missing) / max(after.weight.sum() + after.missing, 1)
+    labels = (*(f"[{a}, {b})" for a, b in zip(scale.texts, scale.texts[1:], strict=False)), MISSING)
+    keep = slice(None) if first[-1] or second[-1] else slice(-1)
+    apart = _apart(first, second)
+    shown = second[keep] if apart else None
+    return BeforeAfter(labels[keep], first[keep], shown, apart, scale.texts, scale.open_ends)
+
+
+def _apart(before: Floats, after: Floats) -> float:
+    """Half the sum of the differences; 0 where there are none but of rounding."""
+    distance = float(np.abs(before - after).sum() / 2)
+    return distance if distance > 1e-9 else 0.0
+
+
+def _spread(scale: Scale, pieces: _Pieces) -> Floats:
+    """The rows that fall into each bin when each interval's rows lie evenly in it."""
+    below = np.array([_below(edge, pieces) for edge in scale.edges])
+    below[0], below[-1] = 0.0, pieces.weight.sum()
+    return np.diff(below)
+
+
+def _below(edge: float, pieces: _Pieces) -> float:
+    """How many rows lie below a number."""
+    width = pieces.high - pieces.low
+    inside = np.divide(edge - pieces.low, width, out=(pieces.low < edge).astype(np.float64), where=width > 0)
+    return float((np.clip(inside, 0.0, 1.0) * pieces.weight).sum())
+
+
+def _categories(leaves: Sequence[str], counts: Floats, spread: Floats, *, ordered: bool) -> BeforeAfter:
+    """The most frequent categories, and the others together; ordinals keep their order where they are few."""
+    before, after = counts / max(counts.sum(), 1), spread / max(spread.sum(), 1)
+    apart = _apart(before, after)
+    if ordered and len(leaves) <= _MOST_ORDERED:
+        return BeforeAfter(tuple(leaves), before, after if apart else None, apart)
+    order = np.argsort(-before, kind="stable")
+    top = order if len(order) <= _MOST_BARS + 1 else order[:_MOST_BARS]
+    labels = [leaves[i] for i in top]
+    first, second = before[top], after[top]
+    if rest := len(order) - len(top):
+        labels.append(f"{rest:,} others")
+        first, second = np.append(first, 1 - first.sum()), np.append(second, 1 - second.sum())
+    shown = np.maximum(second, 0) if apart else None
+    return BeforeAfter(tuple(labels), np.maximum(first, 0), shown, apart, rest=rest > 0)
+
+
+def plain(series: pl.Series) -> BeforeAfter | None:
+    """A column that is published as it is; None for a type that has no distribution to draw."""
+    if is_opaque(series.dtype):
+        return None
+    if series.dtype == pl.Datetime:
+        series = series.cast(pl.Date)
+    if series.dtype.is_numeric() or series.dtype == pl.Date:
+        days = series.dtype == pl.Date
+        numbers = (series.to_physical() if days else series).drop_nulls().cast(pl.Float64).to_numpy()
+        numbers = np.sort(numbers[np.isfinite(numbers)])
+        if len(numbers) and max(-numbers[0], numbers[-1]) < _LARGEST:
+            return _as_it_is(numbers, len(series) - len(numbers), dates=days)
+    table = series.alias("value").value_counts(sort=True)
+    words = table.to_series(0).cast(pl.String, strict=False).fill_null(MISSING).to_list()
+    counts = table.to_series(1).to_numpy().astype(np.float64)
+    return _categories(words, counts, counts, ordered=False)
+
+
+def _as_it_is(values: Floats, missing: int, *, dates: bool) -> BeforeAfter:
+    counts = np.append(np.ones(len(values)), missing)
+    step = 0.0 if (values % 1).any() else 1.0
+    nothing = _Pieces(np.empty(0), np.empty(0), np.empty(0), 0.0)
+    return replace(_histogram(values, step, dates, counts, nothing), after=None, apart=0.0)

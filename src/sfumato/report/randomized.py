@@ -1,0 +1,72 @@
+"""What randomization did: the matrices, the risk in both readings, and the distributions as they can be had back."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from sfumato.method.rr.optimize import people_of
+from sfumato.release.release import Release
+from sfumato.requirement.disclosure import paper_risk
+from sfumato.requirement.local_privacy import by_attribute
+from sfumato.table.distortion import Distortion, stated
+from sfumato.table.encode import Role
+from sfumato.table.microdata import Microdata
+
+Facts = dict[str, Any]
+
+
+def response(release: Release, table: Microdata) -> Facts | None:
+    """Matrices and risk of a randomized release; None for any other."""
+    if release.scheme != "randomization" or len(table.sensitive) != 1 or not table.quasi:
+        return None
+    people, _ = people_of(table.drawn_from(Role.QUASI, Role.SENSITIVE))
+    ways = stated(release.manifest)
+    quasi, sensitive = [ways[c.name] for c in table.quasi], ways[table.sensitive[0].name]
+    nothing = [Distortion.keeping(1.0, w.size, what="") for w in (*quasi, sensitive)]
+    before, after = paper_risk(people, nothing[:-1], nothing[-1]), paper_risk(people, quasi, sensitive)
+    success = people.attack_success()
+    return {
+        "matrices": [_matrix(name, way) for name, way in ways.items() if name in release.manifest["matrices"]],
+        "epsilons": {n: _number(e) for n, e in by_attribute(release.manifest).items()},
+        "epsilon": _total(release.manifest),
+        "guarantee": release.manifest.get("epsilon", {}).get("words", ""),
+        "before": float(before.max()),
+        "after": float(after.max()),
+        "attack": float(success.max()),
+        "attack_mean": float(success @ people.pi[people.cell]),
+        "sensitive": table.sensitive[0].name,
+        "homogeneous": int((people.shares.max(axis=1) == 1.0).sum()),
+        "combinations": len(people.cell),
+    }
+
+
+def _matrix(name: str, way: Distortion) -> Facts:
+    return {
+        "name": name,
+        "size": way.size,
+        "keep": way.keep,
+        "kind": "keep probability" if way.share is not None else "matrix, least diagonal entry",
+        "epsilon": _number(way.epsilon),
+        "noise": f"{way.noise / way.size:.3g}",
+    }
+
+
+def _total(manifest: Mapping[str, Any]) -> str:
+    """ε of a whole row, with that of fitting the matrices."""
+    fit = manifest.get("epsilon", {}).get("fit", 0.0)
+    return _number(sum(by_attribute(manifest).values()) + fit)
+
+
+def _number(value: float) -> str:
+    return f"{value:.3g}" if np.isfinite(value) else "∞"
+
+
+def reconstructed(release: Release, name: str, shown: Mapping[str, int] | None) -> Mapping[str, Any] | None:
+    """How many rows have each value by the way back, none below 0; what is shown where nothing was changed."""
+    if shown is None or release.scheme != "randomization" or name not in release.manifest["matrices"]:
+        return shown
+    domain = [str(v) for v in release.manifest["attributes"][name]["domain"]]
+    counts = np.array([shown.get(v, 0) for v in domain], np.float64)
+    estimate = np.maximum(stated(release.manifest)[name].inverse @ counts, 0.0)
+    return dict(zip(domain, (estimate * counts.sum() / estimate.sum()).tolist(), strict=True))
