@@ -267,7 +267,7 @@ def _begins_in_the_gap(sample: Sample, name: str, label: str, least: Any) -> Non
     assert begin is not None
     text, last = begin[1] or begin[2], sorted(before, key=lambda v: axis.place[v])[-2:]
     low: Any = dt.date.fromisoformat(text) if isinstance(least, dt.date) else float(text)
-    assert low < least
+    assert low <= least
     assert (last[0] if len(last) == 2 else last[0] - type(least - last[0])(1)) < low
 
 

@@ -157,30 +157,37 @@ class OrderedDomain:
         below, value = float(self.values[code - 1]), float(self.values[code])
         return _first_day(below, value) if self.form == "date" else roundest(below, value)
 
-    def _before(self, lo: int) -> float | None:
+    def _before(self, lo: int, *, narrow: bool) -> float | None:
         """Where a range begins that must not tell its first value: above the value before, or the one before that.
 
-        The end is never the value itself, which a reader would then know to occur.
+        The end is not the value itself, unless that is round: then a value further up would give the same end. That
+        is so unless the range is ``narrow``: of two neighbours each is known to occur if no third fits in.
         """
         for code in (lo, lo - 1):
             if code <= 0:
                 return None
-            if (end := self.boundary(code)) != self.values[lo]:
+            if (end := self.boundary(code)) != self.values[lo] or (self._is_round(end) and not narrow):
                 break
         return end
 
-    def _beyond(self, hi: int) -> float | None:
+    def _beyond(self, hi: int, *, narrow: bool) -> float | None:
         """Where a range ends that must not tell its last value: up to the next value, or the one after that."""
-        told = after(float(self.values[hi - 1]), self.step)
-        for code in (hi, hi + 1):
-            if code >= len(self.values):
-                return None
-            last, following = float(self.values[code - 1]), float(self.values[code])
-            dates = self.form == "date"
-            end = _first_day(last, following, latest=True) if dates else roundest(last, following, greatest=True)
-            if end != told:
-                break
-        return end
+        if hi >= len(self.values):
+            return None
+        last, following = float(self.values[hi - 1]), float(self.values[hi])
+        told = after(last, self.step)
+        if (end := self.boundary(hi)) != told or (self._is_round(end) and not narrow):
+            return end
+        latest = following if self.form == "date" else roundest(last, following, greatest=True)
+        if latest != told:
+            return latest
+        return self.boundary(hi + 1) if hi + 1 < len(self.values) else None
+
+    def _is_round(self, end: float) -> bool:
+        """Whether an end is rounder than single values are: a multiple of ten steps, the first day of a month."""
+        if self.form == "date":
+            return day_text(end).endswith("-01")
+        return self.step > 0 and Decimal(repr(end)) % (10 * Decimal(repr(self.step))) == 0
 
     def interval(self, lo: int, hi: int) -> str:
         """How one of several intervals that cover the line without a gap is shown."""
@@ -218,10 +225,11 @@ class OrderedDomain:
         low, high = self.bounds(lo, hi)
         if hi - lo == 1:
             return self._ends(low, high)
+        narrow = hi - lo == 2 and after(float(self.values[lo]), self.step) == self.values[lo + 1]
         if self._is_lone(lo):
-            low = self._before(lo)
+            low = self._before(lo, narrow=narrow)
         if self._is_lone(hi - 1):
-            high = self._beyond(hi)
+            high = self._beyond(hi, narrow=narrow)
         return self._ends(low, high)
 
     def _ends(self, *ends: float | None) -> list[Any]:
@@ -332,15 +340,15 @@ def roundest(below: float, limit: float, greatest: bool = False) -> float:
     return limit
 
 
-def _first_day(below: float, limit: float, latest: bool = False) -> float:
-    """The first day of a year, else of a month, after one day and up to another; else the next day, or the latest."""
+def _first_day(below: float, limit: float) -> float:
+    """The first day of a year, else of a month, after one day and up to another; else the next day."""
     if limit > _LAST_DAY:
         return limit
     day = _EPOCH + dt.timedelta(days=int(limit))
     for first in (day.replace(month=1, day=1), day.replace(day=1)):
         if (found := float((first - _EPOCH).days)) > below:
             return found
-    return limit if latest else below + 1
+    return below + 1
 
 
 def _between(value: float, limit: float) -> float:
