@@ -11,6 +11,7 @@ import polars as pl
 
 from benchmarks import peers, quality, tables
 from benchmarks.measure import Line, median_time
+from sfumato.engine.draws import Draws
 from sfumato.method.base import silent
 from sfumato.method.mondrian import Mondrian
 from sfumato.release.judgement import bind
@@ -44,7 +45,7 @@ def _mondrian(with_peers: bool) -> Iterator[Line]:
         ("mondrian, strict, k = 5 and frequency 3-diversity", Mondrian(), [KAnonymity(k=5), LDiversity(l=3)], None),
     ):
         bound = bind(list(wanted), table)
-        ours = median_time(lambda m=method, b=bound: m.groups(table, b, rng=None, progress=silent))
+        ours = median_time(lambda m=method, b=bound: m.groups(table, b, draws=Draws(), progress=silent))
         yield Line(words, ROWS, ours, "Polars sort of the seven QIs", sort, target, peer)
         peer = ""
 

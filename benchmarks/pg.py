@@ -9,10 +9,13 @@ import sfumato as sf
 from benchmarks import tables
 from benchmarks.measure import Line, median_time
 from sfumato import datasets
-from sfumato.engine.draws import drawn_words
-from sfumato.kernel.pg.boxes import pick
-from sfumato.method.pg import make_groups, perturb
+from sfumato.engine.decision import Grouping
+from sfumato.engine.draws import Draws
+from sfumato.engine.local import LocalEngine
+from sfumato.method.pg import make_boxes
+from sfumato.release.sampling import one_of_each
 from sfumato.requirement.base import as_fraction
+from sfumato.table.distortion import Distortion
 
 ROWS, K, P = 1_000_000, 6, 0.3
 VALUES = [str(i) for i in range(50)]
@@ -56,9 +59,10 @@ def lines() -> Iterator[Line]:
 
 def _drawn(data: sf.Microdata) -> np.ndarray:
     """All three phases, from coded columns to the rows drawn with their perturbed values."""
-    groups = make_groups(data, K)
-    rows = pick(groups.of_row, groups.size, drawn_words(len(groups.size), None))
-    return perturb(data["hours"].codes[rows], 50, as_fraction(P), None)
+    counts, draws = LocalEngine(data).count(["hours"]), Draws()
+    boxes = make_boxes(counts, K)
+    drawn = one_of_each(Grouping.of_vectors(counts, boxes.of_row, len(boxes.size)), draws)
+    return Distortion.retaining(as_fraction(P), 50).draw(counts["hours"].codes[drawn], draws.bytes)
 
 
 def _tree(data: sf.Microdata) -> Line:

@@ -6,6 +6,7 @@ import polars as pl
 import sfumato as sf
 from benchmarks import peers, tables
 from sfumato import datasets
+from sfumato.engine.draws import Draws
 from sfumato.method.base import silent
 from sfumato.release.generalization import show
 from sfumato.release.judgement import bind
@@ -19,10 +20,13 @@ def losses(table: sf.Microdata, method: sf.Mondrian) -> tuple[int, float, float]
     NCP: the mean over rows and attributes of the share of the domain that a label covers, 0 for a
     single value. Granularity: 1 less the mean of (values covered - 1) / (values - 1).
     """
-    groups = method.groups(table, bind([sf.KAnonymity(k=5)], table), rng=np.random.default_rng(1), progress=silent)
+    groups = method.groups(
+        table, bind([sf.KAnonymity(k=5)], table), draws=Draws(np.random.default_rng(1)), progress=silent
+    )
     shown = show(table, groups.of_row, groups.number, sets=method.shows_sets())
-    ncp = [s.hidden.mean() for s in shown]
-    fine = [_coarseness(c, s.hidden).mean() for c, s in zip(table.quasi, shown, strict=True)]
+    hidden = [s.shares[s.of_group][groups.of_row] for s in shown]
+    ncp = [h.mean() for h in hidden]
+    fine = [_coarseness(c, h).mean() for c, h in zip(table.quasi, hidden, strict=True)]
     return groups.number, float(np.mean(ncp)), 1 - float(np.mean(fine))
 
 

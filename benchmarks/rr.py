@@ -11,8 +11,10 @@ import sfumato as sf
 from benchmarks import tables
 from benchmarks.measure import Line, median_time
 from sfumato import datasets
+from sfumato.engine.base import Randomized
+from sfumato.engine.draws import Draws
+from sfumato.engine.local import LocalEngine, as_published
 from sfumato.method.rr.optimize import Mode
-from sfumato.release.randomization import randomized
 from sfumato.table.distortion import Distortion
 
 EMGR = ["education", "marital-status", "sex", "race"]
@@ -60,13 +62,14 @@ def drawing(rows: int = 1_000_000) -> Iterator[Line]:
     names = frame.columns
     table = sf.read(frame, quasi=[n for n in names if n != tables.SENSITIVE], sensitive=tables.SENSITIVE)
     ways = {n: Distortion.keeping(0.8, c.size, what=n) for n, c in table.columns.items()}
-    plain = pl.DataFrame([sf.release.generalization.as_published(c) for c in table.columns.values()])
+    plain = pl.DataFrame([as_published(c) for c in table.columns.values()])
     order = np.random.default_rng(0).permutation(rows)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "data.parquet"
         copied = median_time(lambda: plain[order].write_parquet(file))
-        drawn = median_time(lambda: randomized(table, ways, None))
-        written = median_time(lambda: randomized(table, ways, None).write_parquet(file))
+        engine, outputs = LocalEngine(table), [Randomized(name, way) for name, way in ways.items()]
+        drawn = median_time(lambda: engine.publish(outputs, Draws()))
+        written = median_time(lambda: engine.publish(outputs, Draws()).write_parquet(file))
     yield Line("randomize 8 columns", rows, drawn, "Polars copy-and-write", copied, 2.0)
     yield Line("randomize 8 columns and write", rows, written, "Polars copy-and-write", copied)
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import sfumato as sf
-from sfumato.method.base import Groups, Scheme
+from sfumato.engine.counts import Counts
+from sfumato.method.base import Groups, Progress, Scheme
 from sfumato.requirement.base import Requirement
 
 
@@ -16,8 +16,8 @@ class SizedBuckets(sf.Mondrian):
     scheme: Scheme = "bucketization"
     k: int = 1
 
-    def groups(self, table: sf.Microdata, requirements: Sequence[Requirement], **more: Any) -> Groups:
-        return super().groups(table, [sf.KAnonymity(k=self.k)], **more)
+    def of_vectors(self, counts: Counts, requirements: Sequence[Requirement], progress: Progress) -> Groups:
+        return super().of_vectors(counts, [sf.KAnonymity(k=self.k)], progress)
 
 
 def in_buckets(table: sf.Microdata, k: int) -> sf.Release:

@@ -14,6 +14,7 @@ from benchmarks.art import LOW, MINIMUM
 from benchmarks.papers.asap import adult, error
 from benchmarks.papers.sweep import RESULTS, Sweep, as_table, plot
 from sfumato.adversary.qi_distribution import risk_of
+from sfumato.engine.draws import Draws
 from sfumato.method.art.grouping import people_in
 from sfumato.method.base import Drawn, Groups, PartitionMethod
 from sfumato.release.judgement import TableSchema, bind
@@ -64,14 +65,14 @@ def drawn(table: sf.Microdata, name: str, r: int, rng: np.random.Generator) -> D
     """The groups of a method, with l = k = m = r, t = 0.2, minExp = 0.9 as in the paper."""
     if name.startswith("art"):
         method: PartitionMethod = sf.Art(condition="published" if name != "art" else "exact")
-        return method.draw(table, bind([wanted(r)], table), rng=rng)
+        return method.draw(table, bind([wanted(r)], table), draws=Draws(rng))
     if name == "mask":
-        return sf.Mask(k=r).draw(table, bind([sf.MConfidentiality(m=r, values=LOW)], table), rng=rng)
+        return sf.Mask(k=r).draw(table, bind([sf.MConfidentiality(m=r, values=LOW)], table), draws=Draws(rng))
     if name == "t-closeness":
-        return sf.Mondrian().draw(table, bind([sf.TCloseness(t=0.2)], table), rng=rng)
+        return sf.Mondrian().draw(table, bind([sf.TCloseness(t=0.2)], table), draws=Draws(rng))
     dealt = spread(table, rng)
     method = sf.Anatomy() if name == "anatomy" else sf.Injector()
-    return Drawn(table, method.draw(dealt, bind([sf.LDiversity(l=r)], dealt), rng=rng).groups)
+    return Drawn(table, method.draw(dealt, bind([sf.LDiversity(l=r)], dealt), draws=Draws(rng)).groups)
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,7 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.engine import draws
-from sfumato.engine.draws import two_sided_geometric
+from sfumato.engine.draws import Draws
 from sfumato.method.rr import noisy_counts
 from sfumato.method.rr.optimize import Problem
 from sfumato.table.distortion import WORDS, Distortion
@@ -101,7 +100,7 @@ def outcome(
     """What is published where the noisy counts come out like this: the matrices, or a refusal."""
     problem = Problem.of(table, sf.Disclosure(tau=tau), "both")
     noise = np.array(noisy) - problem.counts()
-    monkeypatch.setattr(noisy_counts, "two_sided_geometric", lambda *_: noise)
+    monkeypatch.setattr(Draws, "two_sided_geometric", lambda *_: noise)
     method = sf.RandomizedResponse(unchanged="allow", fit_epsilon=epsilon)
     try:
         release = sf.publish(table, require=sf.Disclosure(tau=tau), method=method, rng=np.random.default_rng(0))
@@ -189,7 +188,7 @@ def test_every_cell_of_the_domain_gets_noise() -> None:
 @pytest.mark.parametrize("epsilon", [0.3, 1.0])
 def test_noise_follows_its_law(epsilon: float, seed: int | None) -> None:
     rows = 400_000
-    drawn = two_sided_geometric(rows, epsilon, None if seed is None else np.random.default_rng(seed))
+    drawn = Draws(None if seed is None else np.random.default_rng(seed)).two_sided_geometric(rows, epsilon)
     slack = math.sqrt(math.log(2 / FALSE_ALARM) / (2 * rows))
     a = float(law(epsilon))
     for k in range(-6, 7):
@@ -200,8 +199,8 @@ def test_a_flip_is_heads_below_the_limit_only(monkeypatch: pytest.MonkeyPatch) -
     """The geometric draws count exact comparisons of 64-bit words."""
     heads = int(law(1.0) * 2**64)
     words = iter([heads - 1, heads, 0, heads - 1, 2**64 - 1])
-    monkeypatch.setattr(draws, "drawn_words", lambda n, rng: np.array([next(words) for _ in range(n)], np.uint64))
-    assert two_sided_geometric(1, 1.0, None).tolist() == [1 - 2]
+    monkeypatch.setattr(Draws, "words", lambda self, n: np.array([next(words) for _ in range(n)], np.uint64))
+    assert Draws().two_sided_geometric(1, 1.0).tolist() == [1 - 2]
 
 
 def test_noisy_matrices_do_not_pin_anyone_down() -> None:

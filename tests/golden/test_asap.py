@@ -4,6 +4,7 @@ import numpy as np
 import polars as pl
 
 import sfumato as sf
+from sfumato.engine.draws import Draws
 from sfumato.kernel.hilb.curve import hilbert_keys
 from sfumato.method.base import Groups, silent
 from sfumato.method.hilb import Hilb, HilbPlus
@@ -39,7 +40,7 @@ def test_figure_2_mondrian_and_mondrian_plus() -> None:
     bound = bind([LDiversity(l=2)], data)
     wanted = {frozenset({1, 3}), frozenset({2, 6}), frozenset({4, 5, 7, 8})}
     for method in (Mondrian(), MondrianPlus()):
-        assert sets(method.groups(data, bound, rng=None, progress=silent)) == wanted
+        assert sets(method.groups(data, bound, draws=Draws(), progress=silent)) == wanted
 
 
 def test_figure_5_pick_up_divides_the_group_of_four() -> None:
@@ -47,7 +48,7 @@ def test_figure_5_pick_up_divides_the_group_of_four() -> None:
     bound = bind([LDiversity(l=2)], data)
     found = set()
     for seed in range(40):  # each of two outcomes has chance 1/2: both are seen but for 2e-12
-        groups = sets(MondrianPlusPlus().groups(data, bound, rng=np.random.default_rng(seed), progress=silent))
+        groups = sets(MondrianPlusPlus().groups(data, bound, draws=Draws(np.random.default_rng(seed)), progress=silent))
         assert {frozenset({1, 3}), frozenset({2, 6})} <= groups
         found.add(frozenset(groups - {frozenset({1, 3}), frozenset({2, 6})}))
     assert found == {
@@ -65,9 +66,9 @@ def test_the_same_from_python() -> None:
 def test_figure_3_hilb_and_hilb_plus() -> None:
     data = people()
     bound = bind([LDiversity(l=2)], data)
-    hilb = sets(Hilb().groups(data, bound, rng=None, progress=silent))
+    hilb = sets(Hilb().groups(data, bound, draws=Draws(), progress=silent))
     assert hilb == {frozenset({1, 2}), frozenset({3, 4}), frozenset({5, 7}), frozenset({6, 8})}
-    plus = sets(HilbPlus().groups(data, bound, rng=None, progress=silent))
+    plus = sets(HilbPlus().groups(data, bound, draws=Draws(), progress=silent))
     assert plus == {frozenset({1, 2}), frozenset({3, 4}), frozenset({5, 6, 7, 8})}
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.engine.draws import shuffled
+from sfumato.engine.draws import Draws
 from sfumato.kernel.arrange import shuffle, sort_order
 
 
@@ -39,10 +39,10 @@ def test_more_words_are_asked_for_where_they_run_out() -> None:
 
 
 def test_secret_orders_are_orders_and_differ() -> None:
-    one, two = shuffled(1000, None), shuffled(1000, None)
+    one, two = Draws().order(1000), Draws().order(1000)
     assert sorted(one.tolist()) == list(range(1000))
     assert one.tolist() != two.tolist()  # equal by chance: 1/1000!
-    assert shuffled(9, np.random.default_rng(1)).tolist() == shuffled(9, np.random.default_rng(1)).tolist()
+    assert Draws(np.random.default_rng(1)).order(9).tolist() == Draws(np.random.default_rng(1)).order(9).tolist()
 
 
 @given(st.lists(st.integers(0, 40), min_size=1, max_size=60), st.sampled_from([41, 10**6]))

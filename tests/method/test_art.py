@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
+from sfumato.engine.draws import Draws
 from sfumato.errors import Infeasible, PolicyError
 from sfumato.kernel.art.grow import grow
 from sfumato.kernel.art.kd_tree import make_tree
@@ -305,7 +306,13 @@ def test_no_draw_shows_in_the_groups_but_who_is_alike() -> None:
     table = hospital()
     bound = bind([sf.RRobustness(r=3, values=["HIV"], minimum=30)], table)
     sizes = {
-        tuple(sorted(np.bincount(sf.Art().groups(table, bound, rng=np.random.default_rng(s), progress=silent).of_row)))
+        tuple(
+            sorted(
+                np.bincount(
+                    sf.Art().groups(table, bound, draws=Draws(np.random.default_rng(s)), progress=silent).of_row
+                )
+            )
+        )
         for s in range(3)
     }
     assert len(sizes) == 1

@@ -11,9 +11,11 @@ import pytest
 
 import sfumato as sf
 from sfumato import datasets
+from sfumato.engine.local import LocalEngine
 from sfumato.errors import Infeasible, PolicyError
 from sfumato.method.base import silent
 from sfumato.method.incognito.levels import Ladder
+from sfumato.release.judgement import on_groups
 from sfumato.table.taxonomy import Taxonomy
 
 JOB = {"Any": {"Work": ["Nurse", "Cook"], "None": {}}}
@@ -223,6 +225,18 @@ def test_progress_is_told() -> None:
 Shown = tuple[tuple[tuple[int, ...], tuple[str, ...]], ...]
 
 
+def solved(
+    method: sf.Incognito, frame: pl.DataFrame, requirement: sf.KAnonymity | sf.LDiversity
+) -> tuple[dict[str, int], list[bool]]:
+    """The levels, and whether each row is kept."""
+    table = sf.read(frame, quasi=["zip"], sensitive="ill")
+    engine = LocalEngine(table)
+    bound = on_groups(method.bind(table, [requirement]), method.name)
+    counts = engine.count(method.counted(table, bound))
+    found = method.solve(counts, bound)
+    return found.optimum.levels, found.kept[engine.vectors(counts)].tolist()
+
+
 def worlds(suppression: float) -> dict[Shown, set[tuple[str, ...]]]:
     """All tables of two people with zip 1 and two with zip 2: what is shown, and the tables that show it."""
     seen: dict[Shown, set[tuple[str, ...]]] = defaultdict(set)
@@ -230,11 +244,11 @@ def worlds(suppression: float) -> dict[Shown, set[tuple[str, ...]]]:
     for values in itertools.product("ab", repeat=4):
         frame = pl.DataFrame({"zip": ["1", "1", "2", "2"], "ill": list(values)})
         try:
-            solved = method.solve(sf.read(frame, quasi=["zip"], sensitive="ill"), [sf.LDiversity(l=2)])
+            levels, kept = solved(method, frame, sf.LDiversity(l=2))
         except Infeasible:
             continue
-        label = frame["zip"] if solved.optimum.levels["zip"] == 0 else pl.Series(["*"] * 4)
-        groups = {z: tuple(i for i in range(4) if label[i] == z and solved.kept[i]) for z in label.unique()}
+        label = frame["zip"] if levels["zip"] == 0 else pl.Series(["*"] * 4)
+        groups = {z: tuple(i for i in range(4) if label[i] == z and kept[i]) for z in label.unique()}
         shown = sorted((g, tuple(sorted(values[i] for i in g))) for g in groups.values() if g)
         seen[tuple(shown)].add(values)
     return seen
@@ -257,8 +271,6 @@ def test_sizes_alone_tell_nothing() -> None:
     levels = set()
     for values in itertools.product("ab", repeat=5):
         frame = pl.DataFrame({"zip": ["1", "1", "2", "2", "3"], "ill": list(values)})
-        solved = sf.Incognito(suppression=0.2).solve(
-            sf.read(frame, quasi=["zip"], sensitive="ill"), [sf.KAnonymity(k=2)]
-        )
-        levels.add((tuple(solved.optimum.levels.items()), tuple(solved.kept.tolist())))
+        found, kept = solved(sf.Incognito(suppression=0.2), frame, sf.KAnonymity(k=2))
+        levels.add((tuple(found.items()), tuple(kept)))
     assert len(levels) == 1

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.engine.local import Counted
+from sfumato.engine.counts import Counted
+from sfumato.engine.draws import Draws
 from sfumato.errors import Infeasible, PolicyError
 from sfumato.method.base import Groups
 from sfumato.method.mask.perturb import Levelling
@@ -62,7 +63,7 @@ def test_levelling_is_the_algorithm_line_by_line(counts: list[int], m: int) -> N
     assert target == levelled(counts, m)
     assert sum(target) == size
     assert max(target) <= size // m
-    drawn = way.draw(np.random.default_rng(0))
+    drawn = way.draw(Draws(np.random.default_rng(0)))
     assert np.bincount(drawn, minlength=number).tolist() == target
     assert (drawn != values).sum() == np.maximum(np.array(counts) - target, 0).sum()
 
@@ -119,7 +120,7 @@ def test_mask_takes_over_the_share_of_a_good_group() -> None:
     table = table_of(["c", "h", "h", "A", "A", "A", "A", "A"], places=[0, 0, 0, 0, 9, 9, 9, 9])
     bound = bind([sf.MConfidentiality(m=2, values=["A"])], table)
     for seed in range(20):
-        drawn = sf.Mask(k=4).draw(table, bound, rng=np.random.default_rng(seed))
+        drawn = sf.Mask(k=4).draw(table, bound, draws=Draws(np.random.default_rng(seed)))
         after = drawn.table["s"].codes
         assert (after[:4] == table["s"].codes[:4]).all()
         assert (after[4:] == 0).sum() == 1

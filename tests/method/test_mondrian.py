@@ -15,6 +15,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from pycanon import anonymity
 
+from sfumato.engine.draws import Draws
 from sfumato.errors import Infeasible, PolicyError
 from sfumato.method.base import silent
 from sfumato.method.catalogue import from_table
@@ -84,7 +85,7 @@ def final_groups(sample: Sample, required: Sequence[Requirement], method: Mondri
     except Infeasible:
         assume(False)
         raise
-    of_row = method.groups(table, bound, rng=None, progress=silent).of_row.tolist()
+    of_row = method.groups(table, bound, draws=Draws(), progress=silent).of_row.tolist()
     rows = sample.facts.rows
     return [[rows[i] for i, g in enumerate(of_row) if g == group] for group in range(max(of_row) + 1)]
 

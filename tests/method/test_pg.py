@@ -10,10 +10,12 @@ import polars as pl
 import pytest
 
 import sfumato as sf
+from sfumato.engine.draws import Draws
 from sfumato.method.catalogue import from_table
-from sfumato.method.pg import make_groups, perturb
+from sfumato.method.pg import make_groups
 from sfumato.requirement.catalogue import from_table as requirement
 from sfumato.requirement.pg_bounds import epsilon
+from sfumato.table.distortion import Distortion
 
 VALUES = ["flu", "HIV", "none", "cancer"]
 
@@ -212,9 +214,21 @@ def test_the_largest_p_keeps_the_promise_and_the_next_does_not(exact: bool) -> N
 
 def test_p_1_changes_nothing_and_p_0_forgets_everything() -> None:
     codes = np.arange(1000) % 4
-    assert (perturb(codes, 4, Fraction(1), None) == codes).all()
-    first = perturb(codes, 4, Fraction(0), np.random.default_rng(3))
-    assert (perturb(np.zeros(1000, np.int64), 4, Fraction(0), np.random.default_rng(3)) == first).all()
+    assert (Distortion.retaining(Fraction(1), 4).draw(codes, Draws().bytes) == codes).all()
+    for size in (3, 4, 7):
+        forget = Distortion.retaining(Fraction(0), size)
+        first = forget.draw(codes % size, Draws(np.random.default_rng(3)).bytes)
+        same = forget.draw(np.zeros(1000, np.int64), Draws(np.random.default_rng(3)).bytes)
+        assert (same == first).all()
+
+
+@pytest.mark.parametrize("p", [Fraction(1, 3), Fraction(9, 10), Fraction(1, 10**9)])
+@pytest.mark.parametrize("size", [2, 3, 50])
+def test_no_more_is_kept_than_is_stated(p: Fraction, size: int) -> None:
+    """Whole 32-bit words stand for probabilities: the kept share is at most p, and less by 2^-32 per value at most."""
+    way = Distortion.retaining(p, size)
+    kept = 1 - Fraction(size * way.share, 2**32)
+    assert p - Fraction(size, 2**32) < kept <= p
 
 
 def test_groups_do_not_depend_on_sensitive_values() -> None:

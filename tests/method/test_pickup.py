@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 import sfumato as sf
+from sfumato.engine.draws import Draws
 from sfumato.errors import Infeasible, PolicyError
 from sfumato.release.judgement import bind
 from sfumato.table.microdata import Microdata, read
@@ -71,9 +72,9 @@ def test_after_mask_plus_it_is_mask_plus_plus(front: Literal["mondrian", "hilb"]
     """Where each value is sensitive by itself: the same draws give the same groups of the masked table."""
     table, wanted = people(), sf.MConfidentiality(m=3, sensitive="s")
     rng = np.random.default_rng(5)
-    masked, groups = sf.MaskPlus(k=20, front=front).draw(table, bind([wanted], table), rng=rng)
+    masked, groups = sf.MaskPlus(k=20, front=front).draw(table, bind([wanted], table), draws=Draws(rng))
     picked = sf.stratified_pickup(masked, groups.of_row, l=3, rng=rng)
-    both = sf.MaskPlusPlus(k=20, front=front).draw(table, bind([wanted], table), rng=np.random.default_rng(5))
+    both = sf.MaskPlusPlus(k=20, front=front).draw(table, bind([wanted], table), draws=Draws(np.random.default_rng(5)))
     assert np.array_equal(both.table["s"].codes, masked["s"].codes)
     assert len(np.unique(picked * 400 + both.groups.of_row)) == both.groups.number == len(np.unique(picked))
 

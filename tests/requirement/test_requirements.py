@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from sfumato.engine.local import combine, tally, totals
+from sfumato.engine.counts import combine, tally, totals
 from sfumato.errors import Infeasible, PolicyError
 from sfumato.kernel import judge
 from sfumato.method.mondrian import Mondrian

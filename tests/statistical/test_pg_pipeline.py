@@ -11,9 +11,10 @@ import polars as pl
 
 import sfumato as sf
 from sfumato.adversary.posterior import pg_posterior
-from sfumato.engine.draws import drawn_words
-from sfumato.kernel.pg.boxes import pick
-from sfumato.method.pg import perturb
+from sfumato.engine.decision import Grouping
+from sfumato.engine.draws import Draws
+from sfumato.release.sampling import one_of_each
+from sfumato.table.distortion import Distortion
 
 ROUNDS = 40_000
 
@@ -25,19 +26,20 @@ def close(count: float, chance: float, rounds: int) -> bool:
 
 def test_perturbation_by_the_operating_systems_entropy() -> None:
     rounds, size, p = 200_000, 5, 0.3
-    seen = perturb(np.full(rounds, 2), size, Fraction(3, 10), None)
+    seen = Distortion.retaining(Fraction(3, 10), size).draw(np.full(rounds, 2), Draws().bytes)
     for value in range(size):
         assert close(int((seen == value).sum()), (1 - p) / size + p * (value == 2), rounds)
 
 
 def test_sampling_is_uniform_in_each_group() -> None:
-    groups = np.array([0, 1, 0, 1, 0, 0, 1])
-    sizes = np.bincount(groups)
+    groups, number = np.array([0, 1, 0, 1, 0, 0, 1]), np.array([1, 3, 2, 1, 1, 4, 2])
+    sizes = np.bincount(groups, weights=number)
+    grouping = Grouping(np.arange(7), groups, number, 2)
     counts = np.zeros(len(groups))
     for _ in range(ROUNDS):
-        counts[pick(groups, sizes, drawn_words(2, None))] += 1
-    for row, group in enumerate(groups):
-        assert close(counts[row], 1 / sizes[group], ROUNDS)
+        counts[one_of_each(grouping, Draws())] += 1
+    for vector, group in enumerate(groups):
+        assert close(counts[vector], number[vector] / sizes[group], ROUNDS)
 
 
 def test_posterior_of_a_simulated_attack() -> None:
@@ -50,8 +52,9 @@ def test_posterior_of_a_simulated_attack() -> None:
     member = strangers[np.arange(ROUNDS), rng.integers(0, 2, ROUNDS)]
     true = np.stack([victim, np.full(ROUNDS, 1), member], axis=1)
     groups = np.repeat(np.arange(ROUNDS), 3)
-    rows = pick(groups, np.full(ROUNDS, 3), drawn_words(ROUNDS, rng))
-    seen = perturb(true.reshape(-1)[rows], n, Fraction(2, 5), rng)
+    draws = Draws(rng)
+    rows = one_of_each(Grouping(np.arange(3 * ROUNDS), groups, np.ones(3 * ROUNDS, np.int64), ROUNDS), draws)
+    seen = Distortion.retaining(Fraction(2, 5), n).draw(true.reshape(-1)[rows], draws.bytes)
     for y in range(n):
         attack = pg_posterior(
             p=p, observed=y, size=3, prior=prior, others=others, candidates=3, corrupted=1, present=1, matching=y == 1

@@ -1,15 +1,15 @@
 """Draws follow the matrices: comparisons of shares with Hoeffding's bound, with a false alarm below 1e-6 each."""
 
 import math
-from functools import partial
 
 import numpy as np
 import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.engine.draws import drawn_bytes
-from sfumato.release.randomization import randomized
+from sfumato.engine.base import Randomized
+from sfumato.engine.draws import Draws
+from sfumato.engine.local import LocalEngine
 from sfumato.table.distortion import Distortion
 
 FALSE_ALARM = 1e-7
@@ -25,7 +25,7 @@ def slack(rows: int) -> float:
 @pytest.mark.parametrize("way", [Distortion.keeping(0.6, 3, what=""), Distortion.given(MATRIX, 3, what="")])
 def test_every_entry_of_the_matrix(way: Distortion, seed: int | None) -> None:
     rows = 200_000
-    noise = partial(drawn_bytes, rng=None if seed is None else np.random.default_rng(seed))
+    noise = Draws(None if seed is None else np.random.default_rng(seed)).bytes
     for v in range(3):
         shown = way.draw(np.full(rows, v, np.uint8), noise)
         shares = np.bincount(shown, minlength=3) / rows
@@ -40,7 +40,7 @@ def test_attributes_and_rows_are_drawn_by_themselves() -> None:
     domains = {"a": ["x", "y"], "b": ["x", "y"], "s": ["u", "v"]}
     table = sf.read(frame, quasi=["a", "b"], sensitive="s", domains=domains)
     ways = {n: Distortion.keeping(0.7, 2, what=n) for n in "abs"}
-    data = randomized(table, ways, None)
+    data = LocalEngine(table).publish([Randomized(name, way) for name, way in ways.items()], Draws())
     a, b = ((data[n].cast(pl.String) == "x").to_numpy() for n in "ab")
     assert abs((a & b).mean() - 0.49) <= slack(rows)
     assert abs((a[:-1:2] & a[1::2]).mean() - 0.49) <= slack(rows // 2)

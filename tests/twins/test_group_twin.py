@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.engine import local
-from sfumato.engine.local import Counted, combine, count, tally
+from sfumato.engine import counts
+from sfumato.engine.counts import Counted, combine, count, tally
 from sfumato.kernel.arrange import by_group
 from sfumato.kernel.group import EqualRows, group_rows
 from strategies import examples
@@ -107,12 +107,12 @@ def test_tally_in_blocks_is_the_tally(case: tuple[list[list[int]], list[int]], c
     of_row, number = group_rows(vectors, sizes).of_row, len(set(zip(*columns, strict=True)))
     counted = Counted(vectors[0], sizes[0])
     both = combine([Counted(v, s) for v, s in zip(vectors[:2], sizes[:2], strict=True)])
-    before = local._BLOCK_CELLS
-    local._BLOCK_CELLS = cells
+    before = counts._BLOCK_CELLS
+    counts._BLOCK_CELLS = cells
     try:
         blocks = list(tally(of_row, number, {("a",): counted}, {("b",): both}))
     finally:
-        local._BLOCK_CELLS = before
+        counts._BLOCK_CELLS = before
     found_sizes = np.concatenate([b.sizes for b in blocks]).tolist()
     found = np.concatenate([b.counts["a",] for b in blocks]).tolist()
     distinct = np.concatenate([b.distinct["b",] for b in blocks]).tolist()

@@ -14,6 +14,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.adversary.algorithm_aware import make_case
+from sfumato.engine.draws import Draws
 from sfumato.errors import PolicyError
 from sfumato.method.base import Drawn, PartitionMethod
 from sfumato.release.judgement import bind
@@ -169,7 +170,9 @@ def test_beliefs_under_knowledge(method: PartitionMethod, wanted: Requirement, s
         data = microdata(people, table)
         told = some_facts(random, people)
         try:
-            drawn = method.draw(data, bind([wanted], data), rng=np.random.default_rng(random.randint(0, 10**6)))
+            drawn = method.draw(
+                data, bind([wanted], data), draws=Draws(np.random.default_rng(random.randint(0, 10**6)))
+            )
         except sf.Infeasible:
             continue
         what = shown(drawn, people, scheme)

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import assume, event, given
 from hypothesis import strategies as st
 
+from sfumato.engine.draws import Draws
 from sfumato.errors import Infeasible
 from sfumato.kernel.mondrian import partition
 from sfumato.method.base import silent
@@ -61,7 +62,7 @@ def found_groups(table: Microdata, required: Sequence[Requirement], method: Mond
         bound = bind(list(required), table)
     except Infeasible:
         assume(False)
-    groups = method.groups(table, bound, rng=np.random.default_rng(0), progress=silent)
+    groups = method.groups(table, bound, draws=Draws(np.random.default_rng(0)), progress=silent)
     members: dict[int, set[int]] = {}
     for row, group in enumerate(groups.of_row.tolist()):
         members.setdefault(group, set()).add(row)

@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 import sfumato as sf
+from sfumato.engine.draws import Draws
 from sfumato.errors import Infeasible
-from sfumato.method import injector
 from sfumato.method.base import Method
 from sfumato.method.catalogue import METHODS
 from sfumato.release.judgement import bind
@@ -98,7 +98,7 @@ def test_injector_tells_by_whom_it_puts_together(monkeypatch: pytest.MonkeyPatch
         met = 0
         for turned in itertools.product((1, -1), repeat=3):
             order = [i for v, way in zip("abc", turned, strict=True) for i in range(6)[::way] if values[i] == v]
-            monkeypatch.setattr(injector, "shuffled", lambda n, rng, order=order: np.array(order))
+            monkeypatch.setattr(Draws, "order", lambda self, n, order=order: np.array(order))
             group = sf.partition(table, require=sf.LDiversity(l=2), method="injector")
             met += {frozenset(np.flatnonzero(group == g).tolist()) for g in range(3)} == shown
         chance[values] = Fraction(met, 8)

@@ -17,6 +17,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.adversary.algorithm_aware import make_case
+from sfumato.engine.draws import Draws
 from sfumato.errors import Infeasible
 from sfumato.method.anatomy import Anatomy
 from sfumato.method.base import Drawn, PartitionMethod
@@ -148,7 +149,7 @@ def test_cuts_of_parts_are_safe_too(method: PartitionMethod, places: list[tuple[
         if base is None or base.number < 3:
             continue
         cut_again += 1
-        drawn = method.draw(data, bound, rng=rng)
+        drawn = method.draw(data, bound, draws=Draws(rng))
         found = sf.worlds(data, method=method, require=LDiversity(l=2), scheme="bucketization", published=drawn)
         assert found.same_worlds
         assert max(max(person.values()) for person in found.smart_exact) <= Fraction(1, 2)
@@ -335,7 +336,7 @@ def drawn_as_said(method: PartitionMethod, wanted: Requirement, data: Microdata)
     rng, number = np.random.default_rng(7), 2000
     found: dict[tuple[Published, Table], int] = defaultdict(int)
     for _ in range(number):
-        found[row_by_row(method.draw(data, bound, rng=rng))] += 1
+        found[row_by_row(method.draw(data, bound, draws=Draws(rng)))] += 1
     assert found.keys() <= chances.keys()
     for result, chance in chances.items():
         expected = float(chance) * number

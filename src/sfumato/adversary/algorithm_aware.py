@@ -23,6 +23,7 @@ from sfumato.adversary.budget import Allowance
 from sfumato.adversary.fewest_changes import restored
 from sfumato.adversary.knowledge import Fact, Known
 from sfumato.adversary.observation import Belief, Sight, World, sight, tables_at_least, worlds_behind
+from sfumato.engine.draws import Draws
 from sfumato.errors import Infeasible, PolicyError
 from sfumato.method.base import Drawn, Groups, Method, PartitionMethod, Scheme
 from sfumato.method.catalogue import from_table
@@ -102,7 +103,7 @@ class Case:
         if not isinstance(self.method, PartitionMethod):
             made = self.method(table)
             return made if isinstance(made, Drawn) else Drawn(table, _as_groups(made, table))
-        return self.method.draw(table, bind(self.requirements, table), rng=rng)
+        return self.method.draw(table, bind(self.requirements, table), draws=Draws(rng))
 
     def once(self, published: Drawn | None, rng: np.random.Generator | None) -> Drawn:
         """What was published, if it is of these people; else the method is run once."""

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.adversary.observation import attacked
+from sfumato.engine.local import as_published
 from sfumato.errors import PolicyError
 from sfumato.kernel.hilb.curve import MOST_BITS, bits_needed, hilbert_keys
 from sfumato.release.bucketization import COUNT, GROUP
-from sfumato.release.generalization import as_published
 from sfumato.release.release import Release, refuse_unpublished
 from sfumato.requirement.base import whole_number
 from sfumato.table.encode import Attribute, Kind, Role, encode, value_codes

@@ -3,7 +3,7 @@
 import numpy as np
 import polars as pl
 
-from sfumato.engine.local import Counted, count
+from sfumato.engine.counts import Counted, count
 from sfumato.errors import PolicyError
 from sfumato.release.judgement import TableSchema
 from sfumato.requirement.base import names

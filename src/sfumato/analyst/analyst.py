@@ -14,7 +14,7 @@ from sfumato.analyst.condition import All, Comparison, Condition, Truth, compari
 from sfumato.analyst.query import parse, parse_condition
 from sfumato.analyst.randomized import Estimator, Reconstruction, Sampling, check_sampling, too_large, uncertainty
 from sfumato.analyst.view import AttributeView, View
-from sfumato.engine.local import count
+from sfumato.engine.counts import count
 from sfumato.errors import PolicyError
 from sfumato.release.release import Release
 from sfumato.table.distortion import Distortion, Floats, distorted

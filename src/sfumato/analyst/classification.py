@@ -16,8 +16,8 @@ from sfumato.analyst.c45 import C45
 from sfumato.analyst.features import Examples, examples
 from sfumato.analyst.held_out import as_released
 from sfumato.analyst.learners import Learner, learner_of
+from sfumato.engine.local import as_published
 from sfumato.errors import DataError, PolicyError, nearest
-from sfumato.release.generalization import as_published
 from sfumato.release.release import Release
 from sfumato.requirement.base import names, whole_number
 from sfumato.table.encode import Kind, Role

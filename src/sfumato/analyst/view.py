@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sfumato.analyst.condition import PossibleValues, as_number
 from sfumato.analyst.ranges import Ranges
-from sfumato.engine.local import Counted
+from sfumato.engine.counts import Counted
 from sfumato.errors import PolicyError, ReleaseError, nearest
 from sfumato.release.bucketization import COUNT, GROUP
 from sfumato.release.label_meaning import LabelMeaning, fits, masks_of, read, spans

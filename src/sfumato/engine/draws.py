@@ -10,51 +10,62 @@ from sfumato.errors import PolicyError
 from sfumato.kernel.arrange import shuffle
 
 
-def shuffled(rows: int, rng: np.random.Generator | None) -> NDArray[np.int64]:
-    """A random order of the rows."""
-    if rng is not None:
-        return _given(rng).permutation(rows)
-    return shuffle(rows, lambda number: np.frombuffer(os.urandom(4 * number), dtype=np.uint32))
+class Draws:
+    """Random draws of a job: secret, from the operating system's entropy; or repeatable, from a generator.
 
-
-def drawn_words(number: int, rng: np.random.Generator | None) -> NDArray[np.uint64]:
-    """Random 64-bit numbers."""
-    if rng is not None:
-        return _given(rng).integers(0, 2**64, size=number, dtype=np.uint64)
-    return np.frombuffer(os.urandom(8 * number), dtype=np.uint64)
-
-
-def drawn_bytes(number: int, rng: np.random.Generator | None) -> NDArray[np.uint8]:
-    """Random bytes."""
-    return np.frombuffer(os.urandom(number) if rng is None else _given(rng).bytes(number), dtype=np.uint8)
-
-
-def two_sided_geometric(number: int, epsilon: float, rng: np.random.Generator | None) -> NDArray[np.int64]:
-    """Whole numbers k with probability proportional to a^|k|, where a is e^-epsilon or a hair more: discrete Laplace.
-
-    Each is the difference of two geometric draws, made of coin flips with probability a = A / 2^64 for a whole A, so
-    that the law is exact: no floating point, and no end of the tail.
+    >>> Draws(np.random.default_rng(1)).order(4).tolist()
+    [3, 2, 0, 1]
     """
-    chance = math.nextafter(math.exp(-epsilon), 1.0)  # exp is off by less than this
-    heads = min(math.ceil(chance * 2**64), 2**64 - 1)
-    up, down = (_geometric(number, np.uint64(heads), rng) for _ in range(2))
-    return up - down
 
+    def __init__(self, rng: np.random.Generator | None = None) -> None:
+        if rng is not None and not isinstance(rng, np.random.Generator):
+            raise PolicyError(
+                f"rng is {rng!r}; it must be a NumPy generator such as numpy.random.default_rng(1), for experiments, "
+                "or left out for secret draws"
+            )
+        self._rng = rng
 
-def _geometric(number: int, heads: np.uint64, rng: np.random.Generator | None) -> NDArray[np.int64]:
-    """How many flips in a row come up heads, before the first that does not."""
-    found = np.zeros(number, np.int64)
-    going = np.arange(number)
-    while len(going):
-        going = going[drawn_words(len(going), rng) < heads]
-        found[going] += 1
-    return found
+    @property
+    def secret(self) -> bool:
+        """Whether nobody can repeat the draws."""
+        return self._rng is None
 
+    def order(self, number: int) -> NDArray[np.int64]:
+        """A random order of so many things."""
+        if self._rng is not None:
+            return self._rng.permutation(number)
+        return shuffle(number, lambda words: np.frombuffer(os.urandom(4 * words), dtype=np.uint32))
 
-def _given(rng: object) -> np.random.Generator:
-    if not isinstance(rng, np.random.Generator):
-        raise PolicyError(
-            f"rng is {rng!r}; it is a NumPy generator such as numpy.random.default_rng(1) for experiments, or left out "
-            "for secret draws"
-        )
-    return rng
+    def words(self, number: int) -> NDArray[np.uint64]:
+        """Random 64-bit numbers."""
+        if self._rng is not None:
+            return self._rng.integers(0, 2**64, size=number, dtype=np.uint64)
+        return np.frombuffer(os.urandom(8 * number), dtype=np.uint64)
+
+    def bytes(self, number: int) -> NDArray[np.uint8]:
+        """Random bytes."""
+        return np.frombuffer(os.urandom(number) if self._rng is None else self._rng.bytes(number), dtype=np.uint8)
+
+    def below(self, limits: NDArray[np.int64]) -> NDArray[np.int64]:
+        """For each limit a whole number from 0 up to it, uniform but for one part in 2^64 / limit."""
+        return (self.words(len(limits)) % limits.astype(np.uint64)).astype(np.int64)
+
+    def two_sided_geometric(self, number: int, epsilon: float) -> NDArray[np.int64]:
+        """Whole numbers k with probability proportional to a^|k|, where a is e^-epsilon or a hair more.
+
+        This is discrete Laplace noise. Each number is the difference of two geometric draws, made of coin flips
+        with probability a = A / 2^64 for a whole A, so that the law is exact: no floating point, and no end of the
+        tail.
+        """
+        chance = math.nextafter(math.exp(-epsilon), 1.0)  # exp is off by less than this
+        heads = np.uint64(min(math.ceil(chance * 2**64), 2**64 - 1))
+        return self._geometric(number, heads) - self._geometric(number, heads)
+
+    def _geometric(self, number: int, heads: np.uint64) -> NDArray[np.int64]:
+        """How many flips in a row come up heads, before the first that does not."""
+        found = np.zeros(number, np.int64)
+        going = np.arange(number)
+        while len(going):
+            going = going[self.words(len(going)) < heads]
+            found[going] += 1
+        return found

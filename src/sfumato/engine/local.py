@@ -1,88 +1,152 @@
 """Rows in the memory of one machine."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.kernel.group import EqualRows, group_rows
-from sfumato.table.encode import Codes
+from sfumato.engine.base import AsIs, ByGroup, Numbered, Output, Randomized
+from sfumato.engine.counts import Counted, Counts, Integers, count
+from sfumato.engine.decision import Grouping
+from sfumato.engine.draws import Draws
+from sfumato.errors import SfumatoError
+from sfumato.kernel.arrange import sort_order
+from sfumato.kernel.group import EqualRows
+from sfumato.table.distortion import Distortion
+from sfumato.table.encode import Codes, Column
+from sfumato.table.microdata import Microdata
+from sfumato.table.occurring import occurring
+from sfumato.table.ordered_domain import OrderedDomain
 
-Key = tuple[str, ...]
-
-_BLOCK_CELLS = 8_000_000
-
-
-@dataclass(frozen=True)
-class Counted:
-    """A column, or a combination of columns, whose values are counted: codes and how many there can be."""
-
-    codes: Codes
-    size: int
-
-
-def combine(columns: Sequence[Counted]) -> Counted:
-    """The combination of several columns as one."""
-    if len(columns) == 1:
-        return columns[0]
-    groups = group_rows([c.codes for c in columns], [c.size for c in columns])
-    return Counted(groups.of_row, len(groups.first))
+_BLOCK = 1 << 19
 
 
-def count(columns: Sequence[Counted]) -> EqualRows:
-    """Compress: the distinct code vectors with their multiplicities, and the vector of each row."""
-    return group_rows([c.codes for c in columns], [c.size for c in columns])
+class LocalEngine:
+    """A table of coded columns in memory."""
 
+    def __init__(self, table: Microdata) -> None:
+        self._table = table
+        self._vectors: dict[tuple[str, ...], EqualRows] = {}
 
-@dataclass(frozen=True)
-class Block:
-    """The counts of a stretch of groups."""
+    @property
+    def table(self) -> Microdata:
+        """The columns, their roles and domains."""
+        return self._table
 
-    sizes: NDArray[np.int64]
-    counts: Mapping[Key, NDArray[np.int64]]
-    distinct: Mapping[Key, NDArray[np.int64]]
-
-
-def tally(
-    group_of_row: NDArray[Any],
-    groups: int,
-    counted: Mapping[Key, Counted],
-    distinct: Mapping[Key, Counted],
-) -> Iterator[Block]:
-    """Count values in groups, a block of groups at a time, so that a block stays within bounded memory."""
-    widest = max([1] + [c.size for c in counted.values()])
-    step = max(1, _BLOCK_CELLS // widest)
-    order = None if groups <= step else np.argsort(group_of_row, kind="stable")
-    sizes = np.bincount(group_of_row, minlength=groups)
-    different = {key: _distinct_in(group_of_row, groups, c) for key, c in distinct.items()}
-    ends = np.cumsum(sizes)
-    for first in range(0, groups, step):
-        last = min(first + step, groups)
-        rows: Any = slice(None) if order is None else order[ends[first] - sizes[first] : ends[last - 1]]
-        of_row = group_of_row[rows].astype(np.int64) - first
-        yield Block(
-            sizes[first:last],
-            {key: _matrix(of_row, last - first, c.codes[rows], c.size) for key, c in counted.items()},
-            {key: d[first:last] for key, d in different.items()},
+    def count(self, names: Sequence[str]) -> Counts:
+        """The distinct vectors of the quasi-identifiers and other columns, with multiplicities."""
+        wanted = {c.name for c in self._table.quasi} | set(names)
+        columns = {name: c for name, c in self._table.columns.items() if name in wanted}
+        others = list(dict.fromkeys(name for name in names if name not in columns))
+        coded = [Counted(c.codes, c.size) for c in columns.values()]
+        vectors = count([*coded, *(Counted(*self._table.counted(name)) for name in others)])
+        self._vectors[(*columns, *others)] = vectors
+        return Counts(
+            {name: replace(c, codes=c.codes[vectors.first]) for name, c in columns.items()},
+            pl.DataFrame([self._table.uncoded(name) for name in others])[vectors.first] if others else pl.DataFrame(),
+            vectors.size,
+            self._table.dropped,
         )
 
+    def vectors(self, counts: Counts) -> Integers:
+        """The vector of each row."""
+        if counts.names not in self._vectors:
+            raise SfumatoError("a decision can be applied only by the engine that counted; please report this")
+        return self._vectors[counts.names].of_row
 
-def _matrix(of_row: NDArray[np.int64], groups: int, codes: Codes, size: int) -> NDArray[np.int64]:
-    return np.bincount(of_row * size + codes, minlength=groups * size).reshape(groups, size)
+    def entries(self, counts: Counts, grouping: Grouping, draws: Draws) -> Integers:
+        """The entry of a grouping that each row is; -1 for rows left out. Rows of one vector are dealt out by lot."""
+        vector = self.vectors(counts)
+        starts = np.searchsorted(grouping.vector, np.arange(len(counts) + 1))
+        if (np.diff(starts) <= 1).all():
+            entry = np.where(np.diff(starts) == 1, starts[:-1], -1)
+            return np.asarray(entry[vector])
+        dealt = draws.order(len(vector))
+        dealt = dealt[sort_order(vector[dealt], len(counts))]  # rows by vector, those of one vector in random order
+        first = np.cumsum(counts.weights) - counts.weights
+        taken = np.cumsum(grouping.number) - grouping.number
+        place = first[grouping.vector] + taken - taken[starts[grouping.vector]]
+        of_row = np.full(len(vector), -1, np.int64)
+        within = np.arange(int(grouping.number.sum())) - np.repeat(taken, grouping.number)
+        of_row[dealt[np.repeat(place, grouping.number) + within]] = np.repeat(
+            np.arange(len(grouping.vector)), grouping.number
+        )
+        return of_row
+
+    def without(self, counts: Counts, grouping: Grouping) -> "LocalEngine":
+        """The kept rows, without a trace of the others: a domain found in the data is that of the kept rows."""
+        kept = np.zeros(len(counts), np.bool_)
+        kept[grouping.vector] = True
+        rows = np.flatnonzero(kept[self.vectors(counts)])
+        table = self._table
+        columns = {name: occurring(replace(column, codes=column.codes[rows])) for name, column in table.columns.items()}
+        plain, hidden = (frame[rows] if frame.width else frame for frame in (table.plain, table.hidden))
+        return LocalEngine(replace(table, columns=columns, plain=plain, hidden=hidden, rows=len(rows)))
+
+    def publish(
+        self, outputs: Sequence[Output], draws: Draws, grouping: Grouping | None = None, counts: Counts | None = None
+    ) -> pl.DataFrame:
+        """The rows in a secret order, each with its outputs.
+
+        The bytes of randomized columns come from the operating system's generator: it is the one source that stays
+        unpredictable to whoever knows what it gave before. Fast generators such as PCG64 or Philox can be reconstructed
+        from their output, and with them every draw. To be fast all the same, a draw reads the bytes of its 32-bit word
+        only as far as they matter, one byte where the value is kept for certain, and columns are drawn side by side.
+        """
+        entry = self.entries(counts, grouping, draws) if grouping is not None and counts is not None else None
+        if entry is not None and (entry < 0).any():
+            raise SfumatoError("rows that are left out must be removed before the others are published")
+        build = partial(self._column, entry=entry, grouping=grouping, draws=draws)
+        if not draws.secret:
+            order = draws.order(self._table.rows)
+            return pl.DataFrame([build(output)(order) for output in outputs])
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            waiting = pool.submit(draws.order, self._table.rows)
+            ready = list(pool.map(build, outputs))
+            order = waiting.result()
+            return pl.DataFrame(list(pool.map(lambda column: column(order), ready)))
+
+    def _column(
+        self, output: Output, *, entry: Integers | None, grouping: Grouping | None, draws: Draws
+    ) -> Callable[[Integers], pl.Series]:
+        """What makes an output column once the order of rows is known: codes are cheaper to order than text."""
+        if isinstance(output, Randomized):
+            codes = _randomized(self._table[output.name].codes, output.way, draws)
+            return partial(_shown, replace(self._table[output.name], codes=codes))
+        if isinstance(output, AsIs):
+            if output.name not in self._table.columns:
+                return lambda order: self._table.plain[output.name].gather(pl.Series(order))
+            column = self._table[output.name]
+            if grouping is not None and entry is not None and output.name in grouping.values:
+                column = replace(column, codes=grouping.values[output.name][entry])
+            return partial(_shown, column)
+        if grouping is None or entry is None:
+            raise SfumatoError(f"{output.name!r} shows groups, and there are none; please report this")
+        of_entry = output.of_group[grouping.group]
+        if isinstance(output, Numbered):
+            return lambda order: pl.Series(output.name, of_entry[entry[order]])
+        return partial(_labelled, output, of_entry, entry)
 
 
-def _distinct_in(group_of_row: NDArray[Any], groups: int, column: Counted) -> NDArray[np.int64]:
-    """How many distinct values occur in each group."""
-    pairs = group_rows([group_of_row, column.codes], [groups, column.size])
-    return np.bincount(group_of_row[pairs.first], minlength=groups)
+def _shown(column: Column, order: Integers) -> pl.Series:
+    return as_published(replace(column, codes=column.codes[order]))
 
 
-def totals(column: Counted) -> NDArray[np.int64]:
-    """How often each value occurs in the whole table."""
-    return np.bincount(column.codes, minlength=column.size)
+def _labelled(output: ByGroup, of_entry: Integers, entry: Integers, order: Integers) -> pl.Series:
+    return recode(output.name, output.labels, of_entry[entry[order]])
+
+
+def _randomized(codes: Codes, way: Distortion, draws: Draws) -> Codes:
+    if not way.changes:
+        return codes
+    parts = [way.draw(codes[first : first + _BLOCK], draws.bytes) for first in range(0, len(codes), _BLOCK)]
+    return np.concatenate(parts)
 
 
 def recode(name: str, labels: Sequence[str], codes: NDArray[Any], *, unseen: bool = False) -> pl.Series:
@@ -97,3 +161,15 @@ def recode(name: str, labels: Sequence[str], codes: NDArray[Any], *, unseen: boo
     short = np.array([at.get(label, 0) for label in labels], dtype=np.uint32)
     words = pl.Series(name, distinct, dtype=pl.Enum(distinct))
     return words.gather(pl.Series(short[codes]))
+
+
+def as_published(column: Column) -> pl.Series:
+    """A column that is published as it is: numbers and dates by their type, all else by its text."""
+    if not isinstance(column.domain, OrderedDomain) or column.domain.form == "word":
+        return recode(column.name, column.domain.leaves, column.codes)
+    numbers = pl.Series(column.name, [*column.domain.values, None][: column.size], dtype=pl.Float64)
+    if column.domain.form == "date":
+        return numbers.cast(pl.Int32).cast(pl.Date).gather(pl.Series(column.codes))
+    if column.domain.step == 1.0:
+        numbers = numbers.cast(pl.Int64)
+    return numbers.gather(pl.Series(column.codes))

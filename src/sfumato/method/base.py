@@ -8,26 +8,25 @@ from fractions import Fraction
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
-import polars as pl
-from numpy.typing import NDArray
 
-from sfumato.engine.draws import shuffled
-from sfumato.errors import PolicyError, SfumatoError
-from sfumato.kernel.group import group_rows
+from sfumato.engine.base import Engine
+from sfumato.engine.counts import Counts
+from sfumato.engine.decision import Grouping
+from sfumato.engine.decision import Groups as Groups
+from sfumato.engine.draws import Draws
+from sfumato.engine.local import LocalEngine
+from sfumato.errors import PolicyError
 from sfumato.release.best_guess import best_guesses, certain_values
-from sfumato.release.bucketization import bucketize, refuse_exact
-from sfumato.release.generalization import Shown, as_published, show
-from sfumato.release.judgement import Judgement, TableSchema, bind, judge, on_groups
+from sfumato.release.judgement import completed, on_groups, refuse_infeasible
 from sfumato.release.manifest import describe
 from sfumato.release.release import Release
-from sfumato.requirement.base import GroupRequirement, Requirement
-from sfumato.table.encode import Role
+from sfumato.release.scheme import Decision, Grouped, Made
+from sfumato.release.scheme import Progress as Progress
+from sfumato.release.scheme import silent as silent
+from sfumato.release.schemes import SCHEMES
+from sfumato.requirement.base import Requirement
 from sfumato.table.microdata import Microdata
 from sfumato.table.taxonomy import named
-
-Progress = Callable[[str, float], None]
-"""Called with what is being done and which part of it is done, from 0 to 1."""
-
 
 STEP = "step "
 """How the progress of a method that refines begins: after each step there is a valid table."""
@@ -35,17 +34,6 @@ STEP = "step "
 
 class Enough(Exception):  # noqa: N818 - no error: an answer
     """Raised by a progress that has seen enough: a method that refines publishes the last valid table."""
-
-
-def silent(stage: str, done: float) -> None:
-    """No progress is shown."""
-
-
-class Groups(NamedTuple):
-    """The group of each row, numbered from 0, and how many groups there are."""
-
-    of_row: NDArray[np.int64]
-    number: int
 
 
 class Drawn(NamedTuple):
@@ -74,10 +62,15 @@ class Method(ABC):
     """Where a published claim about the method is false: the smallest counterexample and what to take instead."""
     schemes: ClassVar[tuple[str, ...]] = ("generalization",)
     """How a release of this method can show people."""
+    perturbs: ClassVar[bool] = False
+    """Whether sensitive values may be published other than they are."""
     beside: ClassVar[frozenset[str]] = frozenset()
     """What the manifest states of the method beside its settings."""
 
     @abstractmethod
+    def decide(self, counts: Counts, requirements: Sequence[Requirement], draws: Draws, progress: Progress) -> Decision:
+        """What to publish, decided on counts; the requirements are bound to the table and can be met."""
+
     def publish(
         self,
         table: Microdata,
@@ -88,6 +81,72 @@ class Method(ABC):
         progress: Progress = silent,
     ) -> Release:
         """Turn microdata into a release that meets the requirements."""
+        engine = LocalEngine(self.prepared(table))
+        return self.release(engine, requirements, title=title, draws=Draws(rng), progress=progress)
+
+    def release(
+        self,
+        engine: Engine,
+        requirements: Sequence[Requirement],
+        *,
+        title: str = "",
+        draws: Draws,
+        progress: Progress = silent,
+    ) -> Release:
+        """Decide on counts; judge the decision, apply it to the rows and show them; describe the release."""
+        scheme = SCHEMES[self.shown_by()]
+        bound = self.bind(engine.table, requirements)
+        names = [*scheme.counted(engine.table), *self.counted(engine.table, bound)]
+        counts = engine.count(names)
+        self.refuse_infeasible(bound, counts)
+        decision = self.decide(counts, bound, draws, progress)
+        if isinstance(decision, Grouped) and decision.again is not None:
+            engine = engine.without(counts, decision.grouping)
+            bound, counts = self.bind(engine.table, requirements), engine.count(names)
+            decision = decision.again(counts)
+        made = scheme.publish(engine, counts, decision, bound, draws, progress)
+        return self.described(made, decision, bound, engine.table, title)
+
+    def described(
+        self, made: Made, decision: Decision, bound: Sequence[Requirement], table: Microdata, title: str
+    ) -> Release:
+        """The release with its manifest, warning of sensitive values that its groups give away."""
+        method = {**self.settings(), **decision.statement}
+        manifest = describe(made, title=title, scheme=self.shown_by(), method=method)
+        release = Release(manifest, made.tables)
+        warnings = [
+            *self.warnings_of(manifest),
+            *self.warnings(bound),
+            *decision.warnings,
+            *self.warnings_about(table),
+            *certain_values(best_guesses(release), perturbed=self.perturbs),
+        ]
+        return Release(manifest | {"warnings": warnings}, made.tables) if warnings else release
+
+    def shown_by(self) -> str:
+        """The name of the scheme by which this method shows people."""
+        return self.schemes[0]
+
+    def prepared(self, table: Microdata) -> Microdata:
+        """The table as this method needs it."""
+        return table
+
+    def bind(self, table: Microdata, requirements: Sequence[Requirement]) -> list[Requirement]:
+        """The requirements with what they leave open filled in, if this method can serve them on this table."""
+        SCHEMES[self.shown_by()].refuse(table, requirements)
+        return completed(requirements, table)
+
+    def counted(self, table: Microdata, bound: Sequence[Requirement]) -> list[str]:
+        """The columns to count beside the quasi-identifiers: those that requirements read."""
+        return list(dict.fromkeys(name for r in bound for name in r.reads()))
+
+    def refuse_infeasible(self, bound: Sequence[Requirement], counts: Counts) -> None:
+        """Raise where the whole table fails a requirement."""
+        refuse_infeasible(bound, counts)
+
+    def warnings_about(self, table: Microdata) -> list[str]:
+        """What follows from the table's declarations."""
+        return []
 
     def warnings(self, requirements: Sequence[Requirement]) -> list[str]:
         """What whoever uses a release for these requirements should know."""
@@ -149,26 +208,25 @@ Scheme = Literal["generalization", "bucketization"]
 
 @dataclass(frozen=True, kw_only=True)
 class PartitionMethod(Method):
-    """A method that puts the rows into groups; the scheme says how a group is shown."""
+    """A method that puts people into groups; the scheme says how a group is shown.
 
-    perturbs: ClassVar[bool] = False
-    """Whether sensitive values may be published other than they are."""
+    Its algorithm is ``groups``, which tells equal rows apart, or, where it does not, ``decide`` itself.
+    """
+
     schemes: ClassVar[tuple[str, ...]] = ("generalization", "bucketization")
 
     scheme: Scheme = "generalization"
 
     def __post_init__(self) -> None:
         if self.scheme not in ("generalization", "bucketization"):
-            raise PolicyError(f"{self.name}: scheme = {self.scheme!r}; it is 'generalization' or 'bucketization'")
+            raise PolicyError(f"{self.name}: scheme must be 'generalization' or 'bucketization', not {self.scheme!r}")
+
+    def shown_by(self) -> str:
+        return self.scheme
 
     @abstractmethod
     def groups(
-        self,
-        table: Microdata,
-        requirements: Sequence[Requirement],
-        *,
-        rng: np.random.Generator | None,
-        progress: Progress,
+        self, table: Microdata, requirements: Sequence[Requirement], *, draws: Draws, progress: Progress
     ) -> Groups:
         """The group of each row; the requirements are bound to the table."""
 
@@ -177,11 +235,21 @@ class PartitionMethod(Method):
         table: Microdata,
         requirements: Sequence[Requirement],
         *,
-        rng: np.random.Generator | None = None,
+        draws: Draws | None = None,
         progress: Progress = silent,
     ) -> Drawn:
         """The groups and the values to publish; most methods publish the values as they are."""
-        return Drawn(table, self.groups(table, requirements, rng=rng, progress=progress))
+        return Drawn(table, self.groups(table, requirements, draws=draws or Draws(), progress=progress))
+
+    def decide(self, counts: Counts, requirements: Sequence[Requirement], draws: Draws, progress: Progress) -> Grouped:
+        """Groups of people one by one: those of a vector are interchangeable, so it counts how many go where."""
+        people = counts.people()
+        drawn = self.draw(people, requirements, draws=draws, progress=progress)
+        values = {
+            name: column.codes for name, column in drawn.table.columns.items() if column is not people.columns[name]
+        }
+        grouping = Grouping.of_people(counts, drawn.groups.of_row, drawn.groups.number, values)
+        return Grouped(grouping=grouping, sets=self.shows_sets())
 
     def outcomes(self, table: Microdata, requirements: Sequence[Requirement]) -> Iterator[tuple[Drawn, Fraction]]:
         """Everything that can be published from a small table, with its probability: what an aware adversary weighs.
@@ -196,7 +264,7 @@ class PartitionMethod(Method):
         From tables that share these groups and the published values the same is then published with the same
         probability.
         """
-        return self.groups(table, requirements, rng=None, progress=silent)
+        return self.groups(table, requirements, draws=Draws(), progress=silent)
 
     def shows_sets(self) -> bool:
         """Whether a label may be a set of sibling nodes."""
@@ -205,117 +273,44 @@ class PartitionMethod(Method):
     def settings(self) -> dict[str, Any]:
         return {name: value for name, value in super().settings().items() if name != "scheme"}
 
-    def publish(
-        self,
-        table: Microdata,
-        requirements: Sequence[Requirement],
-        *,
-        title: str = "",
-        rng: np.random.Generator | None = None,
-        progress: Progress = silent,
-    ) -> Release:
+    def bind(self, table: Microdata, requirements: Sequence[Requirement]) -> list[Requirement]:
         if not table.quasi:
             raise PolicyError(f"{self.name} needs a quasi-identifier, but none is declared; give a column that role")
-        if self.scheme == "bucketization":
-            refuse_exact(requirements)
-        bound = on_groups(bind(requirements, table), self.name)
-        table, groups = self.draw(table, bound, rng=rng, progress=progress)
-        show_groups = self._generalized if self.scheme == "generalization" else self._bucketized
-        shown, judgements, tables = show_groups(table, bound, groups, rng, progress)
-        manifest = describe(
-            table,
-            title=title,
-            scheme=self.scheme,
-            method=self.settings(),
-            judgements=judgements,
-            shown=shown,
-            warnings=[*self.warnings(bound), *self._observed(table)],
-        )
-        return finished(manifest, tables, perturbed=self.perturbs)
+        return super().bind(table, requirements)
 
-    def _observed(self, table: Microdata) -> list[str]:
+    def refuse_infeasible(self, bound: Sequence[Requirement], counts: Counts) -> None:
+        super().refuse_infeasible(bound, counts)
+        on_groups(bound, self.name)
+
+    def warnings_about(self, table: Microdata) -> list[str]:
         """Perturbed values may no longer show a value that one person had; a domain found in the data still does."""
         found = [c.name for c in table.sensitive if self.perturbs and not c.declared]
         return [undeclared_domain(name) for name in found]
 
-    def _generalized(
-        self,
-        table: Microdata,
-        bound: Sequence[GroupRequirement],
-        groups: Groups,
-        rng: np.random.Generator | None,
-        progress: Progress,
-    ) -> "_Parts":
-        progress("labels", 0.0)
-        shown = show(table, groups.of_row, groups.number, sets=self.shows_sets())
-        return labelled(table, bound, shown, rng, progress)
 
-    def _bucketized(
-        self,
-        table: Microdata,
-        bound: Sequence[GroupRequirement],
-        groups: Groups,
-        rng: np.random.Generator | None,
-        progress: Progress,
-    ) -> "_Parts":
-        if not table.sensitive:
-            raise PolicyError("bucketization keeps sensitive values apart, and there is none; give a column that role")
-        progress("judgement", 0.0)
-        judgements = [_judged(r, table, groups) for r in bound]
-        progress("order", 0.0)
-        return _Parts([], judgements, bucketize(table, groups.of_row, groups.number, rng))
+@dataclass(frozen=True, kw_only=True)
+class CountingMethod(PartitionMethod):
+    """A partition method that never tells equal rows apart: all people of a vector go to one group."""
 
+    @abstractmethod
+    def of_vectors(self, counts: Counts, requirements: Sequence[Requirement], progress: Progress) -> Groups:
+        """The group of each vector."""
 
-def finished(manifest: dict[str, Any], tables: dict[str, pl.DataFrame], *, perturbed: bool = False) -> Release:
-    """The release, warning of sensitive values that its groups give away."""
-    release = Release(manifest, tables)
-    told = [*release.warnings, *certain_values(best_guesses(release), perturbed=perturbed)]
-    return Release(manifest | {"warnings": told}, tables) if told else release
+    def decide(self, counts: Counts, requirements: Sequence[Requirement], draws: Draws, progress: Progress) -> Grouped:
+        groups = self.of_vectors(counts, requirements, progress)
+        return Grouped(grouping=Grouping.of_vectors(counts, groups.of_row, groups.number), sets=self.shows_sets())
 
-
-class _Parts(NamedTuple):
-    """What a scheme makes of groups."""
-
-    shown: list[Shown]
-    judgements: list[Judgement]
-    tables: dict[str, pl.DataFrame]
-
-
-def labelled(
-    table: Microdata,
-    bound: Sequence[GroupRequirement],
-    shown: list[Shown],
-    rng: np.random.Generator | None,
-    progress: Progress,
-) -> _Parts:
-    """Judge the groups that labels make, and put the rows that show them into a secret order."""
-    progress("judgement", 0.0)
-    judgements = [_judged(r, table, _by_label(r, shown)) for r in bound]
-    progress("order", 0.0)
-    return _Parts(shown, judgements, {"data": published(table, shown)[shuffled(table.rows, rng)]})
-
-
-def _by_label(requirement: GroupRequirement, shown: Sequence[Shown]) -> Groups:
-    """The groups that the labels make, which is what the outside world sees."""
-    chosen = requirement.groups_by() or tuple(s.column.name for s in shown)
-    columns = [s.column.to_physical().to_numpy() for s in shown if s.column.name in chosen]
-    found = group_rows(columns, [int(c.max()) + 1 for c in columns])
-    return Groups(found.of_row, len(found.first))
-
-
-def _judged(requirement: GroupRequirement, table: Microdata, groups: Groups) -> Judgement:
-    """Judge groups; what a method made must hold."""
-    schema = TableSchema(table)
-    judgement = judge(requirement, schema, schema.counted, groups.of_row, groups.number)
-    if not judgement.holds:
-        raise SfumatoError(
-            f"{judgement.failing} of {judgement.groups} groups violate {requirement.words()!r}; nothing is "
-            "published. This is a bug of the method: please report it"
+    def groups(
+        self, table: Microdata, requirements: Sequence[Requirement], *, draws: Draws, progress: Progress
+    ) -> Groups:
+        return grouped_rows(
+            table, self.counted(table, requirements), lambda c: self.of_vectors(c, requirements, progress)
         )
-    return judgement
 
 
-def published(table: Microdata, shown: Sequence[Shown]) -> pl.DataFrame:
-    """The published columns: labels, then sensitive and class values and the insensitive columns as they are."""
-    values = [as_published(c) for c in table.columns.values() if c.role is not Role.QUASI]
-    return pl.DataFrame([*(s.column for s in shown), *values, *table.plain.get_columns()])
+def grouped_rows(table: Microdata, names: Sequence[str], decide: Callable[[Counts], Groups]) -> Groups:
+    """The group of each row by a decision on vectors."""
+    engine = LocalEngine(table)
+    counts = engine.count(names)
+    groups = decide(counts)
+    return Groups(groups.of_row[engine.vectors(counts)], groups.number)

@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar
 
-import numpy as np
-
-from sfumato.engine.local import Counted
+from sfumato.engine.counts import Counted
+from sfumato.engine.draws import Draws
 from sfumato.errors import PolicyError
 from sfumato.method.base import Drawn, Groups, PartitionMethod, Progress, silent
 from sfumato.method.pickup import every_pick_up, pick_up
@@ -79,18 +78,13 @@ class DiversityMethod(PartitionMethod):
         """The groups before any draw."""
 
     def groups(
-        self,
-        table: Microdata,
-        requirements: Sequence[Requirement],
-        *,
-        rng: np.random.Generator | None,
-        progress: Progress,
+        self, table: Microdata, requirements: Sequence[Requirement], *, draws: Draws, progress: Progress
     ) -> Groups:
         wanted = diversity(self.name, requirements)
         if not self.picks:
             return self.base(table, wanted, progress)
         l = wanted.whole(self.name)
-        return pick_up(self.base(table, replace(wanted, k=1), progress), counted(table, wanted), l, rng)
+        return pick_up(self.base(table, replace(wanted, k=1), progress), counted(table, wanted), l, draws)
 
     def refuse_unserved(self, requirements: Sequence[Requirement]) -> None:
         wanted = diversity(self.name, requirements)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sfumato.engine.local import Counted, count
+from sfumato.engine.counts import Counted, count
 from sfumato.errors import PolicyError
 from sfumato.kernel.hilb.curve import MOST_BITS, bits_needed, hilbert_keys
 from sfumato.table.microdata import Microdata

@@ -15,7 +15,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.engine.draws import drawn_words, shuffled
+from sfumato.engine.draws import Draws
 from sfumato.errors import PolicyError, SfumatoError
 from sfumato.kernel.hilb.anatomy import make_buckets
 from sfumato.kernel.injector import fit
@@ -66,12 +66,7 @@ class Injector(PartitionMethod):
         diversity(self.name, requirements).whole(self.name)
 
     def groups(
-        self,
-        table: Microdata,
-        requirements: Sequence[Requirement],
-        *,
-        rng: np.random.Generator | None,
-        progress: Progress,
+        self, table: Microdata, requirements: Sequence[Requirement], *, draws: Draws, progress: Progress
     ) -> Groups:
         wanted = diversity(self.name, requirements)
         l, sensitive = wanted.whole(self.name), table[wanted.sensitive]
@@ -80,11 +75,11 @@ class Injector(PartitionMethod):
         barred = _bits(excluded(kinds, sensitive, min_exp=self.min_exp, size=self.size))[kinds.of_row]
         progress("cuts", 0.0)
         whole = np.zeros(table.rows, np.int64)
-        buckets = make_buckets(whole, 1, sensitive.codes, sensitive.size, shuffled(table.rows, rng))
+        buckets = make_buckets(whole, 1, sensitive.codes, sensitive.size, draws.order(table.rows))
         values = np.zeros((table.rows // l + 1, barred.shape[1]), np.uint64)
         of_row = np.empty(table.rows, np.int64)
-        draws = drawn_words(sensitive.size + l, rng)
-        number = fit(buckets.rows, buckets.first, buckets.value, barred, l, _TRIES, draws, values, of_row)
+        words = draws.words(sensitive.size + l)
+        number = fit(buckets.rows, buckets.first, buckets.value, barred, l, _TRIES, words, values, of_row)
         if number < 0:
             raise SfumatoError(f"{self.name} was given a table that is not {l}-eligible; please report it")
         return Groups(of_row, number)

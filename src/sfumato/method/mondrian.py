@@ -8,20 +8,21 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.engine.draws import shuffled
-from sfumato.engine.local import Counted, combine, count, totals
+from sfumato.engine.counts import Counted, Counts, combine, totals
+from sfumato.engine.draws import Draws
 from sfumato.errors import PolicyError
 from sfumato.kernel import judge
 from sfumato.kernel.mondrian.partition import partition
-from sfumato.method.base import Drawn, Groups, PartitionMethod, Progress
+from sfumato.method.base import CountingMethod, Drawn, Groups, PartitionMethod, Progress
 from sfumato.release.generalization import space_of
 from sfumato.release.judgement import TableSchema, on_groups
+from sfumato.release.scheme import Grouped
 from sfumato.requirement.base import GroupRequirement, Key, Requirement, Test
 from sfumato.table.microdata import Microdata
 
 
 @dataclass(frozen=True, kw_only=True)
-class Mondrian(PartitionMethod):
+class Mondrian(CountingMethod):
     """Cut the widest attribute at its median as long as both sides meet the requirements.
 
     LeFevre, DeWitt, Ramakrishnan, "Mondrian multidimensional k-anonymity" (ICDE 2006), with any
@@ -78,26 +79,42 @@ class Mondrian(PartitionMethod):
     def before_draws(self, table: Microdata, requirements: Sequence[Requirement]) -> Groups | None:
         return super().before_draws(table, requirements) if self.strict else None
 
+    def decide(self, counts: Counts, requirements: Sequence[Requirement], draws: Draws, progress: Progress) -> Grouped:
+        if self.strict:
+            return super().decide(counts, requirements, draws, progress)
+        return PartitionMethod.decide(self, counts, requirements, draws, progress)
+
     def groups(
+        self, table: Microdata, requirements: Sequence[Requirement], *, draws: Draws, progress: Progress
+    ) -> Groups:
+        if self.strict:
+            return super().groups(table, requirements, draws=draws, progress=progress)
+        order = draws.order(table.rows)  # equal rows are divided in this order
+        groups = self._cut(table, order, requirements, progress)
+        of_row = np.empty_like(groups.of_row)
+        of_row[order] = groups.of_row
+        return Groups(of_row, groups.number)
+
+    def of_vectors(self, counts: Counts, requirements: Sequence[Requirement], progress: Progress) -> Groups:
+        return self._cut(counts, slice(None), requirements, progress)
+
+    def _cut(
         self,
-        table: Microdata,
+        table: Microdata | Counts,
+        chosen: NDArray[np.int64] | slice,
         requirements: Sequence[Requirement],
-        *,
-        rng: np.random.Generator | None,
         progress: Progress,
     ) -> Groups:
+        """The group of each of the chosen entries."""
         wanted = on_groups(requirements, self.name)
         for r in wanted:
             if not r.monotone:
                 raise PolicyError(f"mondrian serves monotone requirements only, and {r.model} is not")
         tests, least, counted = _plan(table, wanted)
-        quasi = [Counted(c.codes, c.size) for c in table.quasi]
-        vectors = count([*quasi, *counted]) if self.strict else None
-        chosen = vectors.first if vectors is not None else shuffled(table.rows, rng)
         parts = partition(
             space_of(table.quasi, sets=self.shows_sets()),
-            [c.codes[chosen] for c in quasi],
-            weights=vectors.size if vectors is not None else None,
+            [c.codes[chosen] for c in table.quasi],
+            weights=table.weights,
             counted=[c.codes[chosen] for c in counted],
             sizes=[c.size for c in counted],
             tests=tests,
@@ -105,12 +122,7 @@ class Mondrian(PartitionMethod):
             relaxed=not self.strict,
             progress=lambda done: progress("cuts", done),
         )
-        of_part = numbered(parts.order, parts.starts)
-        if vectors is not None:
-            return Groups(of_part[vectors.of_row], len(parts.starts))
-        of_row = np.empty_like(of_part)
-        of_row[chosen] = of_part
-        return Groups(of_row, len(parts.starts))
+        return Groups(numbered(parts.order, parts.starts), len(parts.starts))
 
 
 def numbered(order: NDArray[np.int64], starts: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -120,7 +132,9 @@ def numbered(order: NDArray[np.int64], starts: NDArray[np.int64]) -> NDArray[np.
     return group
 
 
-def _plan(table: Microdata, requirements: Sequence[GroupRequirement]) -> tuple[judge.Tests, int, list[Counted]]:
+def _plan(
+    table: Microdata | Counts, requirements: Sequence[GroupRequirement]
+) -> tuple[judge.Tests, int, list[Counted]]:
     """The tests that a cut must pass, the least size of a side, and the columns that the tests count."""
     schema = TableSchema(table)
     least = 1
@@ -141,6 +155,6 @@ def _plan(table: Microdata, requirements: Sequence[GroupRequirement]) -> tuple[j
 def _tests(schema: TableSchema, requirements: Sequence[GroupRequirement]) -> list[Test]:
     tests: list[Test] = []
     for requirement in requirements:
-        whole = {key: totals(schema.counted(key[0])) for key in requirement.columns()}
+        whole = {key: totals(schema.counted(key[0]), schema.table.weights) for key in requirement.columns()}
         tests += requirement.tests(schema, whole)
     return tests

@@ -4,17 +4,22 @@ A cut is made only if both sides would be l-diverse even if the most frequent va
 on one side whole. Nothing is asked that the published groups do not tell anyway.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from sfumato.engine.local import Counted, count
+from sfumato.engine.counts import Counts
+from sfumato.engine.decision import Grouping
+from sfumato.engine.draws import Draws
 from sfumato.errors import PolicyError
 from sfumato.kernel import judge
 from sfumato.kernel.mondrian.partition import partition
-from sfumato.method.base import Groups, Progress
-from sfumato.method.diversity import Diversity, DiversityMethod
+from sfumato.method.base import Groups, Progress, grouped_rows
+from sfumato.method.diversity import Diversity, DiversityMethod, diversity
 from sfumato.method.mondrian import numbered
 from sfumato.release.generalization import space_of
+from sfumato.release.scheme import Grouped
+from sfumato.requirement.base import Requirement
 from sfumato.table.microdata import Microdata
 
 
@@ -42,20 +47,29 @@ class MondrianPlus(DiversityMethod):
         return self.labels == "siblings"
 
     def base(self, table: Microdata, wanted: Diversity, progress: Progress) -> Groups:
-        sensitive = Counted(table[wanted.sensitive].codes, table[wanted.sensitive].size)
-        vectors = count([*(Counted(c.codes, c.size) for c in table.quasi), sensitive])
+        return grouped_rows(table, [wanted.sensitive], lambda counts: self.cut(counts, wanted, progress))
+
+    def decide(self, counts: Counts, requirements: Sequence[Requirement], draws: Draws, progress: Progress) -> Grouped:
+        if self.picks:
+            return super().decide(counts, requirements, draws, progress)
+        groups = self.cut(counts, diversity(self.name, requirements), progress)
+        return Grouped(grouping=Grouping.of_vectors(counts, groups.of_row, groups.number), sets=self.shows_sets())
+
+    def cut(self, counts: Counts, wanted: Diversity, progress: Progress) -> Groups:
+        """The group of each vector."""
+        sensitive = counts[wanted.sensitive]
         test = (judge.AHEAD, 0, wanted.l.numerator, wanted.l.denominator, 0)
         parts = partition(
-            space_of(table.quasi, sets=self.shows_sets()),
-            [c.codes[vectors.first] for c in table.quasi],
-            weights=vectors.size,
-            counted=[sensitive.codes[vectors.first]],
+            space_of(counts.quasi, sets=self.shows_sets()),
+            [c.codes for c in counts.quasi],
+            weights=counts.weights,
+            counted=[sensitive.codes],
             sizes=[sensitive.size],
             tests=judge.pack([test], [()]),
             least=wanted.k,
             progress=lambda done: progress("cuts", done),
         )
-        return Groups(numbered(parts.order, parts.starts)[vectors.of_row], len(parts.starts))
+        return Groups(numbered(parts.order, parts.starts), len(parts.starts))
 
 
 @dataclass(frozen=True, kw_only=True)

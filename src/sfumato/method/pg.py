@@ -3,37 +3,34 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.engine.draws import drawn_words, shuffled
-from sfumato.engine.local import Counted, count, recode
+from sfumato.engine.counts import Counted, Counts, totals
+from sfumato.engine.decision import Grouping
+from sfumato.engine.draws import Draws
+from sfumato.engine.local import LocalEngine
 from sfumato.errors import DataError, Infeasible, PolicyError
-from sfumato.kernel.pg.boxes import LAST_APART, PLAIN, WHOLE_OR_ONE, divide, pick
-from sfumato.method.base import Method, Progress, silent
+from sfumato.kernel.pg.boxes import LAST_APART, PLAIN, WHOLE_OR_ONE, divide
+from sfumato.method.base import Method, Progress
 from sfumato.release.generalization import space_of
-from sfumato.release.judgement import Judgement, bind
-from sfumato.release.manifest import describe
-from sfumato.release.release import Release
-from sfumato.release.sampling import SIZE, ShownBox, show_boxes
+from sfumato.release.judgement import Judgement
+from sfumato.release.sampling import SIZE, Sample
 from sfumato.requirement.base import Requirement, as_fraction, is_number, share, whole_number
 from sfumato.requirement.corruption import CorruptionPromise, Growth, RhoBreach
 from sfumato.requirement.k_anonymity import KAnonymity
 from sfumato.requirement.pg_bounds import epsilon, pg_retention
-from sfumato.table.encode import Codes, Column, Role
+from sfumato.table.distortion import Distortion
+from sfumato.table.encode import Column, Role
 from sfumato.table.microdata import Microdata
 from sfumato.table.ordered_domain import MISSING, OrderedDomain
 from sfumato.table.taxonomy import named
 
-_WHOLE = 1 << 64
-
 
 class Boxes(NamedTuple):
-    """The groups of a table: the group of each row, how many rows each has, and its box in codes."""
+    """Groups: the one of each row or vector, how many rows each has, and its box in codes."""
 
     of_row: NDArray[np.int64]
     size: NDArray[np.int64]
@@ -63,7 +60,7 @@ class PG(Method):
     """
 
     name: ClassVar[str] = "pg"
-    summary: ClassVar[str] = "one row a group with a perturbed sensitive value and the size of its group"
+    summary: ClassVar[str] = "one row per group with a perturbed sensitive value and the size of its group"
     guarantees: ClassVar[str] = (
         "rho-breach and growth, even if all others are corrupted, where people's values are independent"
     )
@@ -100,34 +97,31 @@ class PG(Method):
             "often each value occurs in a group. The bounds are for one release."
         )
 
-    def publish(
-        self,
-        table: Microdata,
-        requirements: Sequence[Requirement],
-        *,
-        title: str = "",
-        rng: np.random.Generator | None = None,
-        progress: Progress = silent,
-    ) -> Release:
-        table = table.drawn_from(Role.SENSITIVE)
-        sensitive = self._sensitive(table)
-        bound = bind(requirements, table)
-        k = self._least(bound)
-        if k > table.rows:
-            raise Infeasible(f"{table.rows} rows make no group of k = {k}; lower k to {table.rows} or less")
-        p = self._retention(bound, k, sensitive)
+    def prepared(self, table: Microdata) -> Microdata:
+        return table.drawn_from(Role.SENSITIVE)
+
+    def bind(self, table: Microdata, requirements: Sequence[Requirement]) -> list[Requirement]:
+        self._refuse(table)
+        return super().bind(table, requirements)
+
+    def decide(self, counts: Counts, requirements: Sequence[Requirement], draws: Draws, progress: Progress) -> Sample:
+        (sensitive,) = counts.sensitive
+        k = self._least(requirements)
+        if k > counts.rows:
+            raise Infeasible(f"{counts.rows} rows make no group of k = {k}; lower k to {counts.rows} or less")
+        p = self._retention(requirements, k, sensitive)
         progress("cuts", 0.0)
-        tight = self.boxes == "tight"
-        groups = make_groups(table, k, tight=tight, progress=lambda done: progress("cuts", done))
-        progress("order", 0.0)
-        rows = pick(groups.of_row, groups.size, drawn_words(len(groups.size), rng))
-        seen = perturb(sensitive.codes[rows], sensitive.size, as_fraction(p), rng)
-        progress("labels", 0.0)
-        shown = [show_boxes(c, groups.lo[:, j], groups.hi[:, j]) for j, c in enumerate(table.quasi)]
-        values = recode(sensitive.name, sensitive.domain.leaves, seen)
-        frame = pl.DataFrame([*(s.column for s in shown), values, pl.Series(SIZE, groups.size)])
-        manifest = self._manifest(table, title, bound, p, k, sensitive, groups, shown)
-        return Release(manifest, {"data": frame[shuffled(frame.height, rng)]})
+        boxes = make_boxes(counts, k, tight=self.boxes == "tight", progress=lambda done: progress("cuts", done))
+        used = replace(self, p=float(p), k=k, s=None)
+        return Sample(
+            grouping=Grouping.of_vectors(counts, boxes.of_row, len(boxes.size)),
+            lo=boxes.lo,
+            hi=boxes.hi,
+            way=Distortion.retaining(as_fraction(p), sensitive.size),
+            statement=used.settings() | {"epsilon": epsilon(p, sensitive.size)},
+            judgements=[_judged(r, p, k, sensitive.size, boxes.size) for r in requirements],
+            warnings=[*(used.warnings(requirements) if self.p is None else ()), *_undeclared(sensitive)],
+        )
 
     def settings(self) -> dict[str, Any]:
         return {"name": self.name, "p": self.p, "k": self.k, "bound": self.bound, "boxes": self.boxes}
@@ -151,8 +145,8 @@ class PG(Method):
         same = found is claimed or (is_number(claimed) and found is not None and math.isclose(found, claimed))
         return None if same else f"the perturbation has epsilon {found}, and the manifest states {claimed}"
 
-    def _sensitive(self, table: Microdata) -> Column:
-        """The one column to perturb, if the table has nothing that the guarantee does not cover."""
+    def _refuse(self, table: Microdata) -> None:
+        """Raise where the table has more than the guarantee covers, or not exactly one column to perturb."""
         if not table.quasi:
             raise PolicyError("pg needs a quasi-identifier, but none is declared; give a column that role")
         if len(table.sensitive) != 1:
@@ -177,7 +171,6 @@ class PG(Method):
                 '["flu", "HIV", "none"], or give a taxonomy. To publish anyway, set domain = "occurring" under '
                 "[method]"
             )
-        return column
 
     def least_size(self) -> int | None:
         """The least size of a group that the settings give: k, or ⌈1/s⌉."""
@@ -224,27 +217,6 @@ class PG(Method):
             return pg_retention(k=k, domain=domain, skew=promise.skew, growth=promise.delta, exact=exact)
         raise PolicyError(f"pg cannot solve {promise.model} for p; give p")
 
-    def _manifest(
-        self, table: Microdata, title: str, bound: Sequence[Requirement], p: float, k: int, sensitive: Column,
-        groups: Boxes, shown: Sequence[ShownBox],
-    ) -> dict[str, Any]:  # fmt: skip
-        judgements = [_judged(r, p, k, sensitive.size, groups.size) for r in bound]
-        drawn = replace(self, p=float(p), k=k, s=None)
-        manifest = describe(
-            table,
-            title=title,
-            scheme="sampling",
-            method=drawn.settings() | {"epsilon": epsilon(p, sensitive.size)},
-            judgements=judgements,
-            shown=shown,
-            warnings=[*_undeclared(sensitive), *drawn.warnings(bound)],
-        )
-        for s in shown:
-            entry = manifest["attributes"][s.column.name]
-            entry["ranges"] = s.ranges
-            entry["loss"] = round(float(np.average(s.hidden, weights=groups.size)), 4)
-        return manifest | {"rows": len(groups.size), "sampled_from": table.rows}
-
 
 def _judged(requirement: Requirement, p: float, k: int, domain: int, sizes: NDArray[np.int64]) -> Judgement:
     if isinstance(requirement, CorruptionPromise):
@@ -262,19 +234,25 @@ def _undeclared(sensitive: Column) -> list[str]:
     ]
 
 
-def make_groups(table: Microdata, k: int, *, tight: bool = False, progress: Any = lambda done: None) -> Boxes:
+def make_boxes(counts: Counts, k: int, *, tight: bool = False, progress: Any = lambda done: None) -> Boxes:
     """Phase 2: groups of at least k rows whose boxes are disjoint, by quasi-identifiers alone.
 
     As Mondrian, the widest attribute is cut at the boundary nearest to the median. A range of a taxonomy is cut
     between children; an attribute without one is cut into its single values or not at all.
     """
-    quasi = [Counted(c.codes, c.size) for c in table.quasi]
-    vectors = count(quasi)
-    mode = np.array([_mode(c) for c in table.quasi], np.int64)
-    codes = [c.codes[vectors.first] for c in quasi]
-    boxes = divide(space_of(table.quasi, sets=True), mode, codes, vectors.size, k, tight=tight, progress=progress)
-    of_row = boxes.of_row[vectors.of_row]
-    return Boxes(of_row, np.bincount(of_row, minlength=len(boxes.lo)), boxes.lo, boxes.hi)
+    quasi, space = counts.quasi, space_of(counts.quasi, sets=True)
+    mode = np.array([_mode(c) for c in quasi], np.int64)
+    found = divide(space, mode, [c.codes for c in quasi], counts.weights, k, tight=tight, progress=progress)
+    size = totals(Counted(found.of_row, len(found.lo)), counts.weights)
+    return Boxes(found.of_row, size, found.lo, found.hi)
+
+
+def make_groups(table: Microdata, k: int, *, tight: bool = False) -> Boxes:
+    """The same for rows: the group of each."""
+    engine = LocalEngine(table)
+    counts = engine.count(())
+    found = make_boxes(counts, k, tight=tight)
+    return found._replace(of_row=found.of_row[engine.vectors(counts)])
 
 
 def _mode(column: Column) -> int:
@@ -283,15 +261,3 @@ def _mode(column: Column) -> int:
     if column.domain.shown_or_suppressed:
         return WHOLE_OR_ONE
     return LAST_APART if column.domain.intervals is not None and column.domain.leaves[-1] == MISSING else PLAIN
-
-
-def perturb(codes: Codes, size: int, p: Fraction, rng: np.random.Generator | None) -> NDArray[np.int64]:
-    """Phase 1: each code is kept with probability p, else drawn from all ``size`` codes (Equation 11).
-
-    >>> perturb(np.array([2, 0, 1]), 3, Fraction(1), None).tolist()
-    [2, 0, 1]
-    """
-    keep = int(p * _WHOLE)
-    kept = drawn_words(len(codes), rng) <= np.uint64(keep - 1) if keep else np.zeros(len(codes), np.bool_)
-    drawn = (drawn_words(len(codes), rng) % np.uint64(size)).astype(np.int64)
-    return np.where(kept, codes.astype(np.int64), drawn)

@@ -9,8 +9,8 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.engine.draws import drawn_words, shuffled
-from sfumato.engine.local import Counted, count
+from sfumato.engine.counts import Counted, count
+from sfumato.engine.draws import Draws
 from sfumato.errors import Infeasible, PolicyError, SfumatoError
 from sfumato.kernel.hilb.anatomy import anatomize, make_buckets
 from sfumato.method.base import Groups
@@ -19,9 +19,9 @@ from sfumato.requirement.base import whole_number
 from sfumato.table.microdata import Microdata, refuse_raw
 
 
-def pick_up(groups: Groups, sensitive: Counted, l: int, rng: np.random.Generator | None) -> Groups:
+def pick_up(groups: Groups, sensitive: Counted, l: int, draws: Draws) -> Groups:
     """Anatomy inside every group of at least 2l rows, with secret and uniform draws."""
-    return _picked(groups, sensitive, l, shuffled(len(groups.of_row), rng), drawn_words(groups.number * l, rng))
+    return _picked(groups, sensitive, l, draws.order(len(groups.of_row)), draws.words(groups.number * l))
 
 
 def stratified_pickup(
@@ -53,7 +53,7 @@ def stratified_pickup(
             f"a group of {sizes[worst]} rows has one value {most[worst]} times, a share above 1/{l}; lower l, or "
             "partition by l-diversity (variant frequency) first"
         )
-    return pick_up(Groups(of_row.astype(np.int64), len(numbers)), sensitive, l, rng).of_row
+    return pick_up(Groups(of_row.astype(np.int64), len(numbers)), sensitive, l, Draws(rng)).of_row
 
 
 def every_pick_up(groups: Groups, sensitive: Counted, l: int) -> Iterator[tuple[Groups, Fraction]]:

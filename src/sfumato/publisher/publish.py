@@ -12,6 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.adversary.linkage import linkage_risk, quasi_groups
+from sfumato.engine.draws import Draws
 from sfumato.errors import DataError, OutputError, PolicyError
 from sfumato.method.base import Method, PartitionMethod, Progress, silent
 from sfumato.method.catalogue import from_table as method_from_table
@@ -91,7 +92,7 @@ def partition(
     if not table.quasi:
         raise PolicyError(f"{chosen.name} needs a quasi-identifier, but none is declared; give a column that role")
     wanted = listed(require)
-    return chosen.groups(table, bind(wanted, table), rng=rng, progress=silent).of_row
+    return chosen.groups(table, bind(wanted, table), draws=Draws(rng), progress=silent).of_row
 
 
 def microdata_of(policy: Policy, progress: Progress = silent) -> Microdata:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sfumato.engine.draws import Draws
 from sfumato.errors import SfumatoError
 from sfumato.method.anatomy import Anatomy
 from sfumato.method.base import Method, silent
@@ -147,7 +148,7 @@ def _binding(job: Job, summary: Summary) -> Iterator[str]:
     for r in job.requirements:
         others = [other for other in job.requirements if other is not r]
         try:
-            without = job.method.groups(job.table, others, rng=None, progress=silent).number
+            without = job.method.groups(job.table, others, draws=Draws(), progress=silent).number
         except SfumatoError:
             continue
         if without >= 2 * now:

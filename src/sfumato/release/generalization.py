@@ -9,9 +9,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.engine.local import recode
+from sfumato.engine.counts import Counts
+from sfumato.engine.decision import Grouping, Groups
 from sfumato.kernel.arrange import by_group
 from sfumato.kernel.axes import Axis, Space, make_space, summarize
+from sfumato.kernel.group import group_rows
 from sfumato.table.encode import Column, Domain
 from sfumato.table.microdata import Microdata
 from sfumato.table.ordered_domain import MISSING, OrderedDomain
@@ -20,16 +22,34 @@ from sfumato.table.taxonomy import SUPPRESSED, Taxonomy
 Meaning = list[Any] | None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Shown:
-    """What a quasi-identifier shows: a label a row, what each label means, and the share that it hides.
+    """What groups show of a quasi-identifier: labels, what each means, the share of the domain that it hides.
 
-    ``hidden[i]`` is the share of the domain that the label of row ``i`` covers, 0 for one value.
+    ``of_group`` is the label of each group; the share of a single value is 0.
     """
 
-    column: pl.Series
-    nodes: dict[str, Meaning]
-    hidden: NDArray[np.float64]
+    name: str
+    labels: Sequence[str]
+    meanings: Sequence[Meaning]
+    shares: NDArray[np.float64]
+    of_group: NDArray[np.int64]
+
+    @property
+    def nodes(self) -> dict[str, Meaning]:
+        """The labels that some group shows, in text order, with their meanings."""
+        there = np.bincount(self.of_group, minlength=len(self.labels)) > 0
+        told = {label: meaning for label, meaning, here in zip(self.labels, self.meanings, there, strict=True) if here}
+        return dict(sorted(told.items()))
+
+    def loss(self, sizes: NDArray[np.int64]) -> float:
+        """The share of the domain that the labels hide on average, given how many rows each group has."""
+        return round(float(np.average(self.shares[self.of_group], weights=sizes)), 4)
+
+    def numbered(self) -> NDArray[np.int64]:
+        """A number for what each group shows: labels that read alike are one."""
+        number = {label: i for i, label in enumerate(dict.fromkeys(self.labels))}
+        return np.array([number[label] for label in self.labels], np.int64)[self.of_group]
 
 
 def axis_of(domain: Domain, *, sets: bool) -> Axis:
@@ -52,15 +72,15 @@ def space_of(columns: list[Column], *, sets: bool) -> Space:
     return make_space([axis_of(c.domain, sets=sets) for c in columns])
 
 
-def show(table: Microdata, group_of_row: NDArray[np.int64], groups: int, *, sets: bool) -> list[Shown]:
-    """The narrowest label of each group on each quasi-identifier, spread over the rows."""
-    quasi = table.quasi
-    rows, starts = by_group([c.codes for c in quasi], group_of_row, groups)
-    summary = summarize(space_of(quasi, sets=sets), rows, starts, table.rows)
-    return [_shown(c, summary[:, j], group_of_row) for j, c in enumerate(quasi)]
+def show(counts: Counts | Microdata, group: NDArray[np.int64], groups: int, *, sets: bool) -> list[Shown]:
+    """The narrowest label of each group on each quasi-identifier; ``group`` is the group of each vector."""
+    quasi = counts.quasi
+    rows, starts = by_group([c.codes for c in quasi], group, groups)
+    summary = summarize(space_of(quasi, sets=sets), rows, starts, len(group))
+    return [_shown(c, summary[:, j]) for j, c in enumerate(quasi)]
 
 
-def _shown(column: Column, summary: NDArray[np.int64], group_of_row: NDArray[np.int64]) -> Shown:
+def _shown(column: Column, summary: NDArray[np.int64]) -> Shown:
     """Name the distinct boxes of one attribute once, then look them up."""
     frame = pl.DataFrame({"lo": summary[0], "hi": summary[1], "node": summary[2], "mask": summary[3]})
     if isinstance(column.domain, Taxonomy):
@@ -69,20 +89,23 @@ def _shown(column: Column, summary: NDArray[np.int64], group_of_row: NDArray[np.
             hi=pl.when(pl.col("lo") == pl.col("hi")).then("hi").otherwise(-1),
         )
     numbered = frame.with_columns(box=pl.struct(pl.all()).rank("dense") - 1)
-    boxes = numbered.unique("box").sort("box")
-    labels, meanings, hidden = [], [], []
-    for lo, hi, node, mask in boxes.select("lo", "hi", "node", "mask").iter_rows():
-        label, meaning, share = _box(column.domain, lo, hi, node, mask)
-        labels.append(label)
-        meanings.append(meaning)
-        hidden.append(share)
-    labels = told_apart(labels, meanings)
-    box_of_row = numbered["box"].to_numpy()[group_of_row]
-    return Shown(
-        recode(column.name, labels, box_of_row),
-        dict(sorted(zip(labels, meanings, strict=True), key=lambda pair: pair[0])),
-        np.array(hidden)[box_of_row],
-    )
+    boxes = numbered.unique("box").sort("box").select("lo", "hi", "node", "mask").iter_rows()
+    named = [_box(column.domain, lo, hi, node, mask) for lo, hi, node, mask in boxes]
+    return shown_as(column.name, named, numbered["box"].to_numpy().astype(np.int64))
+
+
+def shown_as(name: str, named: Sequence[tuple[str, Meaning, float]], of_group: NDArray[np.int64]) -> Shown:
+    """What groups show, given label, meaning and share of each box; labels that read alike are told apart."""
+    meanings = [meaning for _, meaning, _ in named]
+    labels = told_apart([label for label, _, _ in named], meanings)
+    return Shown(name, labels, meanings, np.array([share for _, _, share in named]), of_group)
+
+
+def by_labels(shown: Sequence[Shown], chosen: Sequence[str] | None = None) -> Groups:
+    """The groups that the labels make, which is what the outside world sees: the one of each group."""
+    columns = [s.numbered() for s in shown if chosen is None or s.name in chosen]
+    found = group_rows(columns, [int(c.max()) + 1 for c in columns])
+    return Groups(found.of_row, len(found.first))
 
 
 class Box(NamedTuple):
@@ -113,18 +136,20 @@ def _cut_box(domain: Domain, box: Box) -> tuple[str, Meaning, float]:
     return label, meaning, domain.share(box.lo, box.hi)
 
 
-def show_cut(column: Column, boxes: Sequence[Box], box_of_code: NDArray[np.int64]) -> Shown:
-    """One attribute by a cut that is the same for all rows."""
-    named = name_boxes(column.domain, boxes)
-    occurring = np.zeros(len(boxes), np.bool_)
-    box_of_row = box_of_code[column.codes]
-    occurring[box_of_row] = True
-    nodes = {label: meaning for (label, meaning, _), here in zip(named, occurring, strict=True) if here}
-    return Shown(
-        recode(column.name, [n[0] for n in named], box_of_row),
-        dict(sorted(nodes.items())),
-        np.array([n[2] for n in named])[box_of_row],
-    )
+def recoded(
+    counts: Counts, cuts: Sequence[tuple[Sequence[tuple[str, Meaning, float]], NDArray[np.int64]]]
+) -> tuple[Grouping, list[Shown]]:
+    """Groups of vectors that show the same, where each attribute is cut alike for all rows.
+
+    A cut is label, meaning and share of each box, and the box of each code.
+    """
+    columns = [of_code[c.codes] for c, (_, of_code) in zip(counts.quasi, cuts, strict=True)]
+    found = group_rows(columns, [max(len(named), 1) for named, _ in cuts])
+    shown = [
+        shown_as(c.name, named, boxes[found.first].astype(np.int64))
+        for c, (named, _), boxes in zip(counts.quasi, cuts, columns, strict=True)
+    ]
+    return Grouping.of_vectors(counts, found.of_row, len(found.first)), shown
 
 
 def told_apart(labels: list[str], meanings: list[Meaning]) -> list[str]:
@@ -192,15 +217,3 @@ def _joined(parts: list[tuple[float, float]]) -> Meaning:
     if any(a[1] != b[0] for a, b in pairwise(parts)):
         return None
     return [parts[0][0], parts[-1][1]]
-
-
-def as_published(column: Column) -> pl.Series:
-    """A column that is published as it is: numbers and dates by their type, all else by its text."""
-    if not isinstance(column.domain, OrderedDomain) or column.domain.form == "word":
-        return recode(column.name, column.domain.leaves, column.codes)
-    numbers = pl.Series(column.name, [*column.domain.values, None][: column.size], dtype=pl.Float64)
-    if column.domain.form == "date":
-        return numbers.cast(pl.Int32).cast(pl.Date).gather(pl.Series(column.codes))
-    if column.domain.step == 1.0:
-        numbers = numbers.cast(pl.Int64)
-    return numbers.gather(pl.Series(column.codes))

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.engine.local import Counted, combine, tally, totals
-from sfumato.errors import Infeasible, PolicyError
+from sfumato.engine.counts import Counted, Counts, combine, tally, totals
+from sfumato.errors import Infeasible, PolicyError, SfumatoError
 from sfumato.release.people import refuse_rows_for_people
 from sfumato.requirement.base import GroupRequirement, Key, Requirement, Schema, Tally
 from sfumato.table.encode import Domain
@@ -32,9 +32,9 @@ class Judgement:
 
 
 class TableSchema(Schema):
-    """What requirements may ask about microdata."""
+    """What requirements may ask about microdata, or about their counts."""
 
-    def __init__(self, table: Microdata) -> None:
+    def __init__(self, table: Microdata | Counts) -> None:
         self.table = table
 
     def quasi_names(self) -> list[str]:
@@ -44,7 +44,7 @@ class TableSchema(Schema):
         return [c.name for c in self.table.sensitive]
 
     def all_names(self) -> list[str]:
-        return [*self.table.columns, *self.table.hidden.columns, *self.table.plain.columns]
+        return list(self.table.names)
 
     def domain(self, name: str) -> Domain:
         return self.table[name].domain
@@ -55,15 +55,20 @@ class TableSchema(Schema):
 
 
 def judge(
-    requirement: GroupRequirement, schema: Schema, columns: Columns, group_of_row: NDArray[np.int64], groups: int
+    requirement: GroupRequirement,
+    schema: Schema,
+    columns: Columns,
+    group: NDArray[np.int64],
+    groups: int,
+    weights: NDArray[np.int64] | None = None,
 ) -> Judgement:
-    """Judge all groups, a block at a time."""
+    """Judge all groups, a block at a time; ``group`` is the group of each row, or of entries with weights."""
     counted = {key: columns(key[0]) for key in requirement.columns()}
     distinct = {key: combine([columns(name) for name in key]) for key in requirement.distinct_columns()}
-    whole = {key: totals(c) for key, c in counted.items()}
+    whole = {key: totals(c, weights) for key, c in counted.items()}
     achieved: dict[str, float] | None = None
     failing = 0
-    for block in tally(group_of_row, groups, counted, distinct):
+    for block in tally(group, groups, counted, distinct, weights):
         counts = Tally(block.sizes, block.counts, block.distinct, whole)
         failing += int((~requirement.holds(schema, counts)).sum())
         here = requirement.achieved(schema, counts)
@@ -82,13 +87,26 @@ def judge_sizes(
     return Judgement(requirement, requirement.achieved(schema, counts), len(sizes), failing)
 
 
-def whole_tally(requirement: GroupRequirement, table: Microdata) -> Tally:
+def judged(requirement: GroupRequirement, counts: Counts, group: NDArray[np.int64], groups: int) -> Judgement:
+    """Judge groups of vectors; what a method made must hold."""
+    schema = TableSchema(counts)
+    judgement = judge(requirement, schema, schema.counted, group, groups, counts.weights)
+    if not judgement.holds:
+        raise SfumatoError(
+            f"{judgement.failing} of {judgement.groups} groups violate {requirement.words()!r}; nothing is "
+            "published. This is a bug of the method: please report it"
+        )
+    return judgement
+
+
+def whole_tally(requirement: GroupRequirement, table: Microdata | Counts) -> Tally:
     """The table as one group."""
     schema = TableSchema(table)
     counted: Mapping[Key, Counted] = {key: schema.counted(key[0]) for key in requirement.columns()}
     distinct = {key: combine([schema.counted(n) for n in key]) for key in requirement.distinct_columns()}
-    (block,) = tally(np.zeros(table.rows, np.int64), 1, counted, distinct)
-    return Tally(block.sizes, block.counts, block.distinct, {key: totals(c) for key, c in counted.items()})
+    (block,) = tally(np.zeros(table.entries, np.int64), 1, counted, distinct, table.weights)
+    whole = {key: totals(c, table.weights) for key, c in counted.items()}
+    return Tally(block.sizes, block.counts, block.distinct, whole)
 
 
 def on_groups(requirements: Sequence[Requirement], method: str) -> list[GroupRequirement]:
@@ -112,15 +130,27 @@ def listed(require: object) -> list[Requirement]:
 
 def bind(requirements: Sequence[Requirement], table: Microdata) -> list[Requirement]:
     """Fill in what requirements leave open; refuse those that take rows for people or that the whole table fails."""
+    bound = completed(requirements, table)
+    refuse_infeasible(bound, table)
+    return bound
+
+
+def completed(requirements: Sequence[Requirement], table: Microdata) -> list[Requirement]:
+    """Fill in what requirements leave open; refuse those that take rows for people."""
     if not requirements:
         raise PolicyError("nothing is required; name at least one requirement, e.g. k-anonymity with k = 5")
     schema = TableSchema(table)
     bound = [r.bind(schema) for r in requirements]
     refuse_rows_for_people(bound, table)
+    return bound
+
+
+def refuse_infeasible(bound: Sequence[Requirement], table: Microdata | Counts) -> None:
+    """Refuse requirements that the whole table as one group fails: no groups of it would do."""
+    schema = TableSchema(table)
     for requirement in bound:
         if not isinstance(requirement, GroupRequirement) or not requirement.of_the_table:
             continue
         whole = whole_tally(requirement, table)
         if not requirement.holds(schema, whole)[0]:
             raise Infeasible(f"{requirement.model}: {requirement.remedy(schema, whole)}")
-    return bound

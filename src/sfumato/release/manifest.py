@@ -5,40 +5,39 @@ from importlib.metadata import version
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.release.generalization import Shown
 from sfumato.release.judgement import Judgement
 from sfumato.release.label_meaning import finite_ends, read
+from sfumato.release.scheme import Made
 from sfumato.requirement.catalogue import from_table
 from sfumato.table.encode import Column, Role
 from sfumato.table.microdata import Microdata
 from sfumato.table.ordered_domain import OrderedDomain, day_text
 
 
-def describe(
-    table: Microdata,
-    *,
-    title: str,
-    scheme: str,
-    method: Mapping[str, Any],
-    judgements: Sequence[Judgement],
-    shown: Sequence[Shown] = (),
-    warnings: Sequence[str] = (),
-) -> dict[str, Any]:
-    """The manifest of a release of this table, all but the files, which are named when it is written."""
-    of = {s.column.name: s for s in shown}
-    attributes = {c.name: _attribute(c, of.get(c.name)) for c in table.columns.values()}
-    attributes |= {name: {"role": str(Role.INSENSITIVE)} for name in table.plain.columns}
+def describe(made: Made, *, title: str, scheme: str, method: Mapping[str, Any]) -> dict[str, Any]:
+    """The manifest of a release, all but warnings and the files, which are named when it is written."""
     return {
         "sfumato": version("sfumato"),
         "title": title,
         "scheme": scheme,
         "method": dict(method),
-        "requirements": [_requirement(j) for j in judgements],
-        "attributes": attributes,
-        "rows": table.rows,
-        **({"warnings": list(warnings)} if warnings else {}),
+        "requirements": [_requirement(j) for j in made.judgements],
+        "attributes": dict(made.attributes),
+        "rows": made.rows,
+        **made.facts,
     }
+
+
+def attribute_entries(
+    table: Microdata, shown: Sequence[Shown] = (), sizes: NDArray[np.int64] | None = None
+) -> dict[str, dict[str, Any]]:
+    """What the manifest says of each attribute: those that show labels by these, given the sizes of groups."""
+    of = {s.name: s for s in shown}
+    attributes = {c.name: _attribute(c, of.get(c.name), sizes) for c in table.columns.values()}
+    return attributes | {name: {"role": str(Role.INSENSITIVE)} for name in table.plain.columns}
 
 
 def _requirement(judgement: Judgement) -> dict[str, Any]:
@@ -48,16 +47,16 @@ def _requirement(judgement: Judgement) -> dict[str, Any]:
     return {"model": model, "required": required, "achieved": judgement.achieved, "words": words}
 
 
-def _attribute(column: Column, shown: Shown | None) -> dict[str, Any]:
+def _attribute(column: Column, shown: Shown | None, sizes: NDArray[np.int64] | None) -> dict[str, Any]:
     entry: dict[str, Any] = {"role": str(column.role), "kind": str(column.kind)}
-    if shown is None:
+    if shown is None or sizes is None:
         entry["domain"] = list(column.domain.leaves)
         if not isinstance(column.domain, OrderedDomain) and not column.domain.shown_or_suppressed:
             entry["taxonomy"] = column.domain.to_tree()
         return entry
     entry["domain"] = _shown_domain(column, shown)
     entry["nodes"] = shown.nodes
-    entry["loss"] = round(float(np.mean(shown.hidden)), 4)
+    entry["loss"] = shown.loss(sizes)
     return entry
 
 

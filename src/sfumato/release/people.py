@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sfumato.engine.local import Counted, count
+from sfumato.engine.counts import Counted, count
 from sfumato.errors import PolicyError
 from sfumato.requirement.base import GroupRequirement, Key, Requirement
 from sfumato.table.microdata import Microdata

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from sfumato.engine.local import Counted
+from sfumato.engine.counts import Counted
 from sfumato.errors import ReleaseError, SfumatoError
 from sfumato.release.bucketization import COUNT
 from sfumato.requirement.base import GroupRequirement, Schema

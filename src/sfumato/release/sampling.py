@@ -1,39 +1,105 @@
-"""The sampling scheme: one row a group, its box of quasi-identifiers, and in column ``G`` the size of the group.
+"""The sampling scheme: one row per group, its box of quasi-identifiers, and in column ``G`` the size of the group.
 
 The boxes are disjoint. So that this can be verified from the public part, the manifest gives each label its
 ``ranges``: where its ends stand among all ends of the attribute's labels.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.engine.local import recode
+from sfumato.engine.base import Engine
+from sfumato.engine.counts import Counts
+from sfumato.engine.decision import Grouping
+from sfumato.engine.draws import Draws
+from sfumato.engine.local import as_published, recode
 from sfumato.errors import ReleaseError
+from sfumato.kernel.arrange import sort_order
 from sfumato.kernel.pg.box_overlap import meet
 from sfumato.release.generalization import Meaning, Shown, told_apart
 from sfumato.release.label_meaning import LabelMeaning, fits, masks_of, read
 from sfumato.release.labels import Meanings
+from sfumato.release.manifest import attribute_entries
+from sfumato.release.scheme import Grouped, Made, Progress, Scheme
+from sfumato.requirement.base import Requirement
+from sfumato.table.distortion import Distortion
 from sfumato.table.encode import Column, Domain
+from sfumato.table.microdata import Microdata
 from sfumato.table.ordered_domain import OrderedDomain, day_text, number_text, open_label
 from sfumato.table.taxonomy import SUPPRESSED, Taxonomy, quoted
 
 SIZE = "G"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ShownBox(Shown):
     """A quasi-identifier of boxes: also where the ends of each label stand among all ends."""
 
     ranges: dict[str, list[int]]
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Sample(Grouped):
+    """One person of each group, drawn; the box of each group in codes, and how the sensitive value is perturbed."""
+
+    lo: NDArray[np.int64]
+    hi: NDArray[np.int64]
+    way: Distortion
+
+
+class Sampling(Scheme):
+    """One row per group: its box, a perturbed value, and the size of the group."""
+
+    name: ClassVar[str] = "sampling"
+
+    def counted(self, table: Microdata) -> list[str]:
+        return [c.name for c in table.sensitive]
+
+    def publish(
+        self,
+        engine: Engine,
+        counts: Counts,
+        decision: Sample,
+        bound: Sequence[Requirement],
+        draws: Draws,
+        progress: Progress,
+    ) -> Made:
+        grouping, sizes = decision.grouping, decision.grouping.sizes
+        progress("order", 0.0)
+        drawn = one_of_each(grouping, draws)
+        (sensitive,) = counts.sensitive
+        values = replace(sensitive, codes=decision.way.draw(sensitive.codes[drawn], draws.bytes))
+        progress("labels", 0.0)
+        shown = [show_boxes(c, decision.lo[:, j], decision.hi[:, j]) for j, c in enumerate(counts.quasi)]
+        columns = [recode(s.name, s.labels, s.of_group) for s in shown]
+        data = pl.DataFrame([*columns, as_published(values), pl.Series(SIZE, sizes)])
+        attributes = attribute_entries(engine.table, shown, sizes)
+        for s in shown:
+            attributes[s.name]["ranges"] = s.ranges
+        return Made(
+            {"data": data[draws.order(data.height)]},
+            decision.judgements,
+            attributes,
+            len(sizes),
+            {"sampled_from": counts.rows},
+        )
+
+
+def one_of_each(grouping: Grouping, draws: Draws) -> NDArray[np.int64]:
+    """The vector of one person of each group, all of them equally likely."""
+    order = sort_order(grouping.group, grouping.groups)
+    ends = np.cumsum(grouping.number[order])
+    sizes = grouping.sizes
+    place = np.cumsum(sizes) - sizes + draws.below(sizes)
+    return np.asarray(grouping.vector[order[np.searchsorted(ends, place, side="right")]])
+
+
 def show_boxes(column: Column, lo: NDArray[np.int64], hi: NDArray[np.int64]) -> ShownBox:
-    """The labels of the ranges ``[lo, hi)`` of codes, one a group."""
+    """The labels of the ranges ``[lo, hi)`` of codes, one per group."""
     pairs, of_group = np.unique(lo * (column.size + 1) + hi, return_inverse=True)
     bounds = [(int(pair) // (column.size + 1), int(pair) % (column.size + 1)) for pair in pairs]
     named = [label_of(column.domain, a, b) for a, b in bounds]
@@ -42,12 +108,8 @@ def show_boxes(column: Column, lo: NDArray[np.int64], hi: NDArray[np.int64]) -> 
     ends = np.unique(bounds)
     ranks = [[int(np.searchsorted(ends, a)), int(np.searchsorted(ends, b))] for a, b in bounds]
     hidden = np.array([_share(column.domain, a, b) for a, b in bounds])
-    return ShownBox(
-        recode(column.name, labels, of_group),
-        dict(sorted(zip(labels, meanings, strict=True), key=lambda pair: pair[0])),
-        hidden[of_group],
-        dict(sorted(zip(labels, ranks, strict=True))),
-    )
+    ranges = dict(sorted(zip(labels, ranks, strict=True)))
+    return ShownBox(column.name, labels, meanings, hidden, of_group.astype(np.int64), ranges)
 
 
 def label_of(domain: Domain, lo: int, hi: int) -> tuple[str, Meaning]:

@@ -1,7 +1,9 @@
 """How the values of one attribute are randomized: the distortion matrix, public and beyond doubt."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -51,6 +53,19 @@ class Distortion:
         if size > 1 and share * size >= WORDS:
             raise PolicyError(f"{what}: the keep probability {keep!r} is 1/{size} up to 2^-32; raise it")
         return cls(size, share)
+
+    @classmethod
+    def retaining(cls, p: Fraction, size: int) -> "Distortion":
+        """Every value is kept with probability ``p``, else drawn from all values, itself among them (PG, Equation 11).
+
+        At p = 0 what is shown does not depend on the true value at all.
+
+        >>> Distortion.retaining(Fraction(1, 2), 2).matrix.tolist(), Distortion.retaining(Fraction(0), 3).epsilon
+        ([[0.75, 0.25], [0.25, 0.75]], 0.0)
+        """
+        if p == 0:
+            return cls(size, None, _ends(np.full((size, size), 1 / size)))
+        return cls(size, math.ceil((1 - p) * WORDS / size))
 
     @classmethod
     def given(cls, rows: object, size: int, *, what: str) -> "Distortion":

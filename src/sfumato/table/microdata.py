@@ -33,6 +33,21 @@ class Microdata:
     rows: int
     dropped: int = 0
 
+    @property
+    def weights(self) -> None:
+        """Every row counts once; see `sfumato.engine.counts.Counts`, which is counted alike."""
+        return
+
+    @property
+    def entries(self) -> int:
+        """How many entries there are to count: the rows."""
+        return self.rows
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All columns that can be counted."""
+        return (*self.columns, *self.hidden.columns, *self.plain.columns)
+
     def __getitem__(self, name: str) -> Column:
         if name not in self.columns:
             raise PolicyError(f"there is no coded column {name!r}; there are {named(self.columns)}")
@@ -56,11 +71,13 @@ class Microdata:
         """Codes and number of values of any column, to count distinct values by; identifiers included."""
         if name in self.columns:
             return self.columns[name].codes, self.columns[name].size
-        for frame in (self.hidden, self.plain):
-            if name in frame.columns:
-                return value_codes(frame[name])
-        known = [*self.columns, *self.hidden.columns, *self.plain.columns]
-        raise PolicyError(f"there is no column {name!r} to count by; there are {named(known)}")
+        if (found := self.uncoded(name)) is not None:
+            return value_codes(found)
+        raise PolicyError(f"there is no column {name!r} to count by; there are {named(self.names)}")
+
+    def uncoded(self, name: str) -> pl.Series | None:
+        """The values of a column that is not coded; None if there is no such column."""
+        return next((frame[name] for frame in (self.hidden, self.plain) if name in frame.columns), None)
 
     def drawn_from(self, *roles: Role) -> "Microdata":
         """The table with the domains that values of these roles may be drawn from; see `encode.drawn_from`."""

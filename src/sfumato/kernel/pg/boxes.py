@@ -254,27 +254,3 @@ def divide(
     of_row = np.empty(n, np.int64)
     of_row[ids] = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, n)))
     return Boxes(of_row, box[0, starts].astype(np.int64), box[1, starts].astype(np.int64))
-
-
-@kernel
-def _pick(group_of_row: Any, sizes: Any, draws: Any) -> Any:
-    """For each group the row that its draw points at."""
-    left = np.empty(len(sizes), np.int64)
-    for g in range(len(sizes)):
-        left[g] = np.int64(draws[g] % np.uint64(sizes[g]))
-    chosen = np.empty(len(sizes), np.int64)
-    for i in range(len(group_of_row)):
-        g = group_of_row[i]
-        if left[g] == 0:
-            chosen[g] = i
-        left[g] -= 1
-    return chosen
-
-
-def pick(group_of_row: NDArray[np.int64], sizes: NDArray[np.int64], draws: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """One row of each group, uniform but for one part in 2^40 if the draws are uniform 64-bit numbers.
-
-    >>> pick(np.array([0, 1, 0]), np.array([2, 1]), np.array([1, 0], np.uint64)).tolist()
-    [2, 1]
-    """
-    return _pick(group_of_row, sizes, draws)

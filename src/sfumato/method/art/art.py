@@ -7,14 +7,15 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from sfumato.engine.counts import Counts
+from sfumato.engine.decision import Grouping
+from sfumato.engine.draws import Draws
 from sfumato.errors import Infeasible, PolicyError
-from sfumato.kernel.group import group_rows
 from sfumato.method.art.grouping import GrowingGroups, cells_of, people_in
-from sfumato.method.base import Drawn, Groups, PartitionMethod, Progress, Scheme, finished, silent
-from sfumato.release.generalization import Shown, show
-from sfumato.release.judgement import Judgement, bind
-from sfumato.release.manifest import describe
-from sfumato.release.release import Release
+from sfumato.method.base import Drawn, Groups, PartitionMethod, Progress, Scheme
+from sfumato.release.generalization import by_labels, show
+from sfumato.release.judgement import Judgement
+from sfumato.release.scheme import Grouped
 from sfumato.requirement.base import Requirement, rounded_down
 from sfumato.requirement.exposure import Exposure
 from sfumato.requirement.knowledge import Knowledge
@@ -81,43 +82,30 @@ class Art(PartitionMethod):
         return [*told, _NOT_AWARE]
 
     def groups(
-        self,
-        table: Microdata,
-        requirements: Sequence[Requirement],
-        *,
-        rng: np.random.Generator | None,
-        progress: Progress,
+        self, table: Microdata, requirements: Sequence[Requirement], *, draws: Draws, progress: Progress
     ) -> Groups:
         wanted = robustness(self.name, requirements)
-        return self._made(table, wanted, wanted.known(table), rng, progress)[0]
+        return self._made(table, wanted, wanted.known(table), draws, progress)[0]
 
-    def publish(
-        self,
-        table: Microdata,
-        requirements: Sequence[Requirement],
-        *,
-        title: str = "",
-        rng: np.random.Generator | None = None,
-        progress: Progress = silent,
-    ) -> Release:
-        if not table.quasi:
-            raise PolicyError(f"{self.name} needs a quasi-identifier, but none is declared; give a column that role")
-        wanted = robustness(self.name, bind(requirements, table))
-        groups, found = self._made(table, wanted, wanted.known(table), rng, progress)
-        parts = (self._generalized if self.scheme == "generalization" else self._bucketized)(
-            table, [], groups, rng, progress
+    def bind(self, table: Microdata, requirements: Sequence[Requirement]) -> list[Requirement]:
+        robustness(self.name, requirements)
+        return super().bind(table, requirements)
+
+    def counted(self, table: Microdata, bound: Sequence[Requirement]) -> list[str]:
+        return [c.name for c in table.sensitive]
+
+    def refuse_infeasible(self, bound: Sequence[Requirement], counts: Counts) -> None:
+        """Groups are judged while they grow."""
+
+    def decide(self, counts: Counts, requirements: Sequence[Requirement], draws: Draws, progress: Progress) -> Grouped:
+        wanted, people = robustness(self.name, requirements), counts.people()
+        groups, found = self._made(people, wanted, wanted.known(people), draws, progress)
+        return Grouped(
+            grouping=Grouping.of_people(counts, groups.of_row, groups.number),
+            sets=self.shows_sets(),
+            judgements=[Judgement(wanted, wanted.achieved(found.greatest), groups.number, 0)],
+            warnings=_bounded(found),
         )
-        judgement = Judgement(wanted, wanted.achieved(found.greatest), groups.number, 0)
-        manifest = describe(
-            table,
-            title=title,
-            scheme=self.scheme,
-            method=self.settings(),
-            judgements=[judgement, *parts.judgements],
-            shown=parts.shown,
-            warnings=[*self.warnings([wanted]), *_bounded(found)],
-        )
-        return finished(manifest, parts.tables)
 
     def refuse_unserved(self, requirements: Sequence[Requirement]) -> None:
         robustness(self.name, requirements)
@@ -133,13 +121,13 @@ class Art(PartitionMethod):
         table: Microdata,
         wanted: RRobustness,
         known: Knowledge,
-        rng: np.random.Generator | None,
+        draws: Draws,
         progress: Progress,
     ) -> tuple[Groups, Exposure]:
         """Groups that hold what is wanted as the scheme shows them, with how exposed people are in them."""
         _feasible(wanted, known)
         progress("cuts", 0.0)
-        growth = GrowingGroups(wanted, known, cells_of(known, rng), progress)
+        growth = GrowingGroups(wanted, known, cells_of(known, draws), progress)
         growth.first(by_odds=self.condition == "exact")
         if self.condition == "exact":
             growth.until_exact()
@@ -157,7 +145,8 @@ class Art(PartitionMethod):
         """Groups that show the same labels are one to the outside: join those, and let them grow on, until all hold."""
         while True:
             groups = growth.groups()
-            classes = _by_label(show(table, groups.of_row, groups.number, sets=self.shows_sets()))
+            seen = by_labels(show(table, groups.of_row, groups.number, sets=self.shows_sets()))
+            classes = Groups(seen.of_row[groups.of_row], seen.number)
             found = wanted.exposure(people_in(classes, known), known)
             failing = np.unique(classes.of_row[wanted.fails(found.worst)])
             if not len(failing):
@@ -176,13 +165,6 @@ def robustness(method: str, requirements: Sequence[Requirement]) -> RRobustness:
     if others:
         raise PolicyError(f"{method} serves r-robustness alone; it cannot serve: {others[0].words()}")
     return wanted[0]
-
-
-def _by_label(shown: Sequence[Shown]) -> Groups:
-    """The groups that the labels make, which is what the outside world sees."""
-    columns = [s.column.to_physical().to_numpy() for s in shown]
-    found = group_rows(columns, [int(c.max()) + 1 for c in columns])
-    return Groups(found.of_row, len(found.first))
 
 
 def _feasible(wanted: RRobustness, known: Knowledge) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.engine.draws import shuffled
+from sfumato.engine.draws import Draws
 from sfumato.kernel.arrange import sort_order
 from sfumato.kernel.art.grow import grow
 from sfumato.kernel.art.kd_tree import KdTree, make_tree
@@ -46,12 +46,12 @@ class Cells:
     of_dim: Integers
 
 
-def cells_of(known: Knowledge, rng: np.random.Generator | None) -> Cells:
+def cells_of(known: Knowledge, draws: Draws) -> Cells:
     """Sort people into cells."""
     protected = known.values.protected
     value, kind = known.values.set_of()[known.value], known.kinds.of_row[: len(known.value)]
     found = group_rows([kind, value + 1], [known.kinds.number, len(protected) + 1])
-    order = shuffled(len(value), rng)
+    order = draws.order(len(value))
     rows = order[sort_order(found.of_row[order], len(found.first))]
     chance = np.stack([d.of(members) for members in protected for d in known.distributions], axis=1)[kind[found.first]]
     of_dim = np.repeat(np.arange(len(protected)), len(known.distributions))

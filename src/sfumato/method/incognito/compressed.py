@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.engine.local import Block, Counted, Key
+from sfumato.engine.counts import Block, Counted, Counts, Key, totals
 from sfumato.kernel.group import group_rows
 from sfumato.kernel.incognito.grid_count import cells, count_cells
 from sfumato.method.incognito.levels import Ladder
@@ -44,7 +44,7 @@ class Vectors:
     Vectors stand in the order of their first chunk, so that those of neighbouring cells are near each other.
     """
 
-    def __init__(self, table: Microdata, ladders: Sequence[Ladder]) -> None:
+    def __init__(self, table: Microdata | Counts, ladders: Sequence[Ladder]) -> None:
         self.ladders = ladders
         self.rows = table.rows
         self.chunks = _chunks([ladder.size for ladder in ladders], _CHUNK)
@@ -53,8 +53,9 @@ class Vectors:
         order = np.argsort(smallest(columns[0][found.first], prod(self._sizes(self.chunks[0]))), kind="stable")
         place = np.empty_like(order)
         place[order] = np.arange(len(order))
-        self.of_row = place[found.of_row]
-        self.weights = found.size[order].astype(np.int32)
+        self.of_entry = place[found.of_row]
+        self.entry_weights = table.weights
+        self.weights = totals(Counted(self.of_entry, len(order)), table.weights).astype(np.int32)
         self.codes = np.stack([column[found.first[order]] for column in columns], axis=1)
 
     def _sizes(self, chunk: Sequence[int]) -> list[int]:
@@ -135,9 +136,10 @@ class Pairs:
     @classmethod
     def of(cls, vectors: Vectors, column: Counted) -> "Pairs":
         """Which values the rows of each vector have."""
-        found = group_rows([vectors.of_row, column.codes], [len(vectors.weights), column.size])
+        found = group_rows([vectors.of_entry, column.codes], [len(vectors.weights), column.size])
         values = column.codes[found.first].astype(np.int64)
-        return cls(vectors.of_row[found.first], values, found.size, column.size)
+        weight = totals(Counted(found.of_row, len(found.first)), vectors.entry_weights)
+        return cls(vectors.of_entry[found.first], values, weight, column.size)
 
     def counts(self, place: NDArray[Any], first: int, last: int) -> NDArray[np.int64]:
         """How often each value occurs in the groups from ``first`` to before ``last``."""

@@ -9,20 +9,22 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.engine.counts import Counts
+from sfumato.engine.decision import Grouping
+from sfumato.engine.draws import Draws
+from sfumato.engine.local import LocalEngine
 from sfumato.errors import Infeasible, PolicyError
-from sfumato.method.base import Method, Progress, finished, labelled, silent
+from sfumato.method.base import Method, Progress, silent
 from sfumato.method.incognito.compressed import Levels, Vectors
 from sfumato.method.incognito.lattice import Judge, Search
 from sfumato.method.incognito.levels import Ladder
 from sfumato.method.incognito.losses import loss_named
+from sfumato.release.generalization import recoded
 from sfumato.release.judgement import TableSchema, listed, on_groups, whole_tally
-from sfumato.release.manifest import describe
-from sfumato.release.people import refuse_rows_for_people
-from sfumato.release.release import Release
+from sfumato.release.scheme import Grouped
 from sfumato.requirement.base import GroupRequirement, Requirement, as_fraction, is_number, share
 from sfumato.table.encode import Domain, Role
 from sfumato.table.microdata import Microdata
-from sfumato.table.occurring import occurring
 from sfumato.table.ordered_domain import OrderedDomain
 from sfumato.table.taxonomy import named
 
@@ -76,8 +78,9 @@ def incognito(
     ({'job': 0, 'sex': 0}, 2, 0.5)
     """
     method = Incognito(suppression=suppression, loss=loss)
-    wanted = listed(require)
-    return method.solve(table, wanted, progress).optimum
+    bound = on_groups(method.bind(table, listed(require)), method.name)
+    counts = LocalEngine(table).count(method.counted(table, bound))
+    return method.solve(counts, bound, progress).optimum
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,10 +144,9 @@ class Incognito(Method):
     def redrawn(self) -> str | None:
         return None
 
-    def solve(self, table: Microdata, requirements: Sequence[Requirement], progress: Progress = silent) -> _Solved:
-        """Find the best node, and the rows that are kept on it."""
-        wanted = self._bound(table, requirements)
-        ladders = [Ladder.of(c.name, c.domain) for c in table.quasi]
+    def solve(self, counts: Counts, wanted: Sequence[GroupRequirement], progress: Progress = silent) -> _Solved:
+        """Find the best node, and the vectors that are kept on it."""
+        ladders = [Ladder.of(c.name, c.domain) for c in counts.quasi]
         nodes = prod(ladder.top + 1 for ladder in ladders)
         if nodes > _MOST_NODES:
             raise PolicyError(
@@ -152,40 +154,39 @@ class Incognito(Method):
                 "searched; take fewer quasi-identifiers or flatter taxonomies, or mondrian"
             )
         progress("compress", 0.0)
-        vectors = Vectors(table, ladders)
-        judge, loss = Judge(table, wanted, vectors), loss_named(self.loss)(vectors)
-        allowed = math.floor(as_fraction(self.suppression) * table.rows)
+        vectors = Vectors(counts, ladders)
+        judge, loss = Judge(counts, wanted, vectors), loss_named(self.loss)(vectors)
+        allowed = math.floor(as_fraction(self.suppression) * counts.rows)
         monotone = all(r.monotone for r in wanted)
         found = Search(vectors, judge, loss, allowed=allowed, monotone=monotone).run(progress)
         if found is None:
-            raise Infeasible(self._why(table, wanted))
+            raise Infeasible(self._why(counts, wanted))
         grouped = vectors.group(found.best[0], places=True)
         bad = judge(grouped).bad
-        kept = ~bad[grouped.place][vectors.of_row]
+        kept = ~bad[grouped.place][vectors.of_entry]
         first, *ties = (_by_name(ladders, levels) for levels in found.best)
-        lost = table.rows - int(kept.sum())
+        lost = counts.rows - int(counts.weights[kept].sum())
         optimum = Optimum(first, loss.value(found.key), lost, tuple(ties), nodes, found.looked_at)
         return _Solved(optimum, ladders, kept)
 
-    def _bound(self, table: Microdata, requirements: Sequence[Requirement]) -> list[GroupRequirement]:
+    def bind(self, table: Microdata, requirements: Sequence[Requirement]) -> list[Requirement]:
         """The requirements with what they leave open filled in; groups are those of all quasi-identifiers."""
         if not table.quasi:
             raise PolicyError(f"{self.name} needs a quasi-identifier, but none is declared; give a column that role")
-        if not requirements:
-            raise PolicyError("nothing is required; name at least one requirement, e.g. k-anonymity with k = 5")
-        schema = TableSchema(table)
-        bound = on_groups([r.bind(schema) for r in requirements], self.name)
-        refuse_rows_for_people(bound, table)
+        bound = on_groups(super().bind(table, requirements), self.name)
         for r in bound:
             x = r.groups_by()
-            if x is not None and set(x) != set(schema.quasi_names()):
+            if x is not None and set(x) != {c.name for c in table.quasi}:
                 raise PolicyError(
                     f"{self.name} judges groups of all quasi-identifiers, and {r.model} asks for groups by "
                     f"{', '.join(x)}; leave x out, or take mondrian"
                 )
-        return bound
+        return list(bound)
 
-    def _why(self, table: Microdata, wanted: Sequence[GroupRequirement]) -> str:
+    def refuse_infeasible(self, bound: Sequence[Requirement], counts: Counts) -> None:
+        """What the whole table fails may hold once some rows are suppressed."""
+
+    def _why(self, table: Counts, wanted: Sequence[GroupRequirement]) -> str:
         """Why no node will do: the coarsest one, the table as one group, fails, and no finer one is good enough."""
         schema = TableSchema(table)
         for r in wanted:
@@ -195,45 +196,32 @@ class Incognito(Method):
                 return f"{r.model}: {r.remedy(schema, whole)}" + (rest if self.suppression else "")
         return "no levels meet the requirements together; raise the suppression limit or weaken a requirement"
 
-    def publish(
-        self,
-        table: Microdata,
-        requirements: Sequence[Requirement],
-        *,
-        title: str = "",
-        rng: np.random.Generator | None = None,
-        progress: Progress = silent,
-    ) -> Release:
-        solved = self.solve(table, requirements, progress)
-        optimum = solved.optimum
-        kept = table if not optimum.suppressed else _only(table, solved.kept)
-        bound = self._bound(kept, requirements)
-        progress("labels", 0.0)
-        shown, levels = [], {}
-        for ladder, column in zip(solved.ladders, kept.quasi, strict=True):
-            narrow, levels[column.name] = _narrowed(ladder, column.domain, optimum.levels[column.name])
-            shown.append(narrow.show(column, levels[column.name]))
-        shown, judgements, tables = labelled(kept, bound, shown, rng, progress)
-        manifest = describe(
-            kept,
-            title=title,
-            scheme="generalization",
-            method=self._statement(table, replace(optimum, levels=levels)),
-            judgements=judgements,
-            shown=shown,
-            warnings=self.warnings(bound),
-        )
-        return finished(manifest, tables)
+    def decide(self, counts: Counts, requirements: Sequence[Requirement], draws: Draws, progress: Progress) -> Grouped:
+        solved = self.solve(counts, on_groups(requirements, self.name), progress)
+        if not solved.optimum.suppressed:
+            return self._recoded(counts, solved, counts.rows)
+        kept = Grouping.of_vectors(counts, np.where(solved.kept, 0, -1), 1)
+        return Grouped(grouping=kept, again=lambda left: self._recoded(left, solved, counts.rows))
 
-    def _statement(self, table: Microdata, optimum: Optimum) -> dict[str, Any]:
-        """What the manifest says of the method: settings, levels, the rows left out, and the loss where none is.
+    def _recoded(self, counts: Counts, solved: _Solved, rows: int) -> Grouped:
+        """Every attribute on its level, by a domain that rows left out have not shaped."""
+        optimum, cuts, levels = solved.optimum, [], {}
+        for ladder, column in zip(solved.ladders, counts.quasi, strict=True):
+            narrow, levels[column.name] = _narrowed(ladder, column.domain, optimum.levels[column.name])
+            cuts.append(narrow.cut(levels[column.name]))
+        grouping, shown = recoded(counts, cuts)
+        statement = self._statement(replace(optimum, levels=levels), rows)
+        return Grouped(grouping=grouping, shown=shown, statement=statement)
+
+    def _statement(self, optimum: Optimum, rows: int) -> dict[str, Any]:
+        """What the manifest says beside the settings: levels, the rows left out, and the loss where none is.
 
         The loss depends on how many values each column has, and suppressed rows may have added some.
         """
-        return self.settings() | {
+        return {
             "levels": optimum.levels,
             "suppressed": optimum.suppressed,
-            "suppressed_share": optimum.suppressed / table.rows,
+            "suppressed_share": optimum.suppressed / rows,
             **({} if optimum.suppressed else {"lost": optimum.loss}),
         }
 
@@ -244,14 +232,6 @@ def _is_count(value: object) -> bool:
 
 def _by_name(ladders: Sequence[Ladder], levels: Levels) -> dict[str, int]:
     return {ladder.name: level for ladder, level in zip(ladders, levels, strict=True)}
-
-
-def _only(table: Microdata, kept: NDArray[np.bool_]) -> Microdata:
-    """The kept rows, without a trace of the others: a domain found in the data is that of the kept rows."""
-    rows = np.flatnonzero(kept)
-    columns = {name: occurring(replace(column, codes=column.codes[rows])) for name, column in table.columns.items()}
-    plain, hidden = (frame[rows] if frame.width else frame for frame in (table.plain, table.hidden))
-    return replace(table, columns=columns, plain=plain, hidden=hidden, rows=len(rows))
 
 
 def _narrowed(ladder: Ladder, domain: Domain, level: int) -> tuple[Ladder, int]:

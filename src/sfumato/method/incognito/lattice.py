@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.engine.local import combine, totals
+from sfumato.engine.counts import Counts, combine, totals
 from sfumato.kernel import judge
 from sfumato.method.base import Progress
 from sfumato.method.incognito.compressed import Grouped, Levels, Pairs, Vectors, tally
@@ -42,7 +42,7 @@ class Judge:
     and what has fewer fails for sure.
     """
 
-    def __init__(self, table: Microdata, requirements: Sequence[GroupRequirement], vectors: Vectors) -> None:
+    def __init__(self, table: Microdata | Counts, requirements: Sequence[GroupRequirement], vectors: Vectors) -> None:
         self.schema = TableSchema(table)
         self.counted = {
             key: Pairs.of(vectors, self.schema.counted(key[0])) for r in requirements for key in r.columns()
@@ -52,7 +52,7 @@ class Judge:
             for r in requirements
             for key in r.distinct_columns()
         }
-        self.totals = {key: totals(self.schema.counted(key[0])) for key in self.counted}
+        self.totals = {key: totals(self.schema.counted(key[0]), table.weights) for key in self.counted}
         self.tests = [test for r in requirements for test in r.tests(self.schema, self.totals)]
         self.persists = all(test.op in _PERSISTENT for test in self.tests)
         self.counts = bool(self.counted or self.distinct)

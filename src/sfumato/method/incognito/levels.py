@@ -5,9 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.engine.local import recode
-from sfumato.release.generalization import Meaning, Shown, as_shown
-from sfumato.table.encode import Column, Domain
+from sfumato.release.generalization import Meaning, as_shown
+from sfumato.table.encode import Domain
 from sfumato.table.ordered_domain import OrderedDomain
 from sfumato.table.taxonomy import SUPPRESSED, Taxonomy
 
@@ -61,18 +60,9 @@ class Ladder:
         """How many values there are."""
         return self.domain.size
 
-    def show(self, column: Column, level: int) -> Shown:
-        """What a column shows on a level; only labels that occur are explained."""
-        numbers = self.number[level][column.codes]
-        occurring = np.unique(numbers)
-        told = [self._label(level, int(i)) for i in occurring]
-        labels = [label for label, _, _ in told]
-        place = np.searchsorted(occurring, numbers)
-        return Shown(
-            recode(column.name, labels, place),
-            dict(sorted(((label, meaning) for label, meaning, _ in told), key=lambda pair: pair[0])),
-            np.array([hidden for _, _, hidden in told])[place],
-        )
+    def cut(self, level: int) -> tuple[list[tuple[str, Meaning, float]], NDArray[np.int64]]:
+        """What a level shows: label, meaning and share of each of its nodes, and the node of each code."""
+        return [self._label(level, i) for i in range(len(self.nodes[level]))], self.number[level]
 
     def _label(self, level: int, number: int) -> tuple[str, Meaning, float]:
         node, share = int(self.nodes[level][number]), float(self.leaves[level][number] / self.size)

@@ -14,8 +14,8 @@ from typing import ClassVar, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.engine.draws import shuffled
-from sfumato.engine.local import Counted
+from sfumato.engine.counts import Counted
+from sfumato.engine.draws import Draws
 from sfumato.errors import Infeasible, PolicyError
 from sfumato.method.base import Drawn, Groups, PartitionMethod, Progress, silent
 from sfumato.method.enumeration import arrangements, one_of_each
@@ -78,23 +78,24 @@ class Mask(PartitionMethod):
         table: Microdata,
         requirements: Sequence[Requirement],
         *,
-        rng: np.random.Generator | None,
+        draws: Draws,
         progress: Progress,
     ) -> Groups:
-        return self.draw(table, requirements, rng=rng, progress=progress).groups
+        return self.draw(table, requirements, draws=draws, progress=progress).groups
 
     def draw(
         self,
         table: Microdata,
         requirements: Sequence[Requirement],
         *,
-        rng: np.random.Generator | None = None,
+        draws: Draws | None = None,
         progress: Progress = silent,
     ) -> Drawn:
+        draws = draws or Draws()
         wanted = self.wanted(table, requirements)
-        groups = self.in_front(table, wanted, rng, progress)
+        groups = self.in_front(table, wanted, draws, progress)
         progress("perturb", 0.0)
-        codes = self.perturbation(table, wanted, groups).draw(rng)
+        codes = self.perturbation(table, wanted, groups).draw(draws)
         return Drawn(with_values(table, wanted, codes), groups)
 
     def before_draws(self, table: Microdata, requirements: Sequence[Requirement]) -> Groups | None:
@@ -138,14 +139,14 @@ class Mask(PartitionMethod):
                 "sensitive; name the sensitive ones (values = [...]), or take mask+"
             )
 
-    def in_front(self, table: Microdata, wanted: Wanted, rng: np.random.Generator | None, progress: Progress) -> Groups:
+    def in_front(self, table: Microdata, wanted: Wanted, draws: Draws, progress: Progress) -> Groups:
         """Groups of at least k rows, by quasi-identifiers alone; equal rows at a border are divided by lot."""
         if wanted.k > table.rows:
             name = "k" if wanted.m <= table.rows else f"m = {wanted.m}, and k with it,"
             raise Infeasible(f"{table.rows} rows cannot be {wanted.k}-anonymous; lower {name} to {table.rows} or less")
         if self.front == "mondrian":
-            return Mondrian().groups(table, [KAnonymity(k=wanted.k)], rng=rng, progress=progress)
-        order = shuffled(table.rows, rng)
+            return Mondrian().groups(table, [KAnonymity(k=wanted.k)], draws=draws, progress=progress)
+        order = draws.order(table.rows)
         order = order[np.argsort(hilbert_ranks(table).codes[order], kind="stable")]
         number = table.rows // wanted.k
         of_row = np.empty(table.rows, np.int64)
@@ -154,7 +155,7 @@ class Mask(PartitionMethod):
 
     def every_in_front(self, table: Microdata, wanted: Wanted) -> Iterator[tuple[Groups, Fraction]]:
         """Every way to divide equal rows among the groups in front, with its probability; for small tables."""
-        first = self.in_front(table, wanted, None, silent)
+        first = self.in_front(table, wanted, Draws(), silent)
         if self.front == "mondrian":
             yield first, Fraction(1)
             return
@@ -217,12 +218,13 @@ class MaskPlusPlus(MaskPlus):
         table: Microdata,
         requirements: Sequence[Requirement],
         *,
-        rng: np.random.Generator | None = None,
+        draws: Draws | None = None,
         progress: Progress = silent,
     ) -> Drawn:
-        masked = super().draw(table, requirements, rng=rng, progress=progress)
+        draws = draws or Draws()
+        masked = super().draw(table, requirements, draws=draws, progress=progress)
         wanted = self.wanted(table, requirements)
-        return Drawn(masked.table, pick_up(masked.groups, bounded(masked.table, wanted), wanted.m, rng))
+        return Drawn(masked.table, pick_up(masked.groups, bounded(masked.table, wanted), wanted.m, draws))
 
     def outcomes(self, table: Microdata, requirements: Sequence[Requirement]) -> Iterator[tuple[Drawn, Fraction]]:
         wanted = self.wanted(table, requirements)

@@ -14,8 +14,8 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.engine.draws import drawn_words, shuffled
-from sfumato.engine.local import Counted
+from sfumato.engine.counts import Counted
+from sfumato.engine.draws import Draws
 from sfumato.errors import Infeasible
 from sfumato.method.base import Groups
 from sfumato.method.enumeration import arrangements, one_of_each
@@ -37,7 +37,7 @@ class Perturbation(ABC):
     m: int
 
     @abstractmethod
-    def draw(self, rng: np.random.Generator | None) -> Codes:
+    def draw(self, draws: Draws) -> Codes:
         """The values after the perturbation."""
 
     @abstractmethod
@@ -65,18 +65,18 @@ class Perturbation(ABC):
 class CoverUp(Perturbation):
     """MASK: where class 0 has a share above 1/m, its values become others until it has the share of a good group."""
 
-    def draw(self, rng: np.random.Generator | None) -> Codes:
+    def draw(self, draws: Draws) -> Codes:
         bad, good = self._bad_and_good()
         counts, sizes = self.counts()[:, 0], self.counts().sum(axis=1)
-        model = good[below(np.full(len(bad), max(len(good), 1)), rng)] if len(bad) else bad
+        model = good[draws.below(np.full(len(bad), max(len(good), 1)))] if len(bad) else bad
         keep = np.full(self.groups.number, len(self.groups.of_row))
         keep[bad] = counts[model] * sizes[bad] // sizes[model]
-        order = shuffled(len(self.groups.of_row), rng)
+        order = draws.order(len(self.groups.of_row))
         order = order[self.classes[self.values.codes[order]] == 0]
         rank = ranks(self.groups.of_row[order])
         rows = order[rank >= keep[self.groups.of_row[order]]]
         others = np.flatnonzero(self.classes != 0)
-        return self.changed(rows, others[below(np.full(len(rows), len(others)), rng)])
+        return self.changed(rows, others[draws.below(np.full(len(rows), len(others)))])
 
     def every(self) -> Iterator[Outcome]:
         bad, _ = self._bad_and_good()
@@ -112,15 +112,15 @@ class CoverUp(Perturbation):
 class Levelling(Perturbation):
     """MASK+: classes are read from the least frequent up as long as it is safe; the others are levelled out."""
 
-    def draw(self, rng: np.random.Generator | None) -> Codes:
+    def draw(self, draws: Draws) -> Codes:
         counts, target = self.counts(), self.target()
         of_class = self.classes[self.values.codes]
-        order = shuffled(len(of_class), rng)
+        order = draws.order(len(of_class))
         bucket = self.groups.of_row[order] * counts.shape[1] + of_class[order]
         pool = order[ranks(bucket) >= np.minimum(counts, target).ravel()[bucket]]
         pool = pool[np.argsort(self.groups.of_row[pool], kind="stable")]
         given = np.repeat(np.tile(np.arange(counts.shape[1]), len(counts)), np.maximum(target - counts, 0).ravel())
-        return self.changed(pool, self._value_of(given, rng))
+        return self.changed(pool, self._value_of(given, draws))
 
     def every(self) -> Iterator[Outcome]:
         counts, target = self.counts(), self.target()
@@ -148,11 +148,11 @@ class Levelling(Perturbation):
         gains = [int(g) for g in target - counts if g > 0]
         return chosen * math.factorial(sum(gains)) // math.prod(map(math.factorial, gains))
 
-    def _value_of(self, classes: Codes, rng: np.random.Generator | None) -> Codes:
+    def _value_of(self, classes: Codes, draws: Draws) -> Codes:
         """A value of each class, drawn where it has several."""
         by_class = np.argsort(self.classes, kind="stable")
         sizes = np.bincount(self.classes)
-        return np.asarray(by_class[(np.cumsum(sizes) - sizes)[classes] + below(sizes[classes], rng)])
+        return np.asarray(by_class[(np.cumsum(sizes) - sizes)[classes] + draws.below(sizes[classes])])
 
     def target(self) -> Codes:
         """The counts to publish (Algorithm 3 with its loop mended, and the perturbation of section 6.3)."""
@@ -213,8 +213,3 @@ def ranks(keys: Codes) -> Codes:
     out = np.empty(len(keys), np.int64)
     out[order] = np.arange(len(keys)) - first
     return out
-
-
-def below(limits: Codes, rng: np.random.Generator | None) -> Codes:
-    """For each limit a whole number from 0 up to it, drawn; uniform but for one part in 2^40."""
-    return (drawn_words(len(limits), rng) % limits.astype(np.uint64)).astype(np.int64)

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.engine.draws import two_sided_geometric
+from sfumato.engine.draws import Draws
 from sfumato.errors import Infeasible, PolicyError
 from sfumato.method.rr.optimize import OptimalResponse, Problem, refuse_hopeless, solve
 from sfumato.requirement.disclosure import JointShares
@@ -18,7 +18,7 @@ MOST_NOISY_CELLS = 4_000_000
 _MARGIN = 3.0
 
 
-def fit_to_noisy_counts(problem: Problem, epsilon: float, rng: np.random.Generator | None) -> OptimalResponse:
+def fit_to_noisy_counts(problem: Problem, epsilon: float, draws: Draws) -> OptimalResponse:
     """The optimum of Problem 1 on noisy counts, if it meets the limits on the true ones.
 
     The noise makes the choice of the matrices ``epsilon``-differentially private under the replacement of one row;
@@ -31,7 +31,7 @@ def fit_to_noisy_counts(problem: Problem, epsilon: float, rng: np.random.Generat
             'cover them; give tau alone, set the matrices by hand, or set fit = "counts"'
         )
     refuse_hopeless(problem)
-    noisy = noisy_problem(problem, noisy_counts(problem, epsilon, rng), epsilon)
+    noisy = noisy_problem(problem, noisy_counts(problem, epsilon, draws), epsilon)
     try:
         ways = list(solve(noisy).distortions.values())
     except Infeasible:
@@ -54,7 +54,7 @@ def _remedy(epsilon: float) -> str:
     )
 
 
-def noisy_counts(problem: Problem, epsilon: float, rng: np.random.Generator | None) -> NDArray[np.int64]:
+def noisy_counts(problem: Problem, epsilon: float, draws: Draws) -> NDArray[np.int64]:
     """The rows in each cell of the full domain, with discrete Laplace noise in every cell, the empty ones too.
 
     Replacing a row takes one from a cell and adds one to another, so the counts change by 2 in all, and noise of
@@ -67,7 +67,7 @@ def noisy_counts(problem: Problem, epsilon: float, rng: np.random.Generator | No
             f"{MOST_NOISY_CELLS:,} whose counts get noise; coarsen or drop a quasi-identifier, set the matrices "
             'by hand (keep), or set fit = "counts"'
         )
-    return problem.counts() + two_sided_geometric(cells, epsilon / 2, rng)
+    return problem.counts() + draws.two_sided_geometric(cells, epsilon / 2)
 
 
 def noisy_problem(problem: Problem, counts: NDArray[np.int64], epsilon: float) -> Problem:

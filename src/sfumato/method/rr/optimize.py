@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.engine.local import Counted, count
+from sfumato.engine.counts import Counted, Counts, count, totals
 from sfumato.errors import DataError, Infeasible, PolicyError, nearest
 from sfumato.kernel.rr.disclosure_risk import Limits, levels, to_border
 from sfumato.kernel.rr.sqp import TOP, descend
@@ -85,7 +85,7 @@ def optimal_response(
 class Problem:
     """A table, a bound for each pair of quasi-identifiers and sensitive value, and what may be randomized."""
 
-    table: Microdata
+    table: Microdata | Counts
     people: JointShares
     bounds: Floats
     mode: Mode
@@ -93,7 +93,7 @@ class Problem:
     own_limits: bool
 
     @classmethod
-    def of(cls, table: Microdata, wanted: Disclosure, mode: Mode) -> "Problem":
+    def of(cls, table: Microdata | Counts, wanted: Disclosure, mode: Mode) -> "Problem":
         """Count the table and find the bounds."""
         if mode not in MODES:
             raise PolicyError(f"mode = {mode!r}{nearest(str(mode), MODES)}")
@@ -129,10 +129,10 @@ class Problem:
 
     def counts(self) -> NDArray[np.int64]:
         """The rows in each cell of the full domain of quasi-identifiers and sensitive attribute."""
-        flat = np.zeros(self.table.rows, np.int64)
+        flat = np.zeros(self.table.entries, np.int64)
         for c in (*self.table.quasi, *self.table.sensitive):
             flat = flat * c.size + c.codes
-        return np.bincount(flat, minlength=math.prod(self.sizes)).astype(np.int64)
+        return totals(Counted(flat, math.prod(self.sizes)), self.table.weights)
 
     def least(self) -> Floats:
         """What Equation 6 tends to as all that may be randomized is randomized wholly (Property 1)."""
@@ -161,8 +161,8 @@ class Problem:
         )
 
 
-def people_of(table: Microdata) -> tuple[JointShares, NDArray[np.int64]]:
-    """The table as the risk sees it, and the combination of each row among those that occur."""
+def people_of(table: Microdata | Counts) -> tuple[JointShares, NDArray[np.int64]]:
+    """The table as the risk sees it, and the combination of each row or vector among those that occur."""
     if not table.quasi or len(table.sensitive) != 1:
         raise PolicyError(
             "randomized response needs quasi-identifiers and one sensitive attribute; this table has "
@@ -180,25 +180,28 @@ def people_of(table: Microdata) -> tuple[JointShares, NDArray[np.int64]]:
     for c in table.quasi:
         cell = cell * c.size + c.codes[groups.first]
     pi = np.zeros(math.prod(sizes))
-    pi[cell] = groups.size / table.rows
+    size = totals(Counted(groups.of_row, len(cell)), table.weights)
+    pi[cell] = size / table.rows
     (sensitive,) = table.sensitive
-    pairs = groups.of_row * sensitive.size + sensitive.codes
-    counts = np.bincount(pairs, minlength=len(cell) * sensitive.size).reshape(len(cell), -1)
-    return JointShares(sizes, pi, cell, counts / groups.size[:, None]), groups.of_row
+    pairs = Counted(groups.of_row * sensitive.size + sensitive.codes, len(cell) * sensitive.size)
+    counts = totals(pairs, table.weights).reshape(len(cell), -1)
+    return JointShares(sizes, pi, cell, counts / size[:, None]), groups.of_row
 
 
-def _bounds(table: Microdata, wanted: Disclosure, people: JointShares, cell_of_row: NDArray[np.int64]) -> Floats:
+def _bounds(
+    table: Microdata | Counts, wanted: Disclosure, people: JointShares, cell_of_row: NDArray[np.int64]
+) -> Floats:
     """The limit of each pair: by the sensitive value and, where people have their own, the least of theirs."""
     (sensitive,) = table.sensitive
     bounds = np.tile(wanted.limits(sensitive.domain.leaves), (len(people.cell), 1))
     if wanted.person is None:
         return bounds
-    frame = next((f for f in (table.hidden, table.plain) if wanted.person in f.columns), None)
-    if frame is None:
+    own = table.uncoded(wanted.person)
+    if own is None:
         raise PolicyError(
             f"{wanted.person!r} holds limits of people; give it the role 'identifier', so that it stays private"
         )
-    limits = [float(v) if is_number(v) else _as_number(v) for v in frame[wanted.person].to_list()]
+    limits = [float(v) if is_number(v) else _as_number(v) for v in own.to_list()]
     if any(not 0 < v <= 1 for v in limits):
         bad = next(v for v in limits if not 0 < v <= 1)
         raise DataError(f"column {wanted.person!r} holds the limit {bad!r}; a person's limit lies above 0 up to 1")

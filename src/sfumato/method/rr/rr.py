@@ -1,22 +1,21 @@
 """Randomized response on quasi-identifiers, the sensitive attribute or both, with optimal parameters."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-import numpy as np
-
+from sfumato.engine.counts import Counts
+from sfumato.engine.draws import Draws
 from sfumato.errors import Infeasible, PolicyError, nearest
-from sfumato.method.base import Method, Progress, silent, undeclared_domain
+from sfumato.method.base import Method, Progress, undeclared_domain
 from sfumato.method.rr.noisy_counts import fit_to_noisy_counts
 from sfumato.method.rr.optimize import MODES, Mode, OptimalResponse, Problem, solve
-from sfumato.release.judgement import Judgement, bind
-from sfumato.release.manifest import describe
-from sfumato.release.randomization import randomized
-from sfumato.release.release import Release
+from sfumato.release.judgement import Judgement
+from sfumato.release.randomization import Matrices
 from sfumato.requirement.base import Requirement, is_number
 from sfumato.requirement.disclosure import Disclosure
-from sfumato.requirement.local_privacy import Guarantee, statement
+from sfumato.requirement.local_privacy import Guarantee
 from sfumato.table.distortion import Distortion, stated
 from sfumato.table.encode import Column, Role
 from sfumato.table.microdata import Microdata
@@ -129,46 +128,43 @@ class RandomizedResponse(Method):
         other = [n for n in manifest["matrices"] if role not in (None, manifest["attributes"][n]["role"])]
         return f"mode {self.mode!r} does not randomize {named(other)}" if other else None
 
-    def publish(
-        self,
-        table: Microdata,
-        requirements: Sequence[Requirement],
-        *,
-        title: str = "",
-        rng: np.random.Generator | None = None,
-        progress: Progress = silent,
-    ) -> Release:
-        table = table.drawn_from(Role.QUASI, Role.SENSITIVE)
-        wanted = _disclosure(bind(requirements, table))
-        progress("response", 0.0)
-        chosen = self.response(table, wanted, rng=rng)
-        changed = [table[n] for n, way in chosen.distortions.items() if way.changes]
-        observed = self._observed(changed)
-        progress("order", 0.0)
-        data = randomized(table, chosen.distortions, rng)
-        manifest = describe(
-            table,
-            title=title,
-            scheme="randomization",
-            method=self.settings(),
-            judgements=[_judgement(wanted, table)],
-        )
-        manifest["matrices"] = {c.name: chosen.distortions[c.name].entry() for c in changed}
-        noise = self.fit_epsilon if not self.by_hand and self.fit == "noisy" else None
-        manifest["epsilon"] = statement(manifest, self._guarantee(table, wanted, changed), noise)
-        manifest["warnings"] = [*self.warnings_of(manifest), *self.warnings([wanted]), *observed]
-        return Release(manifest, {"data": data})
+    def prepared(self, table: Microdata) -> Microdata:
+        return table.drawn_from(Role.QUASI, Role.SENSITIVE)
 
-    def response(
-        self, table: Microdata, wanted: Disclosure, *, rng: np.random.Generator | None = None
-    ) -> OptimalResponse:
+    def bind(self, table: Microdata, requirements: Sequence[Requirement]) -> list[Requirement]:
+        return [_disclosure(super().bind(table, requirements))]
+
+    def counted(self, table: Microdata, bound: Sequence[Requirement]) -> list[str]:
+        people = [r.person for r in bound if isinstance(r, Disclosure) and r.person is not None]
+        return [*(c.name for c in table.sensitive), *people]
+
+    def decide(self, counts: Counts, requirements: Sequence[Requirement], draws: Draws, progress: Progress) -> Matrices:
+        wanted = _disclosure(requirements)
+        progress("response", 0.0)
+        ways = self.response(counts, wanted, draws=draws).distortions
+        changed = [counts[n] for n, way in ways.items() if way.changes]
+        observed = self._observed(changed)
+        noise = self.fit_epsilon if not self.by_hand and self.fit == "noisy" else None
+        groups = math.prod(c.size for c in counts.quasi)
+        return Matrices(
+            ways=ways,
+            matrices={c.name: ways[c.name].entry() for c in changed},
+            guarantee=self._guarantee(counts, wanted, changed),
+            fit_epsilon=noise,
+            warnings=observed,
+            # The limit holds; how far below it the risk lies depends on the private table, and stays with the steward.
+            judgements=[Judgement(wanted, {}, groups, 0)],
+        )
+
+    def response(self, table: Microdata | Counts, wanted: Disclosure, *, draws: Draws | None = None) -> OptimalResponse:
         """The distortions: the optimal ones, or those given by hand if they keep the bound."""
         problem = Problem.of(table, wanted, self.mode)
         if self.by_hand:
             chosen = self._checked(problem, self._by_hand(problem))
             meant = [n for n in problem.names if n in {*(self.keep or ()), *(self.matrices or ())}]
         else:
-            chosen = solve(problem) if self.fit == "counts" else fit_to_noisy_counts(problem, self.fit_epsilon, rng)
+            fitted = self.fit == "counts"
+            chosen = solve(problem) if fitted else fit_to_noisy_counts(problem, self.fit_epsilon, draws or Draws())
             meant = [n for n, free in zip(problem.names, problem.free, strict=True) if free]
         self._refuse_unchanged(chosen, meant)
         return chosen
@@ -198,7 +194,7 @@ class RandomizedResponse(Method):
             'unchanged = "allow" under [method]'
         )
 
-    def _guarantee(self, table: Microdata, wanted: Disclosure, changed: Sequence[Column]) -> Guarantee:
+    def _guarantee(self, table: Counts, wanted: Disclosure, changed: Sequence[Column]) -> Guarantee:
         """Whom the noise holds against: the matrices and the domains must not depend on the private table."""
         needed = changed if self.by_hand else [*table.quasi, *table.sensitive]
         if any(not c.declared for c in needed) or not (self.by_hand or self.fit == "noisy"):
@@ -260,9 +256,3 @@ def _disclosure(bound: Sequence[Requirement]) -> Disclosure:
     (wanted,) = bound
     assert isinstance(wanted, Disclosure)
     return wanted
-
-
-def _judgement(wanted: Disclosure, table: Microdata) -> Judgement:
-    """The limit holds; how far below it the risk lies depends on the private table, and stays with the steward."""
-    groups = int(np.prod([c.size for c in table.quasi]))
-    return Judgement(wanted, {}, groups, 0)

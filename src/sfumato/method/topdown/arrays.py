@@ -6,8 +6,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.engine.local import Counted, combine, count
+from sfumato.engine.counts import Counted, Counts, combine, count, totals
 from sfumato.errors import DataError
+from sfumato.kernel.group import EqualRows
 from sfumato.kernel.topdown import state as r
 from sfumato.kernel.topdown.scores import NOTHING
 from sfumato.release.judgement import TableSchema
@@ -48,13 +49,14 @@ class TemplateRows(NamedTuple):
         return int(self.rows.shape[1])
 
 
-def template_rows(table: Microdata, template: Template, schema: TableSchema) -> TemplateRows:
+def template_rows(table: Microdata | Counts, template: Template, schema: TableSchema) -> TemplateRows:
     columns = [c for c in table.quasi if c.name in names(template.x)]
     x, called = [Counted(c.codes, c.size) for c in columns], [c.name for c in columns]
     none = np.zeros((0, 2), np.int64)
     if isinstance(template, Anonymity) and not template.y:
         found = count(x)
-        return TemplateRows(called, _gathered(x, found.first, found.size), r.BY_SIZE, template.k, none, (table.rows, 1))
+        rows = _gathered(x, found.first, _sizes(found, table))
+        return TemplateRows(called, rows, r.BY_SIZE, template.k, none, (table.rows, 1))
     if isinstance(template, Anonymity):
         y = combine([schema.counted(name) for name in names(template.y)])
         first = count([*x, y]).first
@@ -64,10 +66,15 @@ def template_rows(table: Microdata, template: Template, schema: TableSchema) -> 
     limits = template.limits(schema)
     sensitive = [_sensitive(schema, name, list(limits)) for name in dict.fromkeys(n for n, _ in limits)]
     found = count([*x, *sensitive])
-    held = np.sum([np.bincount(c.codes, minlength=c.size) for c in sensitive], axis=0)
+    held = np.sum([totals(c, table.weights) for c in sensitive], axis=0)
     shares = np.array([(f.numerator, f.denominator) for f in limits.values()], np.int64)
-    rows = _gathered([*x, *sensitive], found.first, found.size)
+    rows = _gathered([*x, *sensitive], found.first, _sizes(found, table))
     return TemplateRows(called, rows, r.BY_SHARE, 0, shares, (int(np.max(held[1:])), table.rows))
+
+
+def _sizes(found: EqualRows, table: Microdata | Counts) -> NDArray[np.int64]:
+    """How many rows each distinct vector has."""
+    return totals(Counted(found.of_row, len(found.first)), table.weights)
 
 
 def _sensitive(schema: TableSchema, name: str, values: list[tuple[str, str]]) -> Counted:
@@ -95,7 +102,9 @@ def no_counts(rows: Sequence[TemplateRows], labels: int) -> NDArray[np.int64]:
     return kept
 
 
-def class_counts(columns: Sequence[Column], class_column: Column | None) -> NDArray[np.int64]:
+def class_counts(
+    columns: Sequence[Column], class_column: Column | None, weights: NDArray[np.int64] | None
+) -> NDArray[np.int64]:
     """For each attribute the class counts (and all rows, last) of the codes below each code.
 
     Then follow two rows: what is hidden, at first everything, and one to work in.
@@ -105,12 +114,12 @@ def class_counts(columns: Sequence[Column], class_column: Column | None) -> NDAr
     for c in columns:
         out = np.zeros((c.size + 3, classes + 1), np.int64)
         if class_column is not None:
-            both = c.codes.astype(np.int64) * classes + class_column.codes
-            counts = np.bincount(both, minlength=c.size * classes).reshape(c.size, classes)
+            both = Counted(c.codes.astype(np.int64) * classes + class_column.codes, c.size * classes)
+            counts = totals(both, weights).reshape(c.size, classes)
             np.cumsum(counts, axis=0, out=out[1 : c.size + 1, :-1])
             out[:, -1] = out[:, :-1].sum(axis=1)
         else:
-            np.cumsum(np.bincount(c.codes, minlength=c.size), out=out[1 : c.size + 1, 0])
+            np.cumsum(totals(Counted(c.codes, c.size), weights), out=out[1 : c.size + 1, 0])
         out[c.size + 1] = out[c.size]
         parts.append(out)
     return np.concatenate(parts)

@@ -6,11 +6,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.engine.local import recode
+from sfumato.engine.counts import Counts
+from sfumato.engine.decision import Grouping
+from sfumato.engine.local import as_published, recode
 from sfumato.errors import DataError
 from sfumato.kernel.topdown import state as r
 from sfumato.method.topdown.search import RawStep, Refinement
-from sfumato.release.generalization import Box, Shown, as_published, name_boxes, show_cut
+from sfumato.release.generalization import Box, Shown, name_boxes, recoded
 from sfumato.table.encode import Attribute, Column, Kind, codes_in, encode
 from sfumato.table.microdata import Microdata
 from sfumato.table.ordered_domain import OrderedDomain
@@ -19,7 +21,7 @@ from sfumato.table.taxonomy import SUPPRESSED, named
 
 
 class Cut:
-    """What each masked attribute shows after some refinements: a box a code."""
+    """What each masked attribute shows after some refinements: a box for each code."""
 
     def __init__(self, refinement: Refinement, steps: Sequence[RawStep]) -> None:
         self._refinement = refinement
@@ -48,17 +50,18 @@ class Cut:
             out[column.name] = list(dict.fromkeys(texts[i] for i in of_code))
         return out
 
-    def shown(self, table: Microdata) -> list[Shown]:
-        """All quasi-identifiers as they are published: masked ones by their cut, others by their values."""
+    def decision(self, counts: Counts) -> tuple[Grouping, list[Shown]]:
+        """Groups that show the same: masked quasi-identifiers by their cut, others by their values."""
         masked = {c.name: i for i, c in enumerate(self._refinement.columns)}
-        out = []
-        for column in table.quasi:
+        cuts = []
+        for column in counts.quasi:
             if column.name in masked:
                 i = masked[column.name]
-                out.append(show_cut(column, self._boxes[i], self._of_code[i]))
+                cuts.append((name_boxes(column.domain, self._boxes[i]), self._of_code[i]))
             else:
-                out.append(show_cut(column, [Box(c, c + 1) for c in range(column.size)], np.arange(column.size)))
-        return out
+                values = [Box(c, c + 1) for c in range(column.size)]
+                cuts.append((name_boxes(column.domain, values), np.arange(column.size)))
+        return recoded(counts, cuts)
 
     def mask(self, rows: object) -> pl.DataFrame:
         """Rows with the masked attributes replaced by their labels; they need not be the table's own."""

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.engine.counts import Counts
 from sfumato.errors import DataError
 from sfumato.kernel.topdown import state as r
 from sfumato.kernel.topdown.steps import advance
@@ -70,7 +71,9 @@ class RawStep(NamedTuple):
 class Refinement:
     """The masked attributes, the templates, and the way from the most masked table to the final one."""
 
-    def __init__(self, table: Microdata, templates: Sequence[Template], score: Score, *, suppress: bool) -> None:
+    def __init__(
+        self, table: Microdata | Counts, templates: Sequence[Template], score: Score, *, suppress: bool
+    ) -> None:
         wanted = {name for t in templates for name in names(t.x)}
         self.table = table
         self.columns = [c for c in table.quasi if c.name in wanted]
@@ -156,7 +159,7 @@ class Refinement:
             run=np.array([self.score.measure, self.score.per_loss, bits, 0, 1, 0, 0], np.int64),
             attributes=self._first.copy(),
             codes=self._codes(),
-            classes=class_counts(self.columns, self.class_column),
+            classes=class_counts(self.columns, self.class_column, self.table.weights),
             known=np.full(self.table.rows + 1, -1, np.int64),
             labels=self._labels(labels),
             score=np.zeros(labels),

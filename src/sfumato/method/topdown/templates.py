@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from fractions import Fraction
 
+from sfumato.engine.counts import Counts
 from sfumato.errors import Infeasible, PolicyError
 from sfumato.release.judgement import TableSchema, whole_tally
 from sfumato.release.people import refuse_rows_for_people
@@ -26,7 +27,7 @@ def refuse_others(requirement: object, method: str) -> None:
 
 
 def bound_to(requirements: Sequence[Requirement], table: Microdata, method: str) -> list[GroupRequirement]:
-    """The requirements, bound to the table, if they can be met at all (Theorem 5.1.3)."""
+    """The requirements, bound to the table."""
     if not requirements:
         raise PolicyError(f"{method}: nothing is required; name at least one template")
     if not table.quasi:
@@ -38,16 +39,21 @@ def bound_to(requirements: Sequence[Requirement], table: Microdata, method: str)
         if isinstance(requirement, GroupRequirement):
             bound.append(requirement.bind(schema))
     refuse_rows_for_people(bound, table)
+    return bound
+
+
+def refuse_unmet(bound: Sequence[GroupRequirement], table: Microdata | Counts) -> None:
+    """Raise where no masking satisfies a requirement, since the most masked table does not (Theorem 5.1.3)."""
+    schema = TableSchema(table)
     for requirement, template in zip(bound, [_as_template(b, schema) for b in bound], strict=True):
         whole = whole_tally(requirement, table)
         if not requirement.holds(schema, whole)[0]:
             raise Infeasible(
                 f"{requirement.model}: no masking satisfies {notation(template)}: {_best(template, table)}"
             )
-    return bound
 
 
-def _best(template: Template, table: Microdata) -> str:
+def _best(template: Template, table: Microdata | Counts) -> str:
     """What a template has on the most masked table, and the nearest threshold that this satisfies."""
     schema = TableSchema(table)
     whole = whole_tally(template, table)
@@ -82,7 +88,7 @@ def templates_of(
     return without_redundant([_as_template(b, schema) for b in requirements], schema)
 
 
-def need_class(table: Microdata, score: str) -> None:
+def need_class(table: Microdata | Counts, score: str) -> None:
     """Refuse a score that measures information about a class where there is none."""
     classes = table.with_role(Role.CLASS)
     if len(classes) != 1:

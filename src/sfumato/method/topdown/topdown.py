@@ -9,18 +9,23 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from sfumato.engine.counts import Counts
+from sfumato.engine.draws import Draws
+from sfumato.engine.local import LocalEngine
 from sfumato.errors import DataError, PolicyError, nearest
 from sfumato.kernel.topdown import state as r
-from sfumato.method.base import STEP, Enough, Method, Progress, finished, labelled, silent
+from sfumato.method.base import STEP, Enough, Method, Progress, silent
 from sfumato.method.topdown.recoding import Cut, box
 from sfumato.method.topdown.search import SCORES, RawStep, Refinement
-from sfumato.method.topdown.templates import bound_to, need_class, refuse_others, templates_of
+from sfumato.method.topdown.templates import bound_to, need_class, refuse_others, refuse_unmet, templates_of
 from sfumato.release.generalization import name_boxes
-from sfumato.release.judgement import TableSchema
-from sfumato.release.manifest import describe
+from sfumato.release.judgement import TableSchema, on_groups
 from sfumato.release.release import Release
-from sfumato.requirement.base import Requirement
+from sfumato.release.scheme import Grouped
+from sfumato.release.schemes import SCHEMES
+from sfumato.requirement.base import GroupRequirement, Requirement
 from sfumato.requirement.templates import Anonymity, Confidentiality
+from sfumato.table.encode import Role
 from sfumato.table.microdata import Microdata
 from sfumato.table.taxonomy import named
 
@@ -97,29 +102,35 @@ class TopDown(Method):
             raise DataError(
                 f"{self.name} refines microdata, not {type(table).__name__}; read the table by sf.read first"
             )
-        return Run(self, table, self.templates)
+        bound = bound_to(self.templates, table, self.name)
+        refuse_unmet(bound, table)
+        return Run(self, table, bound)
 
     def finish(self, table: Microdata) -> "Masking":
         """The table after the last refinement."""
         return self.steps(table).finish()
 
-    def publish(
-        self,
-        table: Microdata,
-        requirements: Sequence[Requirement],
-        *,
-        title: str = "",
-        rng: np.random.Generator | None = None,
-        progress: Progress = silent,
-    ) -> Release:
+    def bind(self, table: Microdata, requirements: Sequence[Requirement]) -> list[Requirement]:
+        return list(bound_to([*requirements, *self.templates], table, self.name))
+
+    def counted(self, table: Microdata, bound: Sequence[Requirement]) -> list[str]:
+        classes = [c.name for c in table.with_role(Role.CLASS)] if SCORES[self.score].needs_class else []
+        return [*super().counted(table, bound), *classes]
+
+    def refuse_infeasible(self, bound: Sequence[Requirement], counts: Counts) -> None:
+        refuse_unmet(on_groups(bound, self.name), counts)
+
+    def decide(self, counts: Counts, requirements: Sequence[Requirement], draws: Draws, progress: Progress) -> Grouped:
         progress("steps", 0.0)
-        run = Run(self, table, [*requirements, *self.templates])
+        run = Run(self, counts, on_groups(requirements, self.name))
+        if progress is silent:  # nobody listens, so no label of a step needs a name
+            return run.finish().decision(counts)
         try:
             for step in run:
                 progress(step.words(), 0.0)
         except Enough:
             run.stopped = True
-        return run.now().release(title=title, rng=rng, progress=progress)
+        return run.now().decision(counts)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,10 +149,10 @@ class Run:
     ``confidence`` of a step follow the order of ``templates``.
     """
 
-    def __init__(self, method: TopDown, table: Microdata, requirements: Sequence[Requirement]) -> None:
+    def __init__(self, method: TopDown, table: Microdata | Counts, bound: Sequence[GroupRequirement]) -> None:
         self.method = method
         self.table = table
-        self.requirements = bound_to(requirements, table, method.name)
+        self.requirements = bound
         self.templates, self.redundant = templates_of(self.requirements, TableSchema(table))
         score = SCORES[method.score]
         if score.needs_class:
@@ -221,25 +232,28 @@ class Masking:
         A number outside the table's range goes to the nearest interval, a categorical value that was never
         disclosed is suppressed. Private: a release is made by `release`.
         """
-        return self._cut.mask(self.run.table if rows is None else rows)
+        return self._cut.mask(self._table() if rows is None else rows)
+
+    def decision(self, counts: Counts) -> Grouped:
+        """The groups that the labels make."""
+        grouping, shown = self._cut.decision(counts)
+        return Grouped(grouping=grouping, shown=shown, warnings=self.run.warnings())
 
     def release(
         self, *, title: str = "", rng: np.random.Generator | None = None, progress: Progress = silent
     ) -> Release:
         """Publish this table: judged, in a secret order, with a manifest."""
-        run = self.run
-        progress("labels", 0.0)
-        shown, judgements, tables = labelled(run.table, run.requirements, self._cut.shown(run.table), rng, progress)
-        manifest = describe(
-            run.table,
-            title=title,
-            scheme="generalization",
-            method=run.method.settings(),
-            judgements=judgements,
-            shown=shown,
-            warnings=[*run.method.warnings(run.requirements), *run.warnings()],
-        )
-        return finished(manifest, tables)
+        run, engine = self.run, LocalEngine(self._table())
+        counts = engine.count(run.method.counted(engine.table, run.requirements))
+        decision = self.decision(counts)
+        made = SCHEMES["generalization"].publish(engine, counts, decision, run.requirements, Draws(rng), progress)
+        return run.method.described(made, decision, run.requirements, engine.table, title)
+
+    def _table(self) -> Microdata:
+        """The rows, which a decision on counts does not have."""
+        if not isinstance(self.run.table, Microdata):
+            raise DataError("this table is known by its counts only; refine microdata to mask or publish a step")
+        return self.run.table
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,183 @@
+"""The table as counts: each distinct vector of codes with the number of rows that have it, and tallies of groups."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sfumato.errors import PolicyError
+from sfumato.kernel.group import EqualRows, group_rows
+from sfumato.table.encode import Codes, Column, Role, value_codes
+from sfumato.table.microdata import Microdata
+from sfumato.table.taxonomy import named
+
+Key = tuple[str, ...]
+Integers = NDArray[np.int64]
+
+_BLOCK_CELLS = 8_000_000
+
+
+@dataclass(frozen=True)
+class Counted:
+    """A column, or a combination of columns, whose values are counted: codes and how many there can be."""
+
+    codes: Codes
+    size: int
+
+
+def combine(columns: Sequence[Counted]) -> Counted:
+    """The combination of several columns as one."""
+    if len(columns) == 1:
+        return columns[0]
+    groups = count(columns)
+    return Counted(groups.of_row, len(groups.first))
+
+
+def count(columns: Sequence[Counted]) -> EqualRows:
+    """The distinct vectors of some columns with their multiplicities, and the vector of each entry."""
+    return group_rows([c.codes for c in columns], [c.size for c in columns])
+
+
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """The compressed table: ``weights[v]`` rows have the codes of vector v in every counted column.
+
+    Rows that agree in all of these are interchangeable: whatever is decided on counts says how many of them go where,
+    and which row is which is drawn when the decision is applied. ``others`` are columns that are not coded
+    (identifiers) and that requirements read: their values, one per vector.
+    """
+
+    columns: Mapping[str, Column]
+    others: pl.DataFrame
+    weights: Integers
+    dropped: int = 0
+
+    def __len__(self) -> int:
+        return len(self.weights)
+
+    def __getitem__(self, name: str) -> Column:
+        if name not in self.columns:
+            raise PolicyError(f"there is no coded column {name!r}; there are {named(self.columns)}")
+        return self.columns[name]
+
+    @cached_property
+    def rows(self) -> int:
+        """How many rows the table has."""
+        return int(self.weights.sum())
+
+    @property
+    def entries(self) -> int:
+        """How many vectors there are."""
+        return len(self.weights)
+
+    @property
+    def names(self) -> Key:
+        """The counted columns."""
+        return (*self.columns, *self.others.columns)
+
+    def with_role(self, role: Role) -> list[Column]:
+        """The counted columns of one role, in table order."""
+        return [c for c in self.columns.values() if c.role is role]
+
+    @property
+    def quasi(self) -> list[Column]:
+        """The quasi-identifying columns."""
+        return self.with_role(Role.QUASI)
+
+    @property
+    def sensitive(self) -> list[Column]:
+        """The sensitive columns that are counted."""
+        return self.with_role(Role.SENSITIVE)
+
+    def counted(self, name: str) -> tuple[Codes, int]:
+        """Codes and number of values of a counted column."""
+        if name in self.columns:
+            return self.columns[name].codes, self.columns[name].size
+        if name not in self.others.columns:
+            raise PolicyError(f"there is no column {name!r} to count by; there are {named(self.names)}")
+        return value_codes(self.others[name])
+
+    def uncoded(self, name: str) -> pl.Series | None:
+        """The values of a column that is not coded; None if there is no such column."""
+        return self.others[name] if name in self.others.columns else None
+
+    def taken(self, vectors: Integers, weights: Integers, values: Mapping[str, Integers] | None = None) -> "Counts":
+        """Some of the vectors, with other weights, and with other values in some columns."""
+        columns = {n: replace(c, codes=c.codes[vectors]) for n, c in self.columns.items()}
+        columns |= {n: replace(columns[n], codes=codes) for n, codes in (values or {}).items()}
+        others = self.others[vectors] if self.others.width else self.others
+        return Counts(columns, others, weights, self.dropped)
+
+    @cached_property
+    def vector_of_person(self) -> Integers:
+        """The vector of each row, one vector after the other."""
+        return np.repeat(np.arange(len(self)), self.weights)
+
+    def people(self) -> Microdata:
+        """The rows one by one, in the order of their vectors, for algorithms that tell equal rows apart."""
+        columns = {n: replace(c, codes=c.codes[self.vector_of_person]) for n, c in self.columns.items()}
+        hidden = self.others[self.vector_of_person] if self.others.width else self.others
+        return Microdata(columns, pl.DataFrame(), hidden, self.rows, self.dropped)
+
+
+@dataclass(frozen=True)
+class Block:
+    """The counts of a stretch of groups."""
+
+    sizes: Integers
+    counts: Mapping[Key, Integers]
+    distinct: Mapping[Key, Integers]
+
+
+def tally(
+    group: NDArray[Any],
+    groups: int,
+    counted: Mapping[Key, Counted],
+    distinct: Mapping[Key, Counted],
+    weights: Integers | None = None,
+) -> Iterator[Block]:
+    """Count values in groups, a block of groups at a time, so that a block stays within bounded memory.
+
+    ``group`` is the group of each entry, and an entry stands for as many rows as its weight says, else for one.
+    """
+    widest = max([1] + [c.size for c in counted.values()])
+    step = max(1, _BLOCK_CELLS // widest)
+    order = None if groups <= step else np.argsort(group, kind="stable")
+    sizes = _weighed(group, groups, weights)
+    different = {key: _distinct_in(group, groups, c) for key, c in distinct.items()}
+    ends = np.cumsum(np.bincount(group, minlength=groups))
+    for first in range(0, groups, step):
+        last = min(first + step, groups)
+        here: Any = slice(None) if order is None else order[ends[first - 1] if first else 0 : ends[last - 1]]
+        inside = group[here].astype(np.int64) - first
+        weight = None if weights is None else weights[here]
+        yield Block(
+            sizes[first:last],
+            {key: _matrix(inside, last - first, c.codes[here], c.size, weight) for key, c in counted.items()},
+            {key: d[first:last] for key, d in different.items()},
+        )
+
+
+def _weighed(codes: NDArray[Any], size: int, weights: Integers | None) -> Integers:
+    """How many rows have each code; sums of whole numbers below 2^53, which floating point holds exactly."""
+    found = np.bincount(codes, weights=weights, minlength=size)
+    return found if weights is None else found.astype(np.int64)
+
+
+def _matrix(inside: Integers, groups: int, codes: Codes, size: int, weights: Integers | None) -> Integers:
+    return _weighed(inside * size + codes, groups * size, weights).reshape(groups, size)
+
+
+def _distinct_in(group: NDArray[Any], groups: int, column: Counted) -> Integers:
+    """How many distinct values occur in each group."""
+    pairs = group_rows([group, column.codes], [groups, column.size])
+    return np.bincount(group[pairs.first], minlength=groups)
+
+
+def totals(column: Counted, weights: Integers | None = None) -> Integers:
+    """How often each value occurs in the whole table."""
+    return _weighed(column.codes, column.size, weights)

@@ -1,0 +1,63 @@
+"""What a method decides, in numbers of people: never which row, and never as long as the table."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from sfumato.engine.counts import Counts, Integers
+from sfumato.kernel.group import group_rows
+
+
+class Groups(NamedTuple):
+    """The group of each row, or of each other thing that is grouped, numbered from 0, and how many groups there are."""
+
+    of_row: Integers
+    number: int
+
+
+@dataclass(frozen=True, eq=False)
+class Grouping:
+    """Who goes where: ``number[e]`` people of vector ``vector[e]`` go to group ``group[e]``, by vector in order.
+
+    People of a vector without entries are left out. ``values`` holds, for columns whose published values differ
+    from the true ones, the published code of each entry.
+    """
+
+    vector: Integers
+    group: Integers
+    number: Integers
+    groups: int
+    values: Mapping[str, Integers] = field(default_factory=dict)
+
+    @classmethod
+    def of_vectors(cls, counts: Counts, group: Integers, groups: int) -> "Grouping":
+        """All people of a vector in one group; -1 leaves them out."""
+        kept = np.flatnonzero(group >= 0)
+        if len(kept) == len(group):
+            return cls(kept, group, counts.weights, groups)
+        return cls(kept, group[kept], counts.weights[kept], groups)
+
+    @classmethod
+    def of_people(
+        cls, counts: Counts, group: Integers, groups: int, values: Mapping[str, Integers] | None = None
+    ) -> "Grouping":
+        """People one by one, in the order of `Counts.people`."""
+        vector, shown = counts.vector_of_person, values or {}
+        sizes = [len(counts), groups, *(counts[name].size for name in shown)]
+        found = group_rows([vector, group, *shown.values()], sizes)
+        order = found.first[by_vector := np.argsort(vector[found.first], kind="stable")]
+        picked = {name: codes[order].astype(np.int64) for name, codes in shown.items()}
+        return cls(vector[order], group[order], found.size[by_vector], groups, picked)
+
+    @property
+    def sizes(self) -> Integers:
+        """How many people each group has."""
+        return np.bincount(self.group, weights=self.number, minlength=self.groups).astype(np.int64)
+
+    def published(self, counts: Counts) -> Counts:
+        """The people as they are published, an entry each for those of one vector in one group."""
+        if not self.values and len(self.vector) == len(counts) and self.number is counts.weights:
+            return counts
+        return counts.taken(self.vector, self.number, self.values)

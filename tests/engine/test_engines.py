@@ -1,0 +1,146 @@
+"""What every engine does, against plain Python: counting, dealing out people, leaving some out, publishing."""
+
+from collections import Counter
+from collections.abc import Callable
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import sfumato as sf
+from sfumato.engine.base import AsIs, ByGroup, Engine, Numbered, Randomized
+from sfumato.engine.counts import Counts
+from sfumato.engine.decision import Grouping
+from sfumato.engine.draws import Draws
+from sfumato.engine.local import LocalEngine
+from sfumato.table.distortion import Distortion
+from strategies import examples
+
+ENGINES: list[Callable[[sf.Microdata], Engine]] = [LocalEngine]
+every_engine = pytest.mark.parametrize("engine", ENGINES)
+
+Row = tuple[int, str, str, str]
+ROWS = st.lists(
+    st.tuples(st.integers(20, 23), st.sampled_from("mf"), st.sampled_from("abc"), st.sampled_from("PQ")),
+    min_size=1,
+    max_size=30,
+)
+
+
+def microdata(rows: list[Row]) -> sf.Microdata:
+    frame = pl.DataFrame(rows, schema=["age", "sex", "ill", "who"], orient="row")
+    frame = frame.with_columns(row=pl.int_range(pl.len()))
+    return sf.read(frame, quasi=["age", "sex"], sensitive="ill", identifiers=["who"], insensitive=["row"])
+
+
+def vectors(counts: Counts) -> list[tuple[str, ...]]:
+    """The vectors as text."""
+    columns = [[c.domain.leaves[code] for code in c.codes] for c in counts.columns.values()]
+    columns += [counts.others[name].to_list() for name in counts.others.columns]
+    return list(zip(*columns, strict=True))
+
+
+def dealt(counts: Counts, seed: int, *, leave_out: bool = False) -> Grouping:
+    """A grouping at random: the people of each vector over three groups."""
+    rng = np.random.default_rng(seed)
+    of_person = rng.integers(-1 if leave_out else 0, 3, counts.rows)
+    if not leave_out:
+        return Grouping.of_people(counts, of_person, 3)
+    return Grouping.of_vectors(counts, rng.integers(-1, 3, len(counts)), 3)
+
+
+@every_engine
+@given(rows=ROWS)
+@examples(60)
+def test_counts_are_those_of_the_rows(engine: Callable[[sf.Microdata], Engine], rows: list[Row]) -> None:
+    counts = engine(microdata(rows)).count(["ill", "who"])
+    assert counts.names == ("age", "sex", "ill", "who")
+    found = dict(zip(vectors(counts), counts.weights.tolist(), strict=True))
+    assert len(found) == len(counts)
+    assert found == Counter((str(age), sex, ill, who) for age, sex, ill, who in rows)
+    assert counts.rows == len(rows)
+    bare = engine(microdata(rows)).count([])
+    assert Counter(dict(zip(vectors(bare), bare.weights.tolist(), strict=True))) == Counter(
+        (str(age), sex) for age, sex, _, _ in rows
+    )
+
+
+@every_engine
+@given(rows=ROWS, seed=st.integers(0, 10**6))
+@examples(60)
+def test_as_many_of_each_vector_go_to_a_group_as_was_decided(
+    engine: Callable[[sf.Microdata], Engine], rows: list[Row], seed: int
+) -> None:
+    there = engine(microdata(rows))
+    counts = there.count(["ill"])
+    grouping = dealt(counts, seed)
+    outputs = [ByGroup("age", ["x", "y", "z"], np.array([2, 0, 0])), Numbered("group", np.array([7, 8, 9]))]
+    data = there.publish([*outputs, AsIs("sex"), AsIs("ill"), AsIs("row")], Draws(), grouping, counts)
+    assert data.columns == ["age", "group", "sex", "ill", "row"]
+    assert sorted(data["row"]) == list(range(len(rows)))
+    assert all(row["age"] == {7: "z", 8: "x", 9: "x"}[row["group"]] for row in data.iter_rows(named=True))
+    assert all((row["sex"], row["ill"]) == rows[row["row"]][1:3] for row in data.iter_rows(named=True))
+    found = Counter((*map(str, rows[i][:3]), group - 7) for i, group in data.select("row", "group").iter_rows())
+    decided = Counter[tuple[object, ...]]()
+    for v, g, n in zip(grouping.vector, grouping.group, grouping.number, strict=True):
+        decided[(*vectors(counts)[v], int(g))] += int(n)
+    assert found == decided
+
+
+@every_engine
+def test_which_of_equal_rows_goes_where_is_drawn(engine: Callable[[sf.Microdata], Engine]) -> None:
+    """Four equal rows, one of them in group 0: all equally likely; six sigma, a false alarm below 1e-7."""
+    there, rounds = engine(microdata([(20, "m", "a", "P")] * 4)), 4000
+    counts = there.count(["ill"])
+    grouping = Grouping(np.array([0, 0]), np.array([0, 1]), np.array([1, 3]), 2)
+    chosen, first = np.zeros(4), np.zeros(4)
+    for _ in range(rounds):
+        data = there.publish([Numbered("group", np.arange(2)), AsIs("row")], Draws(), grouping, counts)
+        chosen[data.filter(pl.col("group") == 0)["row"].item()] += 1
+        first[data["row"][0]] += 1
+    for seen in (chosen, first):
+        assert (np.abs(seen - rounds / 4) <= 6 * np.sqrt(rounds * 3 / 16)).all()
+
+
+@every_engine
+@given(rows=ROWS, seed=st.integers(0, 10**6))
+@examples(60)
+def test_rows_left_out_leave_no_trace(engine: Callable[[sf.Microdata], Engine], rows: list[Row], seed: int) -> None:
+    there = engine(microdata(rows))
+    counts = there.count(["ill"])
+    grouping = dealt(counts, seed, leave_out=True)
+    kept = {vectors(counts)[v] for v in grouping.vector}
+    left = [row for row in rows if tuple(map(str, row[:3])) in kept]
+    if not left:
+        return
+    table = there.without(counts, grouping).table
+    assert table.rows == len(left) == table.hidden.height == table.plain.height
+    for at, name in enumerate(("age", "sex", "ill")):
+        assert set(table[name].domain.leaves) == {str(row[at]) for row in left}
+
+
+@every_engine
+def test_published_values_may_differ_and_be_randomized(engine: Callable[[sf.Microdata], Engine]) -> None:
+    rows: list[Row] = [(20, "m", "a", "P"), (20, "m", "b", "P"), (21, "f", "c", "P")]
+    there = engine(microdata(rows))
+    counts = there.count(["ill"])
+    masked = Grouping(np.arange(3), np.zeros(3, np.int64), counts.weights, 1, {"ill": np.array([2, 2, 2])})
+    assert there.publish([AsIs("ill")], Draws(), masked, counts)["ill"].to_list() == ["c"] * 3
+    renamed = Distortion.given([[0, 0, 1], [1, 0, 0], [0, 1, 0]], 3, what="ill")
+    data = there.publish([AsIs("row"), Randomized("ill", renamed)], Draws()).sort("row")
+    assert data["ill"].to_list() == ["b", "c", "a"]
+
+
+@every_engine
+def test_a_seed_gives_the_same_release(engine: Callable[[sf.Microdata], Engine]) -> None:
+    rows: list[Row] = [(20 + i % 3, "mf"[i % 2], "abc"[i % 3], "P") for i in range(40)]
+    for table in (microdata(rows),):
+        one, two = (
+            sf.Mondrian(strict=False).release(
+                engine(table), [sf.KAnonymity(k=3)], draws=Draws(np.random.default_rng(3))
+            )
+            for _ in range(2)
+        )
+        assert one == two
