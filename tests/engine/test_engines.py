@@ -144,3 +144,20 @@ def test_a_seed_gives_the_same_release(engine: Callable[[sf.Microdata], Engine])
             for _ in range(2)
         )
         assert one == two
+
+
+@given(rows=ROWS, data=st.data())
+@examples(60)
+def test_some_of_a_vector_may_be_left_out(rows: list[Row], data: st.DataObject) -> None:
+    """No method does so yet; the entry of each row is still as decided, and -1 for the others."""
+    there = LocalEngine(microdata(rows))
+    counts = there.count(["ill"])
+    number = np.array([data.draw(st.integers(0, int(w))) for w in counts.weights])
+    split = [(v, g, n) for v, total in enumerate(number) for g, n in ((0, total // 2), (1, total - total // 2)) if n]
+    vector, group, taken = (np.array(column, np.int64) for column in zip(*split, strict=True)) if split else [[]] * 3
+    if not split:
+        return
+    found = there.entries(counts, Grouping(vector, group, taken, 2), Draws())
+    assert (np.bincount(found[found >= 0], minlength=len(vector)) == taken).all()
+    assert (vector[found[found >= 0]] == there.vectors(counts)[found >= 0]).all()
+    assert (found < 0).sum() == len(rows) - number.sum()

@@ -7,7 +7,6 @@ from typing import NamedTuple
 import numpy as np
 
 from sfumato.engine.counts import Counts, Integers
-from sfumato.kernel.group import group_rows
 
 
 class Groups(NamedTuple):
@@ -19,7 +18,7 @@ class Groups(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Grouping:
-    """Who goes where: ``number[e]`` people of vector ``vector[e]`` go to group ``group[e]``, by vector in order.
+    """Who goes where: ``number[e]`` people of vector ``vector[e]`` go to group ``group[e]``, in the order of vectors.
 
     People of a vector without entries are left out. ``values`` holds, for columns whose published values differ
     from the true ones, the published code of each entry.
@@ -43,13 +42,9 @@ class Grouping:
     def of_people(
         cls, counts: Counts, group: Integers, groups: int, values: Mapping[str, Integers] | None = None
     ) -> "Grouping":
-        """People one by one, in the order of `Counts.people`."""
-        vector, shown = counts.vector_of_person, values or {}
-        sizes = [len(counts), groups, *(counts[name].size for name in shown)]
-        found = group_rows([vector, group, *shown.values()], sizes)
-        order = found.first[by_vector := np.argsort(vector[found.first], kind="stable")]
-        picked = {name: codes[order].astype(np.int64) for name, codes in shown.items()}
-        return cls(vector[order], group[order], found.size[by_vector], groups, picked)
+        """People one by one, in the order of `Counts.people`, which is that of their vectors."""
+        shown = {name: codes.astype(np.int64) for name, codes in (values or {}).items()}
+        return cls(counts.vector_of_person, group, np.ones(len(group), np.int64), groups, shown)
 
     @property
     def sizes(self) -> Integers:

@@ -64,19 +64,19 @@ class LocalEngine:
         """The entry of a grouping that each row is; -1 for rows left out. Rows of one vector are dealt out by lot."""
         vector = self.vectors(counts)
         starts = np.searchsorted(grouping.vector, np.arange(len(counts) + 1))
-        if (np.diff(starts) <= 1).all():
+        if (grouping.number == counts.weights[grouping.vector]).all():  # all people of a vector, or none
             entry = np.where(np.diff(starts) == 1, starts[:-1], -1)
             return np.asarray(entry[vector])
         dealt = draws.order(len(vector))
         dealt = dealt[sort_order(vector[dealt], len(counts))]  # rows by vector, those of one vector in random order
-        first = np.cumsum(counts.weights) - counts.weights
-        taken = np.cumsum(grouping.number) - grouping.number
-        place = first[grouping.vector] + taken - taken[starts[grouping.vector]]
         of_row = np.full(len(vector), -1, np.int64)
-        within = np.arange(int(grouping.number.sum())) - np.repeat(taken, grouping.number)
-        of_row[dealt[np.repeat(place, grouping.number) + within]] = np.repeat(
-            np.arange(len(grouping.vector)), grouping.number
-        )
+        entry = np.repeat(np.arange(len(grouping.vector)), grouping.number)
+        if len(entry) < len(vector):  # the first of each vector's rows are kept, and chance has chosen which these are
+            first = np.cumsum(counts.weights) - counts.weights
+            before = np.cumsum(grouping.number) - grouping.number
+            place = first[grouping.vector] - before[starts[grouping.vector]]
+            dealt = dealt[np.repeat(place, grouping.number) + np.arange(len(entry))]
+        of_row[dealt] = entry
         return of_row
 
     def without(self, counts: Counts, grouping: Grouping) -> "LocalEngine":
