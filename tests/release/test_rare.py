@@ -297,7 +297,7 @@ def test_no_label_names_a_value_that_one_person_has(method: str, values: list[An
     release = grouped(values, method, {"q": taxonomy} if taxonomy else None, kinds=kinds)
     for single in ("113", "115", "117", "119"):
         assert single not in readable(release), single
-    assert read_meanings(release.manifest["attributes"]["q"])
+    assert read_meanings(release.description.label("q").nodes)
     release.check()
 
 

@@ -45,7 +45,7 @@ def sensitive_domain(release: Release) -> tuple[str, list[str]]:
     names = release.with_role(Role.SENSITIVE)
     if len(names) != 1:
         raise PolicyError(f"the corruption adversary asks for one sensitive attribute; the release has {len(names)}")
-    return names[0], [str(v) for v in release.manifest["attributes"][names[0]]["domain"]]
+    return names[0], release.description.domain(names[0])
 
 
 class Scene:
@@ -140,7 +140,7 @@ class Scene:
         in_table = self.known & self.present
         prior, others = self.priors(self.domain, seen[row], self.counts)
         attacks = pg_posterior(
-            p=self.release.manifest["method"]["p"],
+            p=self.release.description.method.settings["p"],
             observed=seen[row],
             size=size[row],
             prior=prior,
@@ -191,7 +191,7 @@ def rows_of(chosen: Sequence[int], number: int) -> NDArray[np.int64]:
 
 def stated_matrix(release: Release, name: str, size: int) -> NDArray[np.float64]:
     """The matrix by which a manifest says that the sensitive values were randomized, a row a true value."""
-    stated = release.manifest.get("matrices", {})
+    stated = release.description.matrices
     if changed := [n for n in release.quasi() if n in stated]:
         raise PolicyError(
             f"the quasi-identifier {changed[0]!r} was randomized too; nobody can be found by it for certain"

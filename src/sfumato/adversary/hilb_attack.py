@@ -199,10 +199,9 @@ def _bits(left: int) -> list[int]:
 
 def _keys(release: Release) -> list[int]:
     """The place of each row on the Hilbert curve, from the public domains."""
-    attributes = release.manifest["attributes"]
     columns, sizes = [], []
     for name in release.quasi():
-        domain = tuple(str(v) for v in attributes[name]["domain"])
+        domain = tuple(release.description.domain(name))
         stated = Attribute(name=name, role=Role.SENSITIVE, kind=Kind.CATEGORICAL, domain=domain)
         columns.append(encode(release.tables["quasi"][name], stated).codes)
         sizes.append(len(domain))

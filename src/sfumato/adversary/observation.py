@@ -72,7 +72,7 @@ def _covered(domain: Domain, lo: int, hi: int, node: int, mask: int) -> tuple[in
 def attacked(release: Release) -> str:
     """The sensitive attribute of a release; of several the one that its requirements name."""
     several = release.with_role(Role.SENSITIVE)
-    required = {n for r in release.manifest["requirements"] for n in names(r["required"].get("sensitive"))}
+    required = {n for c in release.description.requirements for n in names(c.required.get("sensitive"))}
     chosen = several if len(several) == 1 else [n for n in several if n in required]
     if len(chosen) != 1:
         raise PolicyError(

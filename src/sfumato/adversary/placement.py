@@ -44,10 +44,10 @@ def place(release: Release, people: Microdata) -> Placed:
 
 
 def _in_sample(release: Release, columns: list[Column]) -> Placed:
-    lo, hi = boxes_of(release.manifest, release.tables["data"], release.quasi())
+    lo, hi = boxes_of(release.description, release.tables["data"], release.quasi())
     points = np.empty((len(columns[0].codes), len(columns)), np.int64)
     for j, column in enumerate(columns):
-        cells = Places(release.manifest, column.name).of(column.domain)
+        cells = Places(column.name, release.description.label(column.name)).of(column.domain)
         points[:, j] = cells[column.codes]
     found = meet(lo, hi, points, points + 1)
     return Placed(found.hit, found.shared.astype(np.bool_), np.arange(len(lo)))
@@ -59,10 +59,8 @@ def _in_boxes(release: Release, columns: list[Column]) -> Placed:
     first = np.unique(of_row, return_index=True)[1]
     data = release.tables["data"]
     labels = [data[c.name].cast(pl.String).gather(first).to_list() for c in columns]
-    known = [
-        _ranges(c, release.manifest["attributes"][c.name]["nodes"], shown)
-        for c, shown in zip(columns, labels, strict=True)
-    ]
+    told = release.description
+    known = [_ranges(c, told.label(c.name).nodes, shown) for c, shown in zip(columns, labels, strict=True)]
     boxes, owner = [], []
     for group, shown in enumerate(zip(*labels, strict=True)):
         for box in product(*(ranges[label] for ranges, label in zip(known, shown, strict=True))):

@@ -51,11 +51,11 @@ class DecisionTree:
             raise DataError("the retention probability is 0: the published values tell nothing of the true ones")
         names, of_value = classes_of(domain, classes)
         data = release.tables["data"]
-        lo, hi = boxes_of(release.manifest, data, release.quasi())
+        lo, hi = boxes_of(release.description, data, release.quasi())
         seen = of_value[codes_in(data[name], domain)]
         away = (1 - p) / len(domain) * np.bincount(of_value, minlength=len(names))
         grown, edges = _grown(_spread(lo, hi), seen, data[SIZE].to_numpy(), p, away, least, deepest)
-        places = {n: Places(release.manifest, n) for n in release.quasi()}
+        places = {n: Places(n, release.description.label(n)) for n in release.quasi()}
         return cls(names, tuple(places), grown, edges, places)
 
     @classmethod

@@ -133,10 +133,10 @@ def sensitive_counts(release: Release, *, within: Mapping[str, Any] | None = Non
 def perturbed(release: Release) -> tuple[str, list[str], float]:
     """The sensitive attribute of a PG release, its domain, and the retention probability."""
     names = release.with_role(Role.SENSITIVE)
-    p = release.manifest["method"].get("p")
+    p = release.description.method.settings.get("p")
     if not release.sampled or len(names) != 1 or not isinstance(p, int | float):
         raise PolicyError(f"this is a {release.scheme} release; only a sample by pg states how it was perturbed")
-    return names[0], [str(v) for v in release.manifest["attributes"][names[0]]["domain"]], float(p)
+    return names[0], release.description.domain(names[0]), float(p)
 
 
 def codes_in(column: pl.Series, domain: Sequence[str]) -> NDArray[np.int64]:
@@ -150,7 +150,7 @@ def codes_in(column: pl.Series, domain: Sequence[str]) -> NDArray[np.int64]:
 
 def _share(release: Release, attribute: str, region: Any) -> Floats:
     """The share of each row's box that lies within the region, on one attribute."""
-    entry = release.manifest["attributes"][attribute]
+    entry = release.description.label(attribute)
     labels = release.tables["data"][attribute].cast(pl.String)
     shares = {label: covered(entry, label, region) for label in labels.unique().to_list()}
     return labels.replace_strict(shares, return_dtype=pl.Float64).to_numpy()

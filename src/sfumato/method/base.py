@@ -16,9 +16,9 @@ from sfumato.errors import PolicyError, SfumatoError
 from sfumato.kernel.group import group_rows
 from sfumato.release.best_guess import best_guesses, certain_values
 from sfumato.release.bucketization import bucketize, refuse_exact
+from sfumato.release.describe import describe
 from sfumato.release.generalization import Shown, as_published, show
 from sfumato.release.judgement import Judgement, TableSchema, bind, judge, on_groups
-from sfumato.release.manifest import describe
 from sfumato.release.release import Release
 from sfumato.requirement.base import GroupRequirement, Requirement
 from sfumato.table.encode import Role

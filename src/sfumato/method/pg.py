@@ -15,9 +15,9 @@ from sfumato.engine.local import Counted, count, recode
 from sfumato.errors import DataError, Infeasible, PolicyError
 from sfumato.kernel.pg.boxes import LAST_APART, PLAIN, WHOLE_OR_ONE, divide, pick
 from sfumato.method.base import Method, Progress, silent
+from sfumato.release.describe import describe
 from sfumato.release.generalization import space_of
 from sfumato.release.judgement import Judgement, bind
-from sfumato.release.manifest import describe
 from sfumato.release.release import Release
 from sfumato.release.sampling import SIZE, ShownBox, show_boxes
 from sfumato.requirement.base import Requirement, as_fraction, is_number, share, whole_number

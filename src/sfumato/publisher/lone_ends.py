@@ -15,14 +15,14 @@ def lone_ends(table: Microdata, release: Release) -> list[str]:
     """Warnings for the steward, one per attribute and value."""
     told: list[str] = []
     for column in table.quasi:
-        nodes = release.manifest["attributes"][column.name].get("nodes")
+        entry = release.description.labelled.get(column.name)
         if (
             isinstance(column.domain, OrderedDomain)
             and column.domain.form != "word"
-            and nodes
+            and entry is not None
             and len(column.domain.values)
         ):
-            shown = {end for label in read({"nodes": nodes}).values() for end in label.interval or ()}
+            shown = {end for label in read(entry.nodes).values() for end in label.interval or ()}
             told += _decimals(column, column.domain, shown)
     return told
 

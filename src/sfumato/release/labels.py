@@ -1,5 +1,6 @@
 """Read the columns of a release with the domains of a table: which of its values a label stands for."""
 
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -109,7 +110,7 @@ def as_ranges(codes: Integers) -> list[tuple[int, int]]:
     ]
 
 
-def read_labels(column: pl.Series, nodes: dict[str, Any], domain: Domain) -> ColumnLabels:
+def read_labels(column: pl.Series, nodes: Mapping[str, Any], domain: Domain) -> ColumnLabels:
     """A column of labels; ``nodes`` is what the manifest says of them."""
     if column.null_count():
         raise ReleaseError(f"column {column.name!r} of the release lacks labels; the release is damaged")
@@ -130,7 +131,7 @@ def read_labels(column: pl.Series, nodes: dict[str, Any], domain: Domain) -> Col
     return ColumnLabels(number[place], np.append(0, hi[:-1]), hi, np.concatenate(codes))
 
 
-def _codes(meanings: Meanings, name: str, label: str, nodes: dict[str, Any]) -> Integers:
+def _codes(meanings: Meanings, name: str, label: str, nodes: Mapping[str, Any]) -> Integers:
     """What one label stands for: at least one value, and on a line neighbours."""
     if label not in nodes:
         raise ReleaseError(f"the manifest does not explain the label {label!r} of {name!r}; the release is damaged")

@@ -6,7 +6,6 @@ The boxes are disjoint. So that this can be verified from the public part, the m
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -18,6 +17,7 @@ from sfumato.kernel.pg.box_overlap import meet
 from sfumato.release.generalization import Meaning, Shown, told_apart
 from sfumato.release.label_meaning import LabelMeaning, fits, masks_of, read
 from sfumato.release.labels import Meanings
+from sfumato.release.manifest import BoxAttribute, LabelAttribute, Manifest
 from sfumato.table.encode import Column, Domain
 from sfumato.table.ordered_domain import OrderedDomain, day_text, number_text, open_label
 from sfumato.table.taxonomy import SUPPRESSED, Taxonomy, quoted
@@ -122,19 +122,19 @@ def _share(domain: Domain, lo: int, hi: int) -> float:
     return 0.0 if hi - lo == 1 else (hi - lo) / domain.size
 
 
-def overlapping(manifest: Mapping[str, Any], data: pl.DataFrame, quasi: Sequence[str]) -> int:
+def overlapping(manifest: Manifest, data: pl.DataFrame, quasi: Sequence[str]) -> int:
     """How many boxes of a sample meet another one."""
     lo, hi = boxes_of(manifest, data, quasi)
     return int((meet(lo, hi, lo, hi, same=True).hit >= 0).sum())
 
 
 def boxes_of(
-    manifest: Mapping[str, Any], data: pl.DataFrame, quasi: Sequence[str]
+    manifest: Manifest, data: pl.DataFrame, quasi: Sequence[str]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The box of each row as ranks of ends, rows x quasi-identifiers."""
     boxes = np.empty((2, data.height, len(quasi)), np.int64)
     for j, name in enumerate(quasi):
-        ranges = ranges_of(manifest, name)
+        ranges = ranges_of(name, manifest.label(name))
         labels = data[name].cast(pl.String)
         for side in (0, 1):
             place = {label: ends[side] for label, ends in ranges.items()}
@@ -145,14 +145,13 @@ def boxes_of(
     return boxes[0], boxes[1]
 
 
-def ranges_of(manifest: Mapping[str, Any], name: str) -> dict[str, list[int]]:
+def ranges_of(name: str, entry: LabelAttribute) -> Mapping[str, Sequence[int]]:
     """The ranges of an attribute's labels, if labels that share a value have ranges that meet."""
-    entry = manifest["attributes"][name]
-    ranges = entry.get("ranges")
+    ranges = entry.ranges if isinstance(entry, BoxAttribute) else None
     most = 2 * len(ranges) if isinstance(ranges, dict) else 0  # ranks among the ends of all labels
     if not isinstance(ranges, dict) or not all(_is_range(ends, most) for ends in ranges.values()):
         raise ReleaseError(f"manifest.json states no ranges of the labels of {name!r}")
-    for sharing in _sharing({label: known for label, known in read(entry).items() if label in ranges}):
+    for sharing in _sharing({label: known for label, known in read(entry.nodes).items() if label in ranges}):
         if max(ranges[label][0] for label in sharing) >= min(ranges[label][1] for label in sharing):
             raise ReleaseError(f"labels of {name!r} share a value, and their ranges in the manifest do not meet")
     return ranges
@@ -183,16 +182,15 @@ class Places:
     label covers; -1 where there is none, because nobody there was published.
     """
 
-    def __init__(self, manifest: Mapping[str, Any], name: str) -> None:
-        self.ranges = ranges_of(manifest, name)
+    def __init__(self, name: str, entry: LabelAttribute) -> None:
+        self.ranges = ranges_of(name, entry)
         self.cells = max(hi for _, hi in self.ranges.values())
-        entry = manifest["attributes"][name]
-        labels = read(entry)
+        labels = read(entry.nodes)
         here = {label: labels[label] for label in self.ranges if label in labels}
         ends = {end: rank for n, k in here.items() for end, rank in zip(k.interval or (), self.ranges[n], strict=False)}
         self.ends, self.ranks = np.array(sorted(ends)), np.array([ends[end] for end in sorted(ends)], np.int64)
         self.listed = {n: set(known.names) for n, known in here.items() if known.listed}
-        masks = masks_of(entry, labels)
+        masks = masks_of(entry.domain, labels)
         self.masks = {n: self.listed[n] & masks if n in self.listed else {n} for n in self.ranges}
         covering: list[set[str]] = [set() for _ in range(self.cells)]
         for label, (lo, hi) in self.ranges.items():

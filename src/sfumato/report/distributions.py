@@ -5,7 +5,7 @@ The analyst spreads each label evenly over what it covers: the values below a no
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from sfumato.release.label_meaning import Interval, LabelMeaning, parse_label
 from sfumato.release.labels import Meanings
+from sfumato.release.manifest import Meaning
 from sfumato.report.scale import Scale, date_scale, number_scale
 from sfumato.table.checks import is_opaque
 from sfumato.table.encode import Column
@@ -54,10 +55,10 @@ class _Pieces(NamedTuple):
     missing: float
 
 
-def compare(column: Column, entry: Mapping[str, Any], labels: Labels) -> BeforeAfter:
-    """A coded column against the labels of the release, each with its number of rows."""
+def compare(column: Column, nodes: Mapping[str, Meaning], labels: Labels) -> BeforeAfter:
+    """A coded column against the labels of the release, each with its number of rows; ``nodes`` explains them."""
     counts = np.bincount(column.codes, minlength=column.size).astype(np.float64)
-    covered = _Covered(column, entry.get("nodes") or {})
+    covered = _Covered(column, nodes)
     domain = column.domain
     if isinstance(domain, OrderedDomain) and domain.form != "word" and len(domain.values):
         step = domain.step if domain.form == "number" else 1.0
@@ -79,7 +80,7 @@ def _numbers(tree: Taxonomy) -> Floats | None:
 class _Covered:
     """What the labels of one attribute cover, by the manifest and, where it is silent, by the taxonomy."""
 
-    def __init__(self, column: Column, nodes: Mapping[str, Sequence[Any] | None]) -> None:
+    def __init__(self, column: Column, nodes: Mapping[str, Meaning]) -> None:
         self.domain = column.domain
         self.nodes = nodes
         self.meanings = Meanings(column.domain)

@@ -11,9 +11,9 @@ from sfumato.errors import Infeasible, PolicyError
 from sfumato.kernel.group import group_rows
 from sfumato.method.art.grouping import GrowingGroups, cells_of, people_in
 from sfumato.method.base import Drawn, Groups, PartitionMethod, Progress, Scheme, finished, silent
+from sfumato.release.describe import describe
 from sfumato.release.generalization import Shown, show
 from sfumato.release.judgement import Judgement, bind
-from sfumato.release.manifest import describe
 from sfumato.release.release import Release
 from sfumato.requirement.base import Requirement, rounded_down
 from sfumato.requirement.exposure import Exposure

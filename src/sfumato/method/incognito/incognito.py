@@ -15,8 +15,8 @@ from sfumato.method.incognito.compressed import Levels, Vectors
 from sfumato.method.incognito.lattice import Judge, Search
 from sfumato.method.incognito.levels import Ladder
 from sfumato.method.incognito.losses import loss_named
+from sfumato.release.describe import describe
 from sfumato.release.judgement import TableSchema, listed, on_groups, whole_tally
-from sfumato.release.manifest import describe
 from sfumato.release.people import refuse_rows_for_people
 from sfumato.release.release import Release
 from sfumato.requirement.base import GroupRequirement, Requirement, as_fraction, is_number, share

@@ -10,8 +10,8 @@ from sfumato.errors import Infeasible, PolicyError, nearest
 from sfumato.method.base import Method, Progress, silent, undeclared_domain
 from sfumato.method.rr.noisy_counts import fit_to_noisy_counts
 from sfumato.method.rr.optimize import MODES, Mode, OptimalResponse, Problem, solve
+from sfumato.release.describe import describe
 from sfumato.release.judgement import Judgement, bind
-from sfumato.release.manifest import describe
 from sfumato.release.randomization import randomized
 from sfumato.release.release import Release
 from sfumato.requirement.base import Requirement, is_number

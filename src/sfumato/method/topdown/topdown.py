@@ -15,9 +15,9 @@ from sfumato.method.base import STEP, Enough, Method, Progress, finished, labell
 from sfumato.method.topdown.recoding import Cut, box
 from sfumato.method.topdown.search import SCORES, RawStep, Refinement
 from sfumato.method.topdown.templates import bound_to, need_class, refuse_others, templates_of
+from sfumato.release.describe import describe
 from sfumato.release.generalization import name_boxes
 from sfumato.release.judgement import TableSchema
-from sfumato.release.manifest import describe
 from sfumato.release.release import Release
 from sfumato.requirement.base import Requirement
 from sfumato.requirement.templates import Anonymity, Confidentiality
