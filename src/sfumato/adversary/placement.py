@@ -18,7 +18,7 @@ from sfumato.release.release import Release
 from sfumato.release.sampling import Places, boxes_of
 from sfumato.table.encode import Column
 from sfumato.table.microdata import Microdata
-from sfumato.table.ordered_domain import MISSING, OrderedDomain
+from sfumato.table.published import domain_codes
 
 
 class Placed(NamedTuple):
@@ -101,12 +101,5 @@ def _by_value(release: Release, columns: list[Column]) -> Placed:
 
 def _published(column: Column, series: pl.Series) -> NDArray[np.int64]:
     """Published values as codes of a person's column; a code of its own for values that no person has."""
-    domain = column.domain
-    if isinstance(domain, OrderedDomain) and domain.form == "number":
-        values = series.cast(pl.Float64).to_numpy()
-        place = np.minimum(np.searchsorted(domain.values, values), len(domain.values) - 1)
-        codes = np.where(domain.values[place] == values, place, column.size)
-        return np.where(np.isnan(values), column.size - 1 if domain.missing else column.size, codes).astype(np.int64)
-    code = {value: i for i, value in enumerate(domain.leaves)}
-    texts = series.cast(pl.String).fill_null(MISSING)
-    return texts.replace_strict(code, default=column.size, return_dtype=pl.Int64).to_numpy()
+    codes = domain_codes(series, column.domain.leaves)
+    return np.where(codes < 0, column.size, codes)

@@ -21,8 +21,8 @@ from sfumato.requirement.base import names
 from sfumato.requirement.exposure import Exposure, GroupedPeople, deviation
 from sfumato.requirement.knowledge import Knowledge
 from sfumato.requirement.r_robustness import RRobustness
-from sfumato.table.encode import value_codes
 from sfumato.table.microdata import Microdata
+from sfumato.table.published import value_codes
 from sfumato.table.taxonomy import named
 
 Integers = NDArray[np.int64]

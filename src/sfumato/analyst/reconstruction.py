@@ -15,6 +15,7 @@ from sfumato.release.release import Release
 from sfumato.release.sampling import SIZE
 from sfumato.table.distortion import retention_matrix
 from sfumato.table.encode import Role
+from sfumato.table.published import domain_codes
 
 Floats = NDArray[np.float64]
 Way = Literal["inversion", "em"]
@@ -124,7 +125,7 @@ def sensitive_counts(release: Release, *, within: Mapping[str, Any] | None = Non
         if attribute not in release.quasi():
             raise PolicyError(f"{attribute!r} is no quasi-identifier; there are {', '.join(release.quasi())}")
         weight = weight * _share(release, attribute, region)
-    codes = codes_in(data[name], domain)
+    codes = domain_codes(data[name], domain, DataError)
     observed = np.bincount(codes, weights=weight, minlength=len(domain))
     squares = np.bincount(codes, weights=weight**2, minlength=len(domain))
     return reconstruct(observed, retention_matrix(p, len(domain)), squares=squares, values=domain, way=way)
@@ -137,15 +138,6 @@ def perturbed(release: Release) -> tuple[str, list[str], float]:
     if not release.sampled or len(names) != 1 or not isinstance(p, int | float):
         raise PolicyError(f"this is a {release.scheme} release; only a sample by pg states how it was perturbed")
     return names[0], release.description.domain(names[0]), float(p)
-
-
-def codes_in(column: pl.Series, domain: Sequence[str]) -> NDArray[np.int64]:
-    """The place of each published value in the domain."""
-    place = {value: i for i, value in enumerate(domain)}
-    codes = column.cast(pl.String).replace_strict(place, default=None, return_dtype=pl.Int64)
-    if codes.null_count():
-        raise DataError(f"column {column.name!r} has values outside the domain of the manifest")
-    return codes.to_numpy()
 
 
 def _share(release: Release, attribute: str, region: Any) -> Floats:

@@ -1,7 +1,7 @@
 """What an analyst makes of a release: for each attribute, what a row shows and how that spreads over values."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,8 +17,9 @@ from sfumato.release.label_meaning import LabelMeaning, fits, masks_of, read, sp
 from sfumato.release.manifest import LabelAttribute, ValueAttribute
 from sfumato.release.release import Release
 from sfumato.table.distortion import WORDS, Distortion, Floats
-from sfumato.table.encode import Kind, Role, places, value_codes
+from sfumato.table.encode import Kind, Role
 from sfumato.table.ordered_domain import MISSING, is_day
+from sfumato.table.published import distinct_texts, domain_codes
 from sfumato.table.taxonomy import SUPPRESSED
 
 
@@ -90,15 +91,12 @@ class View:
             return _labelled(name, column, about)
         if isinstance(about, ValueAttribute):
             texts = tuple(str(v) for v in about.domain)
-            codes = _places(column, texts, name)
+            codes = domain_codes(column, texts, ReleaseError)
             way = self.ways.get(name)
             values = _values(texts, about.kind)
             return AttributeView(name, Counted(codes, len(texts)), values, way if way and way.changes else None)
-        codes, size = value_codes(column)
-        first = np.full(size, -1, np.int64)
-        first[codes[::-1]] = np.arange(len(codes))[::-1]
-        words = column.gather(first).cast(pl.String).fill_null(MISSING).to_list()
-        return AttributeView(name, Counted(codes, size), _values(tuple(words)), None)
+        shown = distinct_texts(column)
+        return AttributeView(name, Counted(shown.of_row, len(shown.texts)), _values(tuple(shown.texts)), None)
 
     def _bucket(self, name: str) -> AttributeView:
         """A sensitive value is known by its share in the group."""
@@ -110,16 +108,8 @@ class View:
         of_row = quasi[GROUP].replace_strict(place, return_dtype=pl.Int64).to_numpy()
         of_value = sensitive[GROUP].replace_strict(place, return_dtype=pl.Int64).to_numpy()
         counts = np.zeros((len(texts), len(groups)))
-        np.add.at(counts, (_places(sensitive[name], texts, name), of_value), sensitive[COUNT].to_numpy())
+        np.add.at(counts, (domain_codes(sensitive[name], texts, ReleaseError), of_value), sensitive[COUNT].to_numpy())
         return AttributeView(name, Counted(of_row, len(groups)), _values(texts, kind), counts / counts.sum(axis=0))
-
-
-def _places(column: pl.Series, texts: Sequence[str], name: str) -> NDArray[np.int64]:
-    """The place of each row's value in the stated domain."""
-    codes = places(column, texts)
-    if (codes < 0).any():
-        raise ReleaseError(f"column {name!r} holds values that the manifest does not state")
-    return codes
 
 
 def _values(texts: tuple[str, ...], kind: Kind | None = None) -> PossibleValues:
@@ -134,10 +124,7 @@ def _values(texts: tuple[str, ...], kind: Kind | None = None) -> PossibleValues:
 
 def _labelled(name: str, column: pl.Series, about: LabelAttribute) -> AttributeView:
     """A generalized attribute: each label's rows are spread evenly over what it covers."""
-    labels = column.cast(pl.String).unique().sort().to_list()
-    codes = (
-        column.cast(pl.String).replace_strict({l: i for i, l in enumerate(labels)}, return_dtype=pl.Int64).to_numpy()
-    )
+    labels, codes = distinct_texts(column)
     if strange := [l for l in labels if l not in about.nodes]:
         raise ReleaseError(f"column {name!r} shows {strange[0]!r}, which the manifest does not explain")
     known = read(about.nodes)

@@ -20,8 +20,9 @@ from sfumato.release.noise import look as noise
 from sfumato.release.sampling import SIZE
 from sfumato.release.statement import parse_manifest
 from sfumato.table.checks import is_opaque
-from sfumato.table.encode import Role, places
+from sfumato.table.encode import Role
 from sfumato.table.ordered_domain import MISSING
+from sfumato.table.published import domain_codes, outside
 from sfumato.table.taxonomy import Taxonomy, named
 
 if TYPE_CHECKING:
@@ -129,11 +130,8 @@ def _outside(column: pl.Series, domain: Sequence[str]) -> str | None:
         return f"column {column.name!r} has categories that its domain lacks: {named(sorted(more))}"
     if column.null_count() and MISSING not in domain:
         return f"column {column.name!r} lacks values, and its domain says that none are missing"
-    outside = places(column, domain) < 0
-    if outside.any():
-        few = column.filter(pl.Series(outside)).unique().head(6).to_list()
-        return f"{int(outside.sum())} values of {column.name!r} are not in its domain: {named(few)}"
-    return None
+    codes = domain_codes(column, domain)
+    return outside(column, codes) if (codes < 0).any() else None
 
 
 def _other_tree(name: str, entry: ValueAttribute) -> str | None:

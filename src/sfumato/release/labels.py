@@ -8,10 +8,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.errors import DataError, ReleaseError, SfumatoError
+from sfumato.errors import DataError, ReleaseError
 from sfumato.release.label_meaning import LabelMeaning, fits, parse_label
-from sfumato.table.encode import Attribute, Domain, Kind, Role, encode
-from sfumato.table.ordered_domain import MISSING, OrderedDomain
+from sfumato.table.encode import Domain
+from sfumato.table.ordered_domain import OrderedDomain
+from sfumato.table.published import distinct_texts, domain_codes
 from sfumato.table.taxonomy import Taxonomy
 
 Integers = NDArray[np.int64]
@@ -114,21 +115,13 @@ def read_labels(column: pl.Series, nodes: Mapping[str, Any], domain: Domain) -> 
     """A column of labels; ``nodes`` is what the manifest says of them."""
     if column.null_count():
         raise ReleaseError(f"column {column.name!r} of the release lacks labels; the release is damaged")
-    if not isinstance(column.dtype, pl.Enum):
-        text = column.cast(pl.String)
-        column = text.cast(pl.Enum(text.unique().sort()))
-    assert isinstance(column.dtype, pl.Enum)
-    labels, place = column.dtype.categories.to_list(), column.to_physical().to_numpy()
-    used = np.flatnonzero(np.bincount(place, minlength=len(labels)))
-    meanings = Meanings(domain)
-    codes = [_codes(meanings, column.name, labels[i], nodes) for i in used]
-    number = np.zeros(len(labels), np.int64)
-    number[used] = np.arange(len(used))
+    shown, meanings = distinct_texts(column), Meanings(domain)
+    codes = [_codes(meanings, column.name, label, nodes) for label in shown.texts]
     if isinstance(domain, OrderedDomain):
         ends = np.array([(c[0], c[-1] + 1) for c in codes])
-        return ColumnLabels(number[place], ends[:, 0], ends[:, 1], np.zeros(0, np.int64))
+        return ColumnLabels(shown.of_row, ends[:, 0], ends[:, 1], np.zeros(0, np.int64))
     hi = np.cumsum([len(c) for c in codes])
-    return ColumnLabels(number[place], np.append(0, hi[:-1]), hi, np.concatenate(codes))
+    return ColumnLabels(shown.of_row, np.append(0, hi[:-1]), hi, np.concatenate(codes))
 
 
 def _codes(meanings: Meanings, name: str, label: str, nodes: Mapping[str, Any]) -> Integers:
@@ -150,16 +143,5 @@ def exact(codes: NDArray[Any], size: int) -> ColumnLabels:
 
 def read_values(column: pl.Series, domain: Domain) -> ColumnLabels:
     """A column that is published as it is."""
-    if isinstance(column.dtype, pl.Enum) and not column.null_count():
-        code = {value: i for i, value in enumerate(domain.leaves)}
-        known = np.array([code.get(value, -1) for value in column.dtype.categories])
-        codes = known[column.to_physical().to_numpy()]
-        if (codes >= 0).all():
-            return exact(codes, domain.size)
-    if column.null_count() and MISSING not in domain.leaves:
-        raise DataError(f"column {column.name!r} of the release lacks values, the table has them all; {_ANOTHER}")
-    stated = Attribute(name=column.name, role=Role.SENSITIVE, kind=Kind.CATEGORICAL, domain=tuple(domain.leaves))
-    try:
-        return exact(encode(column, stated).codes, domain.size)
-    except SfumatoError as e:
-        raise DataError(f"{e}; {_ANOTHER}") from None
+    codes = domain_codes(column, domain.leaves, lambda fault: DataError(f"{fault}; {_ANOTHER}"))
+    return exact(codes, domain.size)

@@ -7,7 +7,8 @@ from sfumato.release.finding import Finding
 from sfumato.release.plausible import FALSE_ALARM, MOST_VALUES, Floats, PublishedColumn, implausible, tests_of
 from sfumato.requirement.base import is_number
 from sfumato.table.distortion import retention_matrix
-from sfumato.table.encode import Role, places, value_codes
+from sfumato.table.encode import Role
+from sfumato.table.published import domain_codes, value_codes
 
 if TYPE_CHECKING:
     from sfumato.release.release import Release
@@ -39,7 +40,7 @@ def _seen(release: "Release", name: str, matrix: Floats | None) -> PublishedColu
         codes, size = value_codes(column)
         return PublishedColumn(name, codes.astype("int64"), size, None)
     domain = release.description.domain(name)
-    return PublishedColumn(name, places(column, domain), len(domain), matrix)
+    return PublishedColumn(name, domain_codes(column, domain), len(domain), matrix)
 
 
 def _randomized(release: "Release") -> tuple[dict[str, Floats], str]:

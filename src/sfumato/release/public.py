@@ -6,12 +6,13 @@ import numpy as np
 import polars as pl
 
 from sfumato.engine.local import Counted
-from sfumato.errors import ReleaseError, SfumatoError
+from sfumato.errors import ReleaseError
 from sfumato.release.bucketization import COUNT
 from sfumato.release.manifest import AttributeEntry, LabelAttribute, ValueAttribute
 from sfumato.requirement.base import GroupRequirement, Schema
-from sfumato.table.encode import Attribute, Domain, Kind, Role, encode, value_codes
-from sfumato.table.ordered_domain import MISSING, OrderedDomain
+from sfumato.table.encode import Domain, Kind, Role
+from sfumato.table.ordered_domain import OrderedDomain
+from sfumato.table.published import domain_codes, value_codes
 from sfumato.table.taxonomy import Taxonomy
 
 
@@ -57,15 +58,8 @@ class PublicSchema(Schema):
         entry = self.attributes[name]
         if not isinstance(entry, ValueAttribute | LabelAttribute):
             return Counted(*value_codes(column))
-        domain = tuple(str(v) for v in entry.domain)
-        if column.null_count() and MISSING not in domain:
-            raise ReleaseError(f"column {name!r} lacks values, and the manifest states none are missing")
-        stated = Attribute(name=name, role=Role.SENSITIVE, kind=Kind.CATEGORICAL, domain=domain)
-        try:
-            coded = encode(column, stated)
-        except SfumatoError as e:
-            raise ReleaseError(f"column {name!r} is not what the manifest states: {e}") from None
-        return Counted(coded.codes, coded.size)
+        domain = [str(v) for v in entry.domain]
+        return Counted(domain_codes(column, domain, ReleaseError), len(domain))
 
     def hidden(self, requirement: GroupRequirement) -> str | None:
         """A column that the requirement counts and that is not published as it was, if there is one."""

@@ -24,7 +24,8 @@ from sfumato.release.sampling import SIZE
 from sfumato.release.statement import parse_manifest
 from sfumato.release.store import fill, read_folder
 from sfumato.requirement.base import GroupRequirement, names
-from sfumato.table.encode import Role, value_codes
+from sfumato.table.encode import Role
+from sfumato.table.published import distinct_texts, value_codes
 
 _MOST_PEOPLE = 1 << 53
 _MOST_LISTED = 1 << 30
@@ -130,10 +131,10 @@ class Release:
 
     def _by_labels(self, x: tuple[str, ...]) -> NDArray[np.int64]:
         data = self.tables["data"]
-        columns = [_codes(data[n]) for n in x or self.quasi()]
+        columns = [distinct_texts(data[n]) for n in x or self.quasi()]
         if not columns:
             return np.zeros(data.height, np.int64)
-        return group_rows(columns, [int(c.max()) + 1 for c in columns]).of_row
+        return group_rows([c.of_row for c in columns], [len(c.texts) for c in columns]).of_row
 
     def _sizes(self, most: int) -> NDArray[np.int64]:
         """How many people each row of a sample stands for, together ``most`` or fewer."""
@@ -178,11 +179,6 @@ class Release:
         if self.sampled:
             return judge_sizes(bound, view, groups, self._sizes(_MOST_PEOPLE))
         return judge(bound, view, view.counted, groups, int(groups.max()) + 1)
-
-
-def _codes(column: pl.Series) -> NDArray[Any]:
-    """Whole numbers that are equal where the values of a column are, also where these are missing."""
-    return (column.to_physical() if column.dtype == pl.Enum else column.rank("dense").fill_null(0)).to_numpy()
 
 
 def load(folder: str | Path) -> Release:

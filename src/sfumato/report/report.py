@@ -11,7 +11,6 @@ from typing import Any
 
 import jinja2
 import numpy as np
-import polars as pl
 from markupsafe import Markup
 
 from sfumato.errors import OutputError
@@ -27,7 +26,7 @@ from sfumato.report.sample import sample_limits, weighted
 from sfumato.report.summary import Summary, summarize
 from sfumato.table.encode import Role
 from sfumato.table.microdata import Microdata
-from sfumato.table.ordered_domain import MISSING
+from sfumato.table.published import distinct_texts
 
 Facts = dict[str, Any]
 Labels = Mapping[str, Mapping[str, float] | None]
@@ -154,12 +153,7 @@ def _labels(release: Release, name: str) -> dict[str, int] | None:
     series = frame[name]
     if COUNT in frame.columns and release.bucketized:
         series = series.gather(np.repeat(np.arange(frame.height), frame[COUNT].to_numpy()))
-    if isinstance(series.dtype, pl.Enum) and not series.null_count():
-        words = series.dtype.categories.to_list()
-        counts = np.bincount(series.to_physical().to_numpy(), minlength=len(words)).tolist()
-        return {word: rows for word, rows in zip(words, counts, strict=True) if rows}
-    table = series.cast(pl.String).fill_null(MISSING).alias("value").value_counts()
-    return dict(zip(table.to_series(0).to_list(), table.to_series(1).to_list(), strict=True))
+    return distinct_texts(series).counts()
 
 
 def _loss(release: Release, labels: Labels) -> Facts:

@@ -342,29 +342,3 @@ def _is_listed(attribute: Attribute, domain: Domain) -> bool:
     if attribute.domain is not None:
         return True
     return attribute.taxonomy is not None and isinstance(domain, Taxonomy) and not domain.derived
-
-
-def value_codes(series: pl.Series) -> tuple[Codes, int]:
-    """Codes of any column that can be told apart, in no order; missing is one more value."""
-    numbered = series.to_frame("value").with_row_index("row").group_by("value", maintain_order=True).agg("row")
-    codes = np.empty(len(series), dtype=np.int64)
-    code = np.repeat(np.arange(numbered.height), numbered["row"].list.len().to_numpy())
-    codes[numbered["row"].explode().to_numpy()] = code
-    return smallest(codes, numbered.height), numbered.height
-
-
-def places(column: pl.Series, texts: Sequence[str]) -> NDArray[np.int64]:
-    """The place of each value of a published column in its stated domain; -1 where it has none.
-
-    >>> places(pl.Series([3.0, None, 1.5, 2.0]), ["1.5", "3", "(missing)"]).tolist()
-    [1, 2, 0, -1]
-    """
-    at = {t: i for i, t in enumerate(texts)}
-    if isinstance(column.dtype, pl.Enum) and not column.null_count():
-        lookup = np.array([at.get(w, -1) for w in column.dtype.categories], np.int64)
-        return np.asarray(lookup[column.to_physical().to_numpy()])
-    known = column.cast(pl.String).fill_null(MISSING)
-    if column.dtype.is_float():  # a number has several texts
-        read = pl.Series(texts, dtype=pl.String).cast(pl.Float64, strict=False)
-        at |= {str(t): i for i, t in enumerate(read.cast(pl.String)) if t is not None}
-    return np.asarray(known.replace_strict(at, default=-1, return_dtype=pl.Int64).to_numpy(), np.int64)
