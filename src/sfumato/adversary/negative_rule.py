@@ -47,7 +47,7 @@ class NegativeRule:
         """Which codes of a quasi-identifier are meant."""
         wanted = self.where[column.name]
         if isinstance(wanted, tuple) and all(isinstance(v, int | float) for v in wanted):
-            numbers = Meanings(column.domain).numbers
+            numbers = column.domain.numbers
             least, greatest = (float(v) for v in wanted) if len(wanted) == 2 else (np.inf, -np.inf)
             if not least <= greatest or np.isnan(numbers).all():
                 raise PolicyError(

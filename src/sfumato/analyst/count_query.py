@@ -21,7 +21,6 @@ from sfumato.release.labels import ColumnLabels, exact, read_labels, read_values
 from sfumato.release.release import Release, refuse_unpublished
 from sfumato.table.encode import Role
 from sfumato.table.microdata import Microdata, refuse_raw
-from sfumato.table.ordered_domain import OrderedDomain
 from sfumato.table.taxonomy import named
 
 Integers = NDArray[np.int64]
@@ -140,8 +139,8 @@ def _items(queries: Queries, columns: Sequence[ColumnLabels], places: Sequence[I
     domains = list(queries.domains.values())[: len(columns)]
     for c, (column, domain) in enumerate(zip(columns, domains, strict=True)):
         labels[c, places[c] if places else slice(len(column.of_row))] = column.of_row + ends[c]
-        lo.append(column.lo + (0 if isinstance(domain, OrderedDomain) else shift))
-        hi.append(column.hi + (0 if isinstance(domain, OrderedDomain) else shift))
+        lo.append(column.lo + (0 if domain.ordered else shift))
+        hi.append(column.hi + (0 if domain.ordered else shift))
         leaves.append(column.leaves)
         shift += len(column.leaves)
     return make_items(
@@ -149,7 +148,7 @@ def _items(queries: Queries, columns: Sequence[ColumnLabels], places: Sequence[I
         np.concatenate(lo),
         np.concatenate(hi),
         np.concatenate(leaves).astype(np.int32),
-        [isinstance(domain, OrderedDomain) for domain in domains],
+        [domain.ordered for domain in domains],
         [domain.size for domain in domains],
     )
 

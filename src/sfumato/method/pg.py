@@ -26,7 +26,6 @@ from sfumato.requirement.k_anonymity import KAnonymity
 from sfumato.requirement.pg_bounds import epsilon, pg_retention
 from sfumato.table.encode import Codes, Column, Role
 from sfumato.table.microdata import Microdata
-from sfumato.table.ordered_domain import MISSING, OrderedDomain
 from sfumato.table.taxonomy import named
 
 _WHOLE = 1 << 64
@@ -278,11 +277,9 @@ def make_groups(table: Microdata, k: int, *, tight: bool = False, progress: Any 
 
 
 def _mode(column: Column) -> int:
-    if isinstance(column.domain, OrderedDomain):
-        return LAST_APART if column.domain.missing else PLAIN
     if column.domain.shown_or_suppressed:
         return WHOLE_OR_ONE
-    return LAST_APART if column.domain.intervals is not None and column.domain.leaves[-1] == MISSING else PLAIN
+    return LAST_APART if column.domain.missing_apart else PLAIN
 
 
 def perturb(codes: Codes, size: int, p: Fraction, rng: np.random.Generator | None) -> NDArray[np.int64]:

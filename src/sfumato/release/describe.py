@@ -21,9 +21,9 @@ from sfumato.release.manifest import (
 )
 from sfumato.release.sampling import ShownBox
 from sfumato.requirement.catalogue import from_table
-from sfumato.table.encode import Column
+from sfumato.table.encode import Column, Kind
 from sfumato.table.microdata import Microdata
-from sfumato.table.ordered_domain import OrderedDomain, day_text
+from sfumato.table.numbers import day_text
 
 
 def described(
@@ -66,12 +66,11 @@ def _claim(judgement: Judgement) -> Claim:
 
 def _attribute(column: Column, shown: Shown | None) -> AttributeEntry:
     if shown is None:
-        tree = None if isinstance(column.domain, OrderedDomain) or column.domain.shown_or_suppressed else column.domain
         return ValueAttribute(
             role=column.role,
             kind=column.kind,
             domain=list(column.domain.leaves),
-            taxonomy=None if tree is None else tree.to_tree(),
+            taxonomy=column.domain.public_tree(),
         )
     told: dict[str, Any] = {
         "role": column.role,
@@ -85,19 +84,16 @@ def _attribute(column: Column, shown: Shown | None) -> AttributeEntry:
 
 def _shown_domain(column: Column, shown: Shown) -> list[Any]:
     """The domain of a quasi-identifier as far as it is public: declared values, or what the labels tell."""
-    if isinstance(column.domain, OrderedDomain) and column.domain.form == "word":
-        return list(column.domain.leaves)
-    if isinstance(column.domain, OrderedDomain) or (column.domain.intervals is not None and column.domain.derived):
+    declared = column.domain.declared()
+    if declared is not None:
+        return declared
+    if column.domain.measured:
         return _between_ends(column, shown)
-    if column.domain.intervals is not None:
-        return list(column.domain.intervals[column.domain.outermost()])
-    if column.domain.derived:
-        return [label for label, meaning in shown.nodes.items() if meaning is not None]
-    return list(column.domain.leaves)
+    return [label for label, meaning in shown.nodes.items() if meaning is not None]
 
 
 def _between_ends(column: Column, shown: Shown) -> list[Any]:
     """From the least to the greatest end that the labels show; nothing where they show fewer than two."""
     ends = finite_ends(read(shown.nodes))
-    dated = isinstance(column.domain, OrderedDomain) and column.domain.form == "date"
+    dated = column.kind is Kind.DATE
     return [day_text(end) if dated else end for end in (ends[0], ends[-1])] if len(ends) > 1 else []

@@ -1,7 +1,6 @@
 """Read the columns of a release with the domains of a table: which of its values a label stands for."""
 
 from collections.abc import Mapping
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,9 +10,7 @@ from numpy.typing import NDArray
 from sfumato.errors import DataError, ReleaseError
 from sfumato.release.label_meaning import LabelMeaning, fits, parse_label
 from sfumato.table.encode import Domain
-from sfumato.table.ordered_domain import OrderedDomain
 from sfumato.table.published import distinct_texts, domain_codes
-from sfumato.table.taxonomy import Taxonomy
 
 Integers = NDArray[np.int64]
 
@@ -46,17 +43,14 @@ class Meanings:
     def __init__(self, domain: Domain) -> None:
         self.domain = domain
         self.leaf = {leaf: code for code, leaf in enumerate(domain.leaves)}
-        self.node: dict[str, int] = {}
-        for node, name in enumerate(domain.labels if isinstance(domain, Taxonomy) else ()):
-            self.node.setdefault(name, node)
 
     def codes(self, label: LabelMeaning, *, partly: bool = False) -> Integers:
         """The codes of the values that a label stands for, sorted; none where it has a name that the domain does not
         know, unless it may be known ``partly``."""
         if label.interval is not None:
-            return self._between(*label.interval)
+            return self.domain.codes_between(*label.interval)
         if not label.listed:
-            return self._below(label.names[0]) if label.names[0] in self.node else self._fitting(label.names[0])
+            return self._below(label.names[0])
         leaves = [self.leaf.get(name, -1) for name in label.names]
         if leaves and min(leaves) >= 0:
             return np.unique(np.array(leaves, np.int64))
@@ -65,37 +59,16 @@ class Meanings:
             return np.zeros(0, np.int64)
         return np.unique(np.concatenate(parts))
 
-    def _between(self, low: float, high: float) -> Integers:
-        if isinstance(self.domain, OrderedDomain) and self.domain.form != "word":
-            return np.arange(*np.searchsorted(self.domain.values, (low, high)))
-        return np.flatnonzero((self.numbers >= low) & (self.numbers < high))
-
     def _named(self, name: str) -> Integers:
         if name in self.leaf:
             return np.array([self.leaf[name]])
-        return self._below(name) if name in self.node else self._fitting(name)
+        return self._below(name)
 
     def _below(self, name: str) -> Integers:
-        assert isinstance(self.domain, Taxonomy)
-        return np.arange(self.domain.lo[self.node[name]], self.domain.hi[self.node[name]], dtype=np.int64)
-
-    def _fitting(self, mask: str) -> Integers:
-        return np.flatnonzero([fits(leaf, mask) for leaf in self.domain.leaves])
-
-    @cached_property
-    def numbers(self) -> NDArray[np.float64]:
-        """The number or day that each value is, or where its interval begins; NaN for words and missing values."""
-        if isinstance(self.domain, OrderedDomain) and self.domain.form != "word":
-            return np.append(self.domain.values, [np.nan] * self.domain.missing)
-        begins = {leaf: low for leaf, (low, _) in (getattr(self.domain, "intervals", None) or {}).items()}
-        return np.array([begins.get(leaf, _number(leaf)) for leaf in self.domain.leaves])
-
-
-def _number(leaf: str) -> float:
-    try:
-        return float(leaf)
-    except ValueError:
-        return np.nan
+        """The leaves below a node of the tree, else those that fit the name as a mask."""
+        if name in self.domain.named_ranges:
+            return np.arange(*self.domain.named_ranges[name], dtype=np.int64)
+        return np.flatnonzero([fits(leaf, name) for leaf in self.domain.leaves])
 
 
 def as_ranges(codes: Integers) -> list[tuple[int, int]]:
@@ -117,7 +90,7 @@ def read_labels(column: pl.Series, nodes: Mapping[str, Any], domain: Domain) -> 
         raise ReleaseError(f"column {column.name!r} of the release lacks labels; the release is damaged")
     shown, meanings = distinct_texts(column), Meanings(domain)
     codes = [_codes(meanings, column.name, label, nodes) for label in shown.texts]
-    if isinstance(domain, OrderedDomain):
+    if domain.ordered:
         ends = np.array([(c[0], c[-1] + 1) for c in codes])
         return ColumnLabels(shown.of_row, ends[:, 0], ends[:, 1], np.zeros(0, np.int64))
     hi = np.cumsum([len(c) for c in codes])
@@ -129,7 +102,7 @@ def _codes(meanings: Meanings, name: str, label: str, nodes: Mapping[str, Any]) 
     if label not in nodes:
         raise ReleaseError(f"the manifest does not explain the label {label!r} of {name!r}; the release is damaged")
     codes = meanings.codes(parse_label(label, nodes[label]))
-    gap = isinstance(meanings.domain, OrderedDomain) and len(codes) and codes[-1] - codes[0] >= len(codes)
+    gap = meanings.domain.ordered and len(codes) and codes[-1] - codes[0] >= len(codes)
     if not len(codes) or gap:
         raise DataError(f"the label {label!r} of {name!r} does not fit the values of the table; {_ANOTHER}")
     return codes

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Literal, NotRequired, Self, TypedDict, get_arg
 
 from sfumato.errors import ReleaseError
 from sfumato.table.distortion import Distortion, stated
+from sfumato.table.domain import Meaning
 from sfumato.table.encode import Kind, Role
 from sfumato.table.taxonomy import named
 
@@ -18,9 +19,6 @@ SchemeName = Literal["generalization", "bucketization", "randomization", "sampli
 SCHEMES: tuple[SchemeName, ...] = get_args(SchemeName)
 
 MOST_ROWS = 1 << 53
-
-Meaning = Sequence[str | float | None] | None
-"""What a label means: values, the ends of an interval, or null where that is not public."""
 
 
 def key(about: str, default: Any = None, *, optional: bool = False, scheme: SchemeName | None = None) -> Any:

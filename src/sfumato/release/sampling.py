@@ -14,13 +14,10 @@ from numpy.typing import NDArray
 from sfumato.engine.local import recode
 from sfumato.errors import ReleaseError
 from sfumato.kernel.pg.box_overlap import meet
-from sfumato.release.generalization import Meaning, Shown, told_apart
+from sfumato.release.generalization import Shown, told_apart
 from sfumato.release.label_meaning import LabelMeaning, fits, masks_of, read
-from sfumato.release.labels import Meanings
 from sfumato.release.manifest import BoxAttribute, LabelAttribute, Manifest
 from sfumato.table.encode import Column, Domain
-from sfumato.table.ordered_domain import OrderedDomain, day_text, number_text, open_label
-from sfumato.table.taxonomy import SUPPRESSED, Taxonomy, quoted
 
 SIZE = "G"
 
@@ -36,7 +33,7 @@ def show_boxes(column: Column, lo: NDArray[np.int64], hi: NDArray[np.int64]) -> 
     """The labels of the ranges ``[lo, hi)`` of codes, one a group."""
     pairs, of_group = np.unique(lo * (column.size + 1) + hi, return_inverse=True)
     bounds = [(int(pair) // (column.size + 1), int(pair) % (column.size + 1)) for pair in pairs]
-    named = [label_of(column.domain, a, b) for a, b in bounds]
+    named = [column.domain.range_label(a, b) for a, b in bounds]
     meanings = [meaning for _, meaning in named]
     labels = told_apart([label for label, _ in named], meanings)
     ends = np.unique(bounds)
@@ -48,70 +45,6 @@ def show_boxes(column: Column, lo: NDArray[np.int64], hi: NDArray[np.int64]) -> 
         hidden[of_group],
         dict(sorted(zip(labels, ranks, strict=True))),
     )
-
-
-def label_of(domain: Domain, lo: int, hi: int) -> tuple[str, Meaning]:
-    """The label of the codes ``[lo, hi)`` and what it means.
-
-    An interval ends at a round number between two neighbouring values, and is open where it holds the least or the
-    greatest value: a single person's value is not to be read from it.
-
-    >>> ages = OrderedDomain.of_numbers([20.0, 25.0, 39.0, 44.0])
-    >>> label_of(ages, 0, 2), label_of(ages, 1, 2)
-    (('< 30', [None, 30.0]), ('[21, 30)', [21.0, 30.0]))
-    >>> label_of(Taxonomy.from_tree({"Any": {"A": ["a", "b"], "B": ["c", "d"]}}), 1, 4)
-    ('{b, B}', ['b', 'c', 'd'])
-    """
-    if isinstance(domain, OrderedDomain):
-        return _on_line(domain, lo, hi)
-    nodes = _nodes(domain, lo, hi)
-    if domain.intervals is not None and (hi - lo > 1 or domain.labels[nodes[0]] in domain.intervals):
-        return _of_intervals(domain.intervals, [domain.labels[node] for node in nodes])
-    names = [domain.labels[node] for node in nodes]
-    label = names[0] if len(names) == 1 else "{" + ", ".join(quoted(name) for name in names) + "}"
-    if domain.derived:
-        return label, names if nodes[0] in domain.leaf_nodes or len(names) > 1 else None
-    return label, [domain.leaves[code] for code in range(lo, hi)]
-
-
-def _of_intervals(known: Mapping[str, tuple[float, float]], names: Sequence[str]) -> tuple[str, Meaning]:
-    """Neighbouring intervals as one; what mixes numbers with missing values hides all."""
-    if not all(name in known for name in names):
-        return SUPPRESSED, None
-    low, high = known[names[0]][0], known[names[-1]][1]
-    return names[0] if len(names) == 1 else f"[{number_text(low)}, {number_text(high)})", [low, high]
-
-
-def _on_line(line: OrderedDomain, lo: int, hi: int) -> tuple[str, Meaning]:
-    values = len(line.words)
-    if hi - lo == line.size or (hi > values and hi - lo > 1):
-        return SUPPRESSED, None
-    if line.form == "word" or hi > values:
-        return line.label(lo, hi), line.meaning(lo, hi)
-    dated = line.form == "date"
-    ends = [None if code in (0, values) else line.boundary(code) for code in (lo, hi)]
-    low, high = (None if end is None else day_text(end) if dated else number_text(end) for end in ends)
-    label = f"[{low}, {high})" if low and high else open_label(low, high)
-    return label, [low, high] if dated else ends
-
-
-def _nodes(tree: Taxonomy, lo: int, hi: int) -> list[int]:
-    """The fewest nodes that together cover the codes ``[lo, hi)``.
-
-    Where several cover the same, the lowest; in a tree built from the data the highest, which says least of who
-    is there.
-    """
-    found = []
-    while lo < hi:
-        node = int(tree.leaf_nodes[lo])
-        above = int(tree.parent[node])
-        while above >= 0 and tree.lo[above] >= lo and tree.hi[above] <= hi:
-            if tree.derived or tree.hi[above] > tree.hi[node]:
-                node = above
-            above = int(tree.parent[above])
-        found.append(node)
-        lo = int(tree.hi[node])
-    return found
 
 
 def _share(domain: Domain, lo: int, hi: int) -> float:
@@ -202,7 +135,7 @@ class Places:
         """The cell of each value of a domain."""
         if not len(self.ends):
             return np.array([self._cell(v) for v in domain.leaves], np.int64)
-        place = np.searchsorted(self.ends, Meanings(domain).numbers, side="right") - 1
+        place = np.searchsorted(self.ends, domain.numbers, side="right") - 1
         inside = (place >= 0) & (place < len(self.ends) - 1)
         cells = np.where(inside, self.ranks[np.maximum(place, 0)], -1)
         for i in np.flatnonzero(~inside):

@@ -1,6 +1,5 @@
 """Encode a column once: distinct values in domain order, and a code a row in the smallest unsigned integers."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
@@ -12,12 +11,12 @@ from numpy.typing import NDArray
 
 from sfumato.errors import DataError, PolicyError, nearest
 from sfumato.table.checks import is_opaque
+from sfumato.table.domain import Domain as Domain
 from sfumato.table.hierarchy import TaxonomySpec, read_taxonomy
 from sfumato.table.ordered_domain import MISSING, OrderedDomain, number_text
 from sfumato.table.taxonomy import Taxonomy, named
 
 Codes = NDArray[Any]
-Domain = Taxonomy | OrderedDomain
 
 _MOST_EXACT = float(2**53)
 DATE = (
@@ -133,7 +132,7 @@ def encode(
         texts = distinct.texts
     domain = _domain(attribute, kind, texts, folder)
     if missing or (missing_category and MISSING in (attribute.domain or ())):
-        domain = _with_missing(domain)
+        domain = domain.with_missing()
     column = _in_domain(
         attribute, kind, distinct._replace(texts=texts), domain, foreseen=missing_category or not missing
     )
@@ -290,15 +289,6 @@ def _domain(attribute: Attribute, kind: Kind, texts: list[str], folder: Path | N
     return flat if attribute.domain is None else replace(flat, derived=False)
 
 
-def _with_missing(domain: Domain) -> Domain:
-    """The same domain with the category ``(missing)``, if it lacks it."""
-    if isinstance(domain, OrderedDomain):
-        return OrderedDomain.of_words([w for w in domain.words if w != MISSING], missing=True)
-    if not domain.shown_or_suppressed or MISSING in domain.leaves:
-        return domain.with_leaf(MISSING)
-    return replace(Taxonomy.flat([*domain.leaves, MISSING]), derived=domain.derived)
-
-
 def drawn_from(column: Column) -> Column:
     """The column with the domain that values may be drawn from, which must not depend on the data.
 
@@ -306,7 +296,7 @@ def drawn_from(column: Column) -> Column:
     """
     if not column.foresees_missing or MISSING in column.domain.leaves:
         return column
-    domain = _with_missing(column.domain)
+    domain = column.domain.with_missing()
     return replace(column, domain=domain, codes=smallest(column.codes, domain.size))
 
 
@@ -316,7 +306,7 @@ def in_order(texts: list[str]) -> list[str]:
 
 
 def _in_domain(attribute: Attribute, kind: Kind, distinct: _Distinct, domain: Domain, *, foreseen: bool) -> Column:
-    codes = codes_in(domain, [*distinct.texts, MISSING])
+    codes = np.array(domain.codes_of_values([*distinct.texts, MISSING]), np.int64)
     outside = [t for t, code in zip(distinct.texts, codes, strict=False) if code < 0]
     if outside:
         where = "taxonomy" if attribute.taxonomy is not None else "declared domain"
@@ -329,16 +319,8 @@ def _in_domain(attribute: Attribute, kind: Kind, distinct: _Distinct, domain: Do
     return Column(attribute.name, attribute.role, kind, domain, of_row, declared)
 
 
-def codes_in(domain: Domain, texts: Sequence[str]) -> NDArray[np.int64]:
-    """The code of each text in a domain; -1 where it has none."""
-    if isinstance(domain, Taxonomy):
-        return np.array(domain.codes_of_values(texts), np.int64)
-    code = {word: i for i, word in enumerate(domain.leaves)}
-    return np.array([code.get(text, -1) for text in texts], np.int64)
-
-
 def _is_listed(attribute: Attribute, domain: Domain) -> bool:
     """Whether all values of the domain were listed, in a domain or a tree, before the data were seen."""
     if attribute.domain is not None:
         return True
-    return attribute.taxonomy is not None and isinstance(domain, Taxonomy) and not domain.derived
+    return attribute.taxonomy is not None and not domain.derived

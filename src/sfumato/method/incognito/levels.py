@@ -6,9 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.engine.local import recode
-from sfumato.release.generalization import Meaning, Shown, as_shown
+from sfumato.release.generalization import Meaning, Shown
 from sfumato.table.encode import Column, Domain
-from sfumato.table.ordered_domain import OrderedDomain
 from sfumato.table.taxonomy import SUPPRESSED, Taxonomy
 
 _ALL = -1
@@ -77,10 +76,10 @@ class Ladder:
     def _label(self, level: int, number: int) -> tuple[str, Meaning, float]:
         node, share = int(self.nodes[level][number]), float(self.leaves[level][number] / self.size)
         if isinstance(self.domain, Taxonomy):
-            return as_shown(self.domain, node)
+            return self.domain.node_label(node)
         if level > 0:
             return SUPPRESSED, None, share
-        return self.domain.label(number, number + 1), self.domain.meaning(number, number + 1), 0.0
+        return self.domain.value(number)
 
 
 def _in_tree(tree: Taxonomy) -> list[NDArray[np.int64]]:
@@ -96,7 +95,7 @@ def _in_tree(tree: Taxonomy) -> list[NDArray[np.int64]]:
     return levels
 
 
-def _on_line(line: OrderedDomain) -> list[NDArray[np.int64]]:
+def _on_line(line: Domain) -> list[NDArray[np.int64]]:
     """The values, then nothing."""
     values = np.arange(line.size, dtype=np.int64)
     return [values, np.full(line.size, _ALL)] if line.size > 1 else [values]
