@@ -18,7 +18,7 @@ from sfumato.adversary.placement import place
 from sfumato.publisher.propose import propose
 from sfumato.release.label_meaning import read as read_meanings
 from sfumato.table.hierarchy import read_taxonomy
-from sfumato.table.taxonomy import masked
+from sfumato.table.tree_forms import masked
 from strategies import examples
 
 

@@ -15,11 +15,10 @@ import numpy as np
 
 from sfumato.errors import PolicyError, ReleaseError
 from sfumato.release.manifest import LabelAttribute
+from sfumato.table.domain import Interval as Interval
 from sfumato.table.encode import Kind
 from sfumato.table.ordered_domain import MISSING, after, common_step, day_number
 from sfumato.table.taxonomy import SUPPRESSED
-
-Interval = tuple[float, float]
 
 _WHOLE: Interval = (-np.inf, np.inf)
 _KNOWN = "(known)"

@@ -89,12 +89,13 @@ def read_labels(column: pl.Series, nodes: Mapping[str, Any], domain: Domain) -> 
     if column.null_count():
         raise ReleaseError(f"column {column.name!r} of the release lacks labels; the release is damaged")
     shown, meanings = distinct_texts(column), Meanings(domain)
+    of_row = shown.of_row.astype(np.int64)
     codes = [_codes(meanings, column.name, label, nodes) for label in shown.texts]
     if domain.ordered:
         ends = np.array([(c[0], c[-1] + 1) for c in codes])
-        return ColumnLabels(shown.of_row, ends[:, 0], ends[:, 1], np.zeros(0, np.int64))
+        return ColumnLabels(of_row, ends[:, 0], ends[:, 1], np.zeros(0, np.int64))
     hi = np.cumsum([len(c) for c in codes])
-    return ColumnLabels(shown.of_row, np.append(0, hi[:-1]), hi, np.concatenate(codes))
+    return ColumnLabels(of_row, np.append(0, hi[:-1]), hi, np.concatenate(codes))
 
 
 def _codes(meanings: Meanings, name: str, label: str, nodes: Mapping[str, Any]) -> Integers:

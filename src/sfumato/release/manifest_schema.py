@@ -26,16 +26,16 @@ from sfumato.release.manifest import (
 )
 from sfumato.table.encode import Role
 
-Schema = dict[str, Any]
+JsonSchema = dict[str, Any]
 
-_PLAIN: dict[Any, Schema] = {
+_PLAIN: dict[Any, JsonSchema] = {
     str: {"type": "string"},
     int: {"type": "integer"},
     float: {"type": "number"},
     type(None): {"type": "null"},
     Any: {},
 }
-_LIMITS: dict[str, Schema] = {
+_LIMITS: dict[str, JsonSchema] = {
     "rows": {"minimum": 1, "maximum": MOST_ROWS},
     "sampled_from": {"minimum": 1, "maximum": MOST_ROWS},
     "loss": {"minimum": 0, "maximum": 1},
@@ -43,7 +43,7 @@ _LIMITS: dict[str, Schema] = {
 }
 
 
-def manifest_schema() -> Schema:
+def manifest_schema() -> JsonSchema:
     """The schema: one variant for each scheme, since each has keys of its own."""
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -53,7 +53,7 @@ def manifest_schema() -> Schema:
     }
 
 
-def _of_scheme(scheme: SchemeName) -> Schema:
+def _of_scheme(scheme: SchemeName) -> JsonSchema:
     found = _object(Manifest, scheme)
     found["properties"]["scheme"]["enum"] = [scheme]
     roles = [role for role in Role if role is not Role.IDENTIFIER]
@@ -67,7 +67,7 @@ def _forms(scheme: str, roles: Sequence[Role]) -> list[type[AttributeEntry]]:
     return list(dict.fromkeys(attribute_type(scheme, role) for role in roles))
 
 
-def _attribute(form: type[AttributeEntry], roles: list[str]) -> Schema:
+def _attribute(form: type[AttributeEntry], roles: list[str]) -> JsonSchema:
     found = _object(form)
     found["properties"]["role"]["enum"] = roles
     if form is ValueAttribute:
@@ -77,7 +77,7 @@ def _attribute(form: type[AttributeEntry], roles: list[str]) -> Schema:
     return found
 
 
-def _object(form: type[ManifestEntry], scheme: str | None = None) -> Schema:
+def _object(form: type[ManifestEntry], scheme: str | None = None) -> JsonSchema:
     """An object with the fields of a class as its properties."""
     if form is MethodEntry:
         return {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
@@ -97,7 +97,7 @@ def _without_none(hint: Any) -> Any:
     return next(part for part in get_args(hint) if part is not type(None))
 
 
-def _type(hint: Any) -> Schema:
+def _type(hint: Any) -> JsonSchema:
     """The schema of a type."""
     if hint in _PLAIN:
         return dict(_PLAIN[hint])
@@ -117,7 +117,7 @@ def _type(hint: Any) -> Schema:
     return {"type": "array", "items": _type(get_args(hint)[0])}
 
 
-def _either(parts: list[Schema]) -> Schema:
+def _either(parts: list[JsonSchema]) -> JsonSchema:
     """Any of several types: a list of their names, beside what the one that has more to say says."""
     bare = [part["type"] for part in parts if part.keys() == {"type"}]
     more = [part for part in parts if part.keys() != {"type"}]
@@ -126,7 +126,7 @@ def _either(parts: list[Schema]) -> Schema:
     return {"type": bare} if not more else {"anyOf": parts}
 
 
-def _typed_dict(form: Any) -> Schema:
+def _typed_dict(form: Any) -> JsonSchema:
     hints = get_type_hints(form, include_extras=True)
     optional = {name for name, hint in hints.items() if get_origin(hint) is NotRequired}
     properties = {name: _type(get_args(hint)[0] if name in optional else hint) for name, hint in hints.items()}

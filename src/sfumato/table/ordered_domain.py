@@ -3,21 +3,22 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.table.domain import AxisData, BoxLabel, Integers, Interval, Meaning, NumberScale
+from sfumato.table.line_ends import cut_ends, group_ends, interval_label, sample_ends
 from sfumato.table.names import MISSING as MISSING
 from sfumato.table.names import SUPPRESSED, quoted
 from sfumato.table.numbers import after as after
 from sfumato.table.numbers import common_step as common_step
 from sfumato.table.numbers import day_number as day_number
 from sfumato.table.numbers import day_text as day_text
-from sfumato.table.numbers import first_day, number_between
 from sfumato.table.numbers import is_day as is_day
+from sfumato.table.numbers import number_between
 from sfumato.table.numbers import number_of as number_of
 from sfumato.table.numbers import number_text as number_text
 from sfumato.table.numbers import open_label as open_label
@@ -166,17 +167,18 @@ class OrderedDomain:
         """
         if self.is_open(lo, hi):
             return (hi - lo) / self.size
-        first, last = int(self._is_lone(0)), len(self.values) - 1 - int(self._is_lone(-1))
+        first, last = int(self.is_lone(0)), len(self.values) - 1 - int(self.is_lone(-1))
         whole = float(self.position[last] - self.position[first]) if 0 <= first < last else 1.0
         return min(float(self.position[hi - 1] - self.position[lo]) / whole, 1.0)
 
-    def _is_lone(self, code: int) -> bool:
+    def is_lone(self, code: int) -> bool:
+        """Whether one row alone has a value, as far as that is known."""
         return self.lone is not None and len(self.lone) > 0 and bool(self.lone[code])
 
     def is_open(self, lo: int, hi: int) -> bool:
         """Whether the codes ``[lo, hi)`` are shown with an open end."""
         last = hi == len(self.values)
-        return hi - lo > 1 and ((lo == 0 and self._is_lone(0)) or (last and self._is_lone(-1)))
+        return hi - lo > 1 and ((lo == 0 and self.is_lone(0)) or (last and self.is_lone(-1)))
 
     def bounds(self, lo: int, hi: int) -> tuple[float, float]:
         """The half-open interval ``[low, high)`` of numbers or days that the codes ``[lo, hi)`` stand for."""
@@ -186,69 +188,6 @@ class OrderedDomain:
             high = number_between(last, float(self.values[hi]))
         return float(self.values[lo]), high
 
-    def reach(self, lo: int, hi: int) -> tuple[float, float]:
-        """The half-open interval from the first of the codes ``[lo, hi)`` up to the next value beyond them.
-
-        >>> OrderedDomain.of_numbers([20.0, 25.0, 39.0]).reach(0, 2)
-        (20.0, 39.0)
-        """
-        low, high = self.bounds(lo, hi)
-        return low, float(self.values[hi]) if hi < len(self.values) else high
-
-    def boundary(self, code: int) -> float:
-        """Where the values from a code on begin: the roundest number or day above the value before, up to its own.
-
-        Among equally round ones it is the least, so that it does not tell the value itself.
-
-        >>> far, near = OrderedDomain.of_numbers([20.0, 25.0, 43217.0]), OrderedDomain.of_numbers([38.0, 39.0])
-        >>> far.boundary(2), near.boundary(1)
-        (10000.0, 39.0)
-        """
-        below, value = float(self.values[code - 1]), float(self.values[code])
-        return first_day(below, value) if self.form == "date" else roundest(below, value)
-
-    def _before(self, lo: int) -> float | None:
-        """Where a range begins that must not tell its first value: above the value before, or the one before that.
-
-        The end is never the value itself, which a reader would then know to occur.
-        """
-        for code in (lo, lo - 1):
-            if code <= 0:
-                return None
-            if (end := self.boundary(code)) != self.values[lo]:
-                break
-        return end
-
-    def _beyond(self, hi: int) -> float | None:
-        """Where a range ends that must not tell its last value: up to the next value, or the one after that."""
-        told = after(float(self.values[hi - 1]), self.step)
-        for code in (hi, hi + 1):
-            if code >= len(self.values):
-                return None
-            last, following = float(self.values[code - 1]), float(self.values[code])
-            dates = self.form == "date"
-            end = first_day(last, following, latest=True) if dates else roundest(last, following, greatest=True)
-            if end != told:
-                break
-        return end
-
-    def interval(self, lo: int, hi: int) -> str:
-        """How one of several intervals that cover the line without a gap is shown."""
-        if hi > len(self.words) or self.form == "word":
-            return self.label(lo, hi)
-        return self._interval(self.interval_meaning(lo, hi))
-
-    def interval_meaning(self, lo: int, hi: int) -> list[Any]:
-        """What such an interval means."""
-        if hi > len(self.words) or self.form == "word":
-            return self.meaning(lo, hi)
-        low, high = self.reach(lo, hi)
-        last = len(self.values)
-        return self._ends(
-            low if not self._is_lone(lo) else self.boundary(lo) if lo > 0 else None,
-            high if not self._is_lone(min(hi, last - 1)) else self.boundary(hi) if hi < last else None,
-        )
-
     def label(self, lo: int, hi: int) -> str:
         """How a group shows the codes ``[lo, hi)``."""
         if hi - lo == 1:
@@ -257,34 +196,15 @@ class OrderedDomain:
             return SUPPRESSED
         if self.form == "word":
             return f"[{quoted(self.words[lo])}, {quoted(self.words[hi - 1])}]"
-        return self._interval(self.meaning(lo, hi))
+        return interval_label(group_ends(self, lo, hi))
 
-    def meaning(self, lo: int, hi: int) -> list[Any]:
+    def meaning(self, lo: int, hi: int) -> list[str | float | None]:
         """What the label of ``[lo, hi)`` means: ``[low, high]`` of the half-open interval, or the values."""
-        if self.form == "word" or hi > len(self.words):
-            return list(self.leaves[lo:hi])
-        low: float | None
-        high: float | None
-        low, high = self.bounds(lo, hi)
-        if hi - lo == 1:
-            return self._ends(low, high)
-        if self._is_lone(lo):
-            low = self._before(lo)
-        if self._is_lone(hi - 1):
-            high = self._beyond(hi)
-        return self._ends(low, high)
+        return group_ends(self, lo, hi) if self._is_interval(hi) else list(self.leaves[lo:hi])
 
-    def _ends(self, *ends: float | None) -> list[Any]:
-        """The ends of an interval as the manifest tells them."""
-        return [None if end is None else day_text(end) if self.form == "date" else end for end in ends]
-
-    def _interval(self, ends: list[Any]) -> str:
-        """How an interval with these ends is shown."""
-        text = str if self.form == "date" else number_text
-        low, high = (None if end is None else text(end) for end in ends)
-        if low is None and high is None:
-            return SUPPRESSED
-        return f"[{low}, {high})" if low is not None and high is not None else open_label(low, high)
+    def _is_interval(self, hi: int) -> bool:
+        """Whether codes up to ``hi`` are numbers or days, with no missing value among them."""
+        return self.measured and hi <= len(self.words)
 
     def axis(self, *, sets: bool) -> AxisData:
         """The position of each code."""
@@ -307,9 +227,11 @@ class OrderedDomain:
 
     def cut_label(self, lo: int, hi: int, node: int) -> BoxLabel:
         """How one of several intervals that cover the line without a gap is shown."""
-        label = self.interval(lo, hi)
-        meaning = None if label == SUPPRESSED else self.interval_meaning(lo, hi)
-        return BoxLabel(label, meaning, self.share(lo, hi))
+        if not self._is_interval(hi):
+            return self.box(lo, hi - 1, -1, 0)
+        ends = cut_ends(self, lo, hi)
+        label = interval_label(ends)
+        return BoxLabel(label, None if label == SUPPRESSED else ends, self.share(lo, hi))
 
     def range_label(self, lo: int, hi: int) -> tuple[str, Meaning]:
         """How the codes ``[lo, hi)`` of a sample are shown.
@@ -321,13 +243,12 @@ class OrderedDomain:
         >>> ages.range_label(0, 2), ages.range_label(1, 2)
         (('< 30', [None, 30.0]), ('[21, 30)', [21.0, 30.0]))
         """
-        values = len(self.words)
-        if hi - lo == self.size or (hi > values and hi - lo > 1):
+        if hi - lo == self.size or (hi > len(self.words) and hi - lo > 1):
             return SUPPRESSED, None
-        if not self.measured or hi > values:
+        if not self._is_interval(hi):
             return self.label(lo, hi), self.meaning(lo, hi)
-        ends = self._ends(*(None if code in (0, values) else self.boundary(code) for code in (lo, hi)))
-        return self._interval(ends) if any(end is not None for end in ends) else open_label(None, None), ends
+        ends = sample_ends(self, lo, hi)
+        return open_label(None, None) if ends == [None, None] else interval_label(ends), ends
 
     def codes_between(self, low: float, high: float) -> Integers:
         """The codes of the numbers or days in ``[low, high)``."""

@@ -24,7 +24,7 @@ class DistinctTexts(NamedTuple):
     """The distinct values that a column shows, as text, and the place of each row's value among them."""
 
     texts: list[str]
-    of_row: Integers
+    of_row: Codes
 
     def places_in(self, domain: Sequence[str]) -> Integers:
         """The place of each row's value in a domain; -1 where it has none."""
@@ -43,13 +43,35 @@ def distinct_texts(column: pl.Series) -> DistinctTexts:
     >>> distinct_texts(pl.Series(["b", None, "a", "b"])).texts
     ['(missing)', 'a', 'b']
     """
+    if _is_number(column.dtype):
+        return _distinct_numbers(column)
     if not isinstance(column.dtype, pl.Enum) or column.null_count():
         text = column.cast(pl.String).fill_null(MISSING)
         column = text.cast(pl.Enum(text.unique().sort()))
     assert isinstance(column.dtype, pl.Enum)
-    place = column.to_physical().to_numpy().astype(np.int64)
-    there = np.bincount(place, minlength=len(column.dtype.categories)) > 0
-    return DistinctTexts(column.dtype.categories.filter(pl.Series(there)).to_list(), (np.cumsum(there) - 1)[place])
+    words, place = column.dtype.categories, column.to_physical().to_numpy()
+    there = np.bincount(place, minlength=len(words)) > 0
+    if there.all():
+        return DistinctTexts(words.to_list(), place)
+    number = smallest(np.cumsum(there) - 1, len(words))
+    return DistinctTexts(words.filter(pl.Series(there)).to_list(), number[place])
+
+
+def _is_number(dtype: pl.DataType) -> bool:
+    """Whether NumPy can search the values."""
+    return dtype.is_float() or dtype == pl.Date or (dtype.is_integer() and dtype not in (pl.Int128, pl.UInt128))
+
+
+def _distinct_numbers(column: pl.Series) -> DistinctTexts:
+    """The same for numbers and days: only the distinct ones are written out."""
+    values = column.drop_nulls().unique().sort()
+    numbers, known = values.to_physical().to_numpy(), column.to_physical()
+    place = np.searchsorted(numbers, known.fill_null(strategy="zero").to_numpy())
+    texts = values.cast(pl.String).to_list()
+    if column.null_count():
+        place, texts = np.where(column.is_null().to_numpy(), len(texts), place), [*texts, MISSING]
+    order = sorted(range(len(texts)), key=texts.__getitem__)
+    return DistinctTexts([texts[i] for i in order], smallest(np.argsort(order), len(texts))[place])
 
 
 def domain_codes(column: pl.Series, domain: Sequence[str], refusal: Refusal | None = None) -> Integers:
