@@ -148,29 +148,29 @@ def _publish(
 
 def _published(result: "Published") -> dict[str, Any]:
     """What was published, for machines."""
-    manifest = result.release.manifest
+    manifest = result.release.description
     return {
         "out": str(result.folder),
         "release": str(result.folder / "release"),
         "report": str(result.report),
-        "rows": manifest["rows"],
+        "rows": manifest.rows,
         "summary": result.summary.as_dict(),
-        "requirements": manifest["requirements"],
-        "loss": {n: a["loss"] for n, a in manifest["attributes"].items() if "loss" in a},
+        "requirements": [claim.plain() for claim in manifest.requirements],
+        "loss": {n: a.loss for n, a in manifest.labelled.items()},
         "warnings": list(result.warnings),
         "notes": list(result.notes),
     }
 
 
 def _print_published(result: "Published") -> None:
-    manifest = result.release.manifest
-    click.echo(f"{manifest['rows']:,} rows published by {manifest['method']['name']}.")
+    manifest = result.release.description
+    click.echo(f"{manifest.rows:,} rows published by {manifest.method.name}.")
     for line in result.summary.lines():
         click.echo(f"  {_printable(line)}")
-    for entry in manifest["requirements"]:
-        achieved = ", ".join(f"{n} = {_figure(v)}" for n, v in entry["achieved"].items())
-        words = _printable(entry["words"])
-        click.echo(f"  {entry['model']}: {words}{f'; achieved {achieved}' if achieved else ''}")
+    for claim in manifest.requirements:
+        achieved = ", ".join(f"{n} = {_figure(v)}" for n, v in claim.achieved.items())
+        words = _printable(claim.words)
+        click.echo(f"  {claim.model}: {words}{f'; achieved {achieved}' if achieved else ''}")
     click.echo(f"To hand over:  {result.folder / 'release'}")
     click.echo(f"To keep:       {result.folder / 'private'}")
     click.echo(f"Your report:   {result.report}")

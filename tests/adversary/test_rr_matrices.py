@@ -176,7 +176,7 @@ def test_the_matrices_keep_epsilon_by_enumeration(monkeypatch: pytest.MonkeyPatc
 def test_every_cell_of_the_domain_gets_noise() -> None:
     """Also the empty ones; a cell without noise would tell that it is empty. Stays 0 or its count by chance only."""
     problem = Problem.of(read(people(200, 1)), sf.Disclosure(tau=0.4), "both")
-    runs = [noisy_counts.noisy_counts(problem, 1.0, None) - problem.counts() for _ in range(60)]
+    runs = [noisy_counts.noisy_counts(problem, 1.0, Draws()) - problem.counts() for _ in range(60)]
     noise = np.array(runs)
     assert noise.shape == (60, 24)
     assert (noise != 0).any(axis=0).all()  # a cell that never moves: 24 · (1 - a)/(1 + a) to the 60th, below 1e-35

@@ -21,6 +21,7 @@ from fuzz.harness import TooLong, limited
 from fuzz.releases import releases
 from fuzz.spoiled import FOLDER, TABLES
 from fuzz.summary import Summary
+from sfumato.release.manifest import Manifest
 from sfumato.release.store import fill
 
 LONGEST = 20
@@ -35,7 +36,7 @@ def make_mutant(base: sf.Release, rng: Rng, folder: Path) -> str:
         change = TABLES[int(rng.integers(len(TABLES)))]
         change(rng, manifest, tables)
         done.append(change.__name__)
-    fill(folder, manifest, tables)
+    fill(folder, Manifest.from_plain(manifest), tables)
     if where <= 0.6:
         written = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
         for _ in range(1 + int(rng.random() < 0.2)):
@@ -92,7 +93,7 @@ def run(count: int, seed: int) -> Summary:
         originals = {}
         for name in names:
             (Path(place) / name).mkdir()
-            fill(Path(place) / name, bases[name].manifest, bases[name].tables)
+            fill(Path(place) / name, bases[name].description, bases[name].tables)
             originals[name] = json.loads((Path(place) / name / "manifest.json").read_text(encoding="utf-8"))
         for number in range(count):
             rng = np.random.default_rng([seed, number])

@@ -48,7 +48,7 @@ def test_the_oracle_sees_a_false_claim(tmp_path: Path) -> None:
     """It is worth something only if it says no."""
     base = releases()["mondrian"]
     (tmp_path / "out").mkdir()
-    fill(tmp_path / "out", base.manifest, base.tables)
+    fill(tmp_path / "out", base.description, base.tables)
     before, tables = oracle.read(tmp_path / "out")
     columns = {n: t.columns for n, t in base.tables.items()}
     for change in (

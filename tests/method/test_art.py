@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
 from pathlib import Path
@@ -262,8 +263,8 @@ def test_two_valued_worlds_publish_what_the_default_refuses() -> None:
     release = sf.publish(table, require=wanted.with_parameters(worlds="two-valued"), method="art")
     assert sf.distribution_risk(release, table, wanted).worst == pytest.approx(361 / 561, abs=1e-4)
     assert [f.status for f in release.check()][-1] == "holds"  # as published, and its words say so
-    claim = release.manifest["requirements"][0]
-    false = claim | {"required": claim["required"] | {"worlds": "values"}}
+    claim = release.description.requirements[0]
+    false = replace(claim, required={**claim.required, "worlds": "values"})
     finding = judged(release, false)
     assert finding.status == "broken"
 
@@ -347,6 +348,6 @@ def test_a_policy_from_end_to_end(tmp_path: Path, method: str, scheme: str) -> N
     assert done.report.stat().st_size > 10_000
     again = sf.load(tmp_path / "out" / "release")
     again.check()
-    status = judged(again, again.manifest["requirements"][0]).status
+    status = judged(again, again.description.requirements[0]).status
     assert status == ("stated" if method == "art" and scheme == "generalization" else "holds")
     assert "known.csv" not in (tmp_path / "out" / "release" / "manifest.json").read_text()

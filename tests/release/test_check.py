@@ -18,6 +18,7 @@ import sfumato as sf
 from sfumato.cli import main
 from sfumato.release.explained import loss_bounds
 from sfumato.release.finding import Finding
+from sfumato.release.manifest import LabelAttribute
 from sfumato.requirement.local_privacy import statement
 
 DISEASES = ["flu", "HIV", "cancer", "gout"]
@@ -453,7 +454,7 @@ def test_sizes_beyond_memory_are_judged_without_listing_anyone(tmp_path: Path) -
 
 
 def _halves(entry: dict[str, Any], data: pl.DataFrame, name: str) -> tuple[float, float]:
-    return loss_bounds(entry, data[name], None)
+    return loss_bounds(LabelAttribute.from_plain(entry), data[name], None)
 
 
 def test_a_table_that_unfolds_to_more_rows_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

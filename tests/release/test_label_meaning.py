@@ -14,6 +14,8 @@ from sfumato.analyst.features import examples
 from sfumato.analyst.held_out import as_released
 from sfumato.release.label_meaning import LabelMeaning, covered, fits, masks_of, parse_label, read, shown_ends, spans
 from sfumato.release.labels import Meanings, read_labels
+from sfumato.release.manifest import LabelAttribute
+from sfumato.table.encode import Kind
 from sfumato.table.ordered_domain import OrderedDomain
 
 TREES = {"zip": {"mask": "right"}}
@@ -57,7 +59,7 @@ def test_a_label_that_lists_nothing_is_damage() -> None:
         with pytest.raises(sf.ReleaseError, match="does not list what the label 'a' means"):
             parse_label("a", nothing)
     with pytest.raises(sf.ReleaseError, match="lists 'x' among intervals"):
-        spans({"domain": [0, 9]}, {"{x, 1}": parse_label("{x, 1}", ["x", "1"])})
+        spans([0, 9], {"{x, 1}": parse_label("{x, 1}", ["x", "1"])})
 
 
 def test_a_mask_fits_by_its_characters() -> None:
@@ -70,7 +72,7 @@ def test_a_mask_fits_by_its_characters() -> None:
 
 def test_listed_masks_are_told_from_values() -> None:
     entry = {"domain": ["471", "{48*, 49*}"], "nodes": {"471": ["471"], "{48*, 49*}": ["48*", "49*"], "4**": None}}
-    assert masks_of(entry, read(entry)) == {"48*", "49*"}
+    assert masks_of(entry["domain"], read(entry["nodes"])) == {"48*", "49*"}
 
 
 def test_ends_are_read_from_the_text_of_a_label() -> None:
@@ -156,7 +158,7 @@ def test_a_set_of_numbers_with_a_gap_holds_what_it_names() -> None:
 def test_a_set_of_intervals_with_a_gap_holds_what_it_names() -> None:
     label, parts = "{[0, 10), [20, 30)}", ["[0, 10)", "[20, 30)"]
     entry = {"role": "quasi", "kind": "continuous", "domain": [0.0, 40.0], "nodes": {label: parts, "*": None}}
-    assert spans(entry, read(entry)) == {label: [(0.0, 10.0), (20.0, 30.0)], "*": [(0.0, 40.0)]}
+    assert spans(entry["domain"], read(entry["nodes"])) == {label: [(0.0, 10.0), (20.0, 30.0)], "*": [(0.0, 40.0)]}
     manifest = {"scheme": "generalization", "rows": 8, "attributes": {"n": entry}}
     release = sf.Release(manifest, {"data": pl.DataFrame({"n": [label] * 4 + ["*"] * 4})})
     analyst = sf.Analyst(release)
@@ -195,6 +197,6 @@ def test_a_rule_about_numbers_means_numbers_that_have_an_order_too() -> None:
 
 
 def test_an_interval_without_width_is_no_interval() -> None:
-    entry = {"kind": "continuous", "domain": [0, 9], "nodes": {"[5, 5)": [5, 5]}}
+    entry = LabelAttribute(kind=Kind.CONTINUOUS, domain=[0, 9], nodes={"[5, 5)": [5, 5]})
     with pytest.raises(sf.PolicyError, match="is an interval, and"):
         covered(entry, "[5, 5)", (1, 6))

@@ -17,9 +17,8 @@ import sfumato as sf
 from sfumato.adversary.placement import place
 from sfumato.publisher.propose import propose
 from sfumato.release.label_meaning import read as read_meanings
-from sfumato.release.sampling import label_of
 from sfumato.table.hierarchy import read_taxonomy
-from sfumato.table.taxonomy import masked
+from sfumato.table.tree_forms import masked
 from strategies import examples
 
 
@@ -217,14 +216,14 @@ def test_a_sample_that_is_not_cut_tells_nothing_of_its_values() -> None:
 def test_a_sample_by_mask_names_no_code_that_one_person_has() -> None:
     """Closed boxes reach over codes that nobody in the group has; of these the widest mask is named."""
     tree = masked(["111", "112", "999"], "right", what="zip")
-    assert label_of(tree, 1, 3) == ("{112, 9**}", ["112", "9**"])
-    assert label_of(tree, 2, 3) == ("9**", None)
-    assert label_of(tree, 0, 1) == ("111", ["111"])
-    assert label_of(tree, 0, 3) == ("*", None)
+    assert tree.range_label(1, 3) == ("{112, 9**}", ["112", "9**"])
+    assert tree.range_label(2, 3) == ("9**", None)
+    assert tree.range_label(0, 1) == ("111", ["111"])
+    assert tree.range_label(0, 3) == ("*", None)
     by_width = read_taxonomy({"width": 5}, ["31", "33", "36", "52"], name="age")
-    assert label_of(by_width, 0, 2) == ("[30, 35)", [30.0, 35.0])
-    assert label_of(by_width, 1, 2) == ("33", [33.0, 34.0])
-    assert label_of(by_width, 3, 4) == ("[40, 80)", [40.0, 80.0])
+    assert by_width.range_label(0, 2) == ("[30, 35)", [30.0, 35.0])
+    assert by_width.range_label(1, 2) == ("33", [33.0, 34.0])
+    assert by_width.range_label(3, 4) == ("[40, 80)", [40.0, 80.0])
 
 
 @pytest.mark.parametrize("taxonomies", [None, {"age": {"width": 5}}, {"age": {"intervals": [-100, 30, 49, 10**7]}}])
@@ -297,7 +296,7 @@ def test_no_label_names_a_value_that_one_person_has(method: str, values: list[An
     release = grouped(values, method, {"q": taxonomy} if taxonomy else None, kinds=kinds)
     for single in ("113", "115", "117", "119"):
         assert single not in readable(release), single
-    assert read_meanings(release.manifest["attributes"]["q"])
+    assert read_meanings(release.description.label("q").nodes)
     release.check()
 
 

@@ -114,14 +114,14 @@ def test_a_claim_about_what_the_release_does_not_have_is_no_claim(settings: dict
     (entry,) = release.manifest["requirements"]
     claim = entry | {"required": entry["required"] | settings}
     damaged = sf.Release(release.manifest | {"requirements": [claim]}, release.tables)
-    assert words in judged(damaged, damaged.manifest["requirements"][0]).detail
+    assert words in judged(damaged, damaged.description.requirements[0]).detail
     with pytest.raises(ReleaseError, match=words):
         damaged.check()
 
 
 def test_given_distributions_are_checked_from_the_public_part() -> None:
     release = sf.publish(voters(), require=required(), method="art")
-    finding = (release.check(), judged(release, release.manifest["requirements"][0]))[1]
+    finding = (release.check(), judged(release, release.description.requirements[0]))[1]
     assert finding.status == "holds"
     assert release.manifest["requirements"][0]["achieved"]["r"] >= 2
     sf.distribution_risk(release, voters(), required())
@@ -140,7 +140,7 @@ def test_a_claim_that_the_distributions_break_is_found() -> None:
         [{"nationality": "American"}, "heart disease", 0.1], [{"nationality": "Japanese"}, "heart disease", 0.003]
     ]}  # fmt: skip
     broken = sf.Release(manifest, {"quasi": quasi, "sensitive": sensitive})
-    finding = judged(broken, broken.manifest["requirements"][0])
+    finding = judged(broken, broken.description.requirements[0])
     assert finding.status == "broken"
     assert f"{997 / 1024:.6g}" in finding.detail
     with pytest.raises(ReleaseError):
@@ -159,7 +159,8 @@ def test_a_bound_above_1_over_r_is_no_proof_that_a_claim_is_broken() -> None:
     release = sf.publish(table, require=sf.LDiversity(l=40), method="anatomy")
     claim = sf.RRobustness(r=2, sensitive="ill", distributions=known, limit=1)
     entry = {"model": "r-robustness", "required": claim.parameters(), "achieved": {"r": 2.0}, "words": claim.words()}
-    finding = judged(sf.Release(release.manifest | {"requirements": [entry]}, release.tables), entry)
+    other = sf.Release(release.manifest | {"requirements": [entry]}, release.tables)
+    finding = judged(other, other.description.requirements[0])
     assert finding.status == "stated"
     assert "certified upper bound, which does not show 1/2" in finding.detail
 
@@ -167,7 +168,7 @@ def test_a_bound_above_1_over_r_is_no_proof_that_a_claim_is_broken() -> None:
 def test_a_check_computes_exactly_whatever_limit_is_stated() -> None:
     """A claim with limit = 1 would be judged by bounds alone; the greatest probability is told exactly all the same."""
     release = sf.publish(voters(), require=required(limit=1), method="art")
-    finding = (release.check(), judged(release, release.manifest["requirements"][0]))[1]
+    finding = (release.check(), judged(release, release.description.requirements[0]))[1]
     assert finding.status == "holds"
     assert "the greatest probability is 0.5" in finding.detail
 
@@ -175,7 +176,7 @@ def test_a_check_computes_exactly_whatever_limit_is_stated() -> None:
 def test_estimated_distributions_are_not_published_and_unseen() -> None:
     wanted = sf.RRobustness(r=2, values=["heart disease"], minimum=4)
     release = sf.publish(voters(), require=wanted, method="art")
-    finding = (release.check(), judged(release, release.manifest["requirements"][0]))[1]
+    finding = (release.check(), judged(release, release.description.requirements[0]))[1]
     assert finding.status == "stated"
     assert "private table" in finding.detail
     assert "distributions" not in release.manifest["requirements"][0]["required"]
@@ -186,7 +187,7 @@ def test_a_share_above_1_over_r_is_broken_without_any_distribution() -> None:
     required = {"r": 100, "sensitive": "disease"}
     entry = {"model": "r-robustness", "required": required, "achieved": {"r": 100.0}, "words": ""}
     broken = sf.Release(release.manifest | {"requirements": [entry]}, release.tables)
-    assert judged(broken, broken.manifest["requirements"][0]).status == "broken"
+    assert judged(broken, broken.description.requirements[0]).status == "broken"
 
 
 def test_nothing_known_is_the_frequency_of_all() -> None:

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.errors import DataError
-from sfumato.table.taxonomy import SUPPRESSED, Taxonomy, from_paths, masked, named
+from sfumato.table.taxonomy import SUPPRESSED, Taxonomy, named
+from sfumato.table.tree_forms import from_paths, masked
 from strategies import Tree, examples, find, height, leaves, path, trees
 
 

@@ -14,6 +14,7 @@ import sfumato as sf
 from sfumato.adversary.placement import place
 from sfumato.kernel.pg.box_overlap import meet
 from sfumato.method.pg import Boxes, make_groups
+from sfumato.release.manifest import Manifest
 from sfumato.release.sampling import overlapping
 from sfumato.table.ordered_domain import MISSING
 from strategies import Tree, examples, leaves, trees
@@ -146,7 +147,7 @@ def test_overlapping_boxes_are_found() -> None:
     with pytest.raises(sf.ReleaseError, match="does not mean what"):
         release.check()
     with pytest.raises(sf.ReleaseError, match="share a value"):
-        overlapping(release.manifest, release.tables["data"], ["age"])
+        overlapping(Manifest.from_plain(release.manifest), release.tables["data"], ["age"])
 
 
 @pytest.mark.parametrize("boxes", ["closed", "tight"])

@@ -21,6 +21,7 @@ from sfumato.release.release import Release
 from sfumato.release.sampling import SIZE
 from sfumato.table.encode import Role
 from sfumato.table.microdata import Microdata
+from sfumato.table.published import domain_codes
 
 Priors = Callable[
     [list[str], NDArray[Any], NDArray[Any] | None], tuple[NDArray[np.float64], NDArray[np.float64] | None]
@@ -45,7 +46,7 @@ def sensitive_domain(release: Release) -> tuple[str, list[str]]:
     names = release.with_role(Role.SENSITIVE)
     if len(names) != 1:
         raise PolicyError(f"the corruption adversary asks for one sensitive attribute; the release has {len(names)}")
-    return names[0], [str(v) for v in release.manifest["attributes"][names[0]]["domain"]]
+    return names[0], release.description.domain(names[0])
 
 
 class Scene:
@@ -116,13 +117,9 @@ class Scene:
         """How often each group shows each value."""
         table = self._table()
         weights = table[COUNT].to_numpy() if self.release.bucketized else np.ones(table.height, np.int64)
-        cells = groups * len(self.domain) + self._codes(table[self.name])
+        cells = groups * len(self.domain) + domain_codes(table[self.name], self.domain, DataError)
         counts = np.bincount(cells, weights=weights, minlength=number * len(self.domain))
         return counts.astype(np.int64).reshape(number, -1)
-
-    def _codes(self, series: pl.Series) -> NDArray[np.int64]:
-        code = {value: i for i, value in enumerate(self.domain)}
-        return series.cast(pl.String).replace_strict(code, return_dtype=pl.Int64).to_numpy()
 
     def _sampled(self, victims: NDArray[np.int64]) -> Attacked:
         """Equations 8 to 19, everything counted once a row of the release, then adjusted for each victim."""
@@ -131,7 +128,7 @@ class Scene:
         row = rows[victims]
         if (row < 0).any():
             raise DataError("a victim's quasi-identifiers fit no row of the release; the external database is another")
-        seen, size = self._codes(data[self.name]), data[SIZE].to_numpy()
+        seen, size = domain_codes(data[self.name], self.domain, DataError), data[SIZE].to_numpy()
 
         def among(people: NDArray[np.bool_]) -> NDArray[np.int64]:
             return np.asarray(np.bincount(rows[(rows >= 0) & people], minlength=data.height)[row])
@@ -140,7 +137,7 @@ class Scene:
         in_table = self.known & self.present
         prior, others = self.priors(self.domain, seen[row], self.counts)
         attacks = pg_posterior(
-            p=self.release.manifest["method"]["p"],
+            p=self.release.description.method.settings["p"],
             observed=seen[row],
             size=size[row],
             prior=prior,
@@ -158,7 +155,7 @@ class Scene:
         placed = place(self.release, self.people)
         order = np.argsort(placed.of_row, kind="stable")
         groups = placed.of_row[order]
-        values = self._codes(self.release.tables["data"][self.name])[order]
+        values = domain_codes(self.release.tables["data"][self.name], self.domain, DataError)[order]
         done, results = [], []
         for victim in victims:
             group = placed.of_person[victim]
@@ -191,7 +188,7 @@ def rows_of(chosen: Sequence[int], number: int) -> NDArray[np.int64]:
 
 def stated_matrix(release: Release, name: str, size: int) -> NDArray[np.float64]:
     """The matrix by which a manifest says that the sensitive values were randomized, a row a true value."""
-    stated = release.manifest.get("matrices", {})
+    stated = release.description.matrices
     if changed := [n for n in release.quasi() if n in stated]:
         raise PolicyError(
             f"the quasi-identifier {changed[0]!r} was randomized too; nobody can be found by it for certain"

@@ -111,7 +111,7 @@ class Corruption:
         number = len(found.victims)
         return {
             "scheme": release.scheme,
-            "method": release.manifest["method"]["name"],
+            "method": release.description.method.name,
             "victims": number,
             "left out": found.left_out,
             "prior": float(before.mean()) if number else None,

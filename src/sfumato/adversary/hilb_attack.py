@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 
 from sfumato.adversary.observation import attacked
 from sfumato.engine.local import as_published
-from sfumato.errors import PolicyError
+from sfumato.errors import DataError, PolicyError
 from sfumato.kernel.hilb.curve import MOST_BITS, bits_needed, hilbert_keys
 from sfumato.release.bucketization import COUNT, GROUP
 from sfumato.release.release import Release, refuse_unpublished
 from sfumato.requirement.base import whole_number
-from sfumato.table.encode import Attribute, Kind, Role, encode, value_codes
 from sfumato.table.microdata import Microdata, refuse_raw
+from sfumato.table.published import distinct_texts, domain_codes
 
 
 @dataclass(frozen=True)
@@ -78,8 +78,8 @@ class _Attack:
         table = release.tables["sensitive"]
         numbers = release.tables["quasi"][GROUP]
         groups = {g: i for i, g in enumerate(numbers.unique().sort().to_list())}
-        codes, _ = value_codes(table[self.sensitive])
-        self.text = dict(zip(codes.tolist(), table[self.sensitive].cast(str).to_list(), strict=True))
+        texts, codes = distinct_texts(table[self.sensitive])
+        self.text = dict(enumerate(texts))
         self.members: list[list[int]] = [[] for _ in groups]
         self.values: list[list[tuple[int, int]]] = [[] for _ in groups]
         counts: Counter[tuple[int, int]] = Counter()
@@ -199,12 +199,10 @@ def _bits(left: int) -> list[int]:
 
 def _keys(release: Release) -> list[int]:
     """The place of each row on the Hilbert curve, from the public domains."""
-    attributes = release.manifest["attributes"]
     columns, sizes = [], []
     for name in release.quasi():
-        domain = tuple(str(v) for v in attributes[name]["domain"])
-        stated = Attribute(name=name, role=Role.SENSITIVE, kind=Kind.CATEGORICAL, domain=domain)
-        columns.append(encode(release.tables["quasi"][name], stated).codes)
+        domain = release.description.domain(name)
+        columns.append(domain_codes(release.tables["quasi"][name], domain, DataError))
         sizes.append(len(domain))
     if bits_needed(sizes) * len(sizes) > MOST_BITS:
         raise PolicyError(f"the Hilbert curve through {len(sizes)} quasi-identifiers needs more than {MOST_BITS} bits")

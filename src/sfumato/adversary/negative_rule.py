@@ -47,7 +47,7 @@ class NegativeRule:
         """Which codes of a quasi-identifier are meant."""
         wanted = self.where[column.name]
         if isinstance(wanted, tuple) and all(isinstance(v, int | float) for v in wanted):
-            numbers = Meanings(column.domain).numbers
+            numbers = column.domain.numbers
             least, greatest = (float(v) for v in wanted) if len(wanted) == 2 else (np.inf, -np.inf)
             if not least <= greatest or np.isnan(numbers).all():
                 raise PolicyError(
@@ -134,8 +134,8 @@ def _refuse(release: Release, rule: NegativeRule, truth: Microdata, values: Sequ
 
 def _generalized(release: Release, rule: NegativeRule, truth: Microdata, sensitive: str) -> list[NDArray[np.int64]]:
     """The rows of the truth in each accused group."""
-    data, told = release.tables["data"], release.manifest["attributes"]
-    covered = {c.name: _covered(c, told[c.name]) for c in truth.quasi}
+    data, told = release.tables["data"], release.description
+    covered = {c.name: _covered(c, told.label(c.name).nodes) for c in truth.quasi}
     meant = {n: [label for label, codes in covered[n].items() if rule.codes(truth[n])[codes].all()] for n in rule.where}
     key = {n: str(i) for i, n in enumerate(covered)}  # plain names: Polars would take some for patterns
     labels = pl.DataFrame([data[n].cast(pl.String).alias(k) for n, k in key.items()]).with_columns(
@@ -149,9 +149,9 @@ def _generalized(release: Release, rule: NegativeRule, truth: Microdata, sensiti
     return [_under(row, covered, truth) for row in accused.select(list(key.values())).iter_rows()]
 
 
-def _covered(column: Column, entry: Mapping[str, Any]) -> dict[str, NDArray[np.int64]]:
+def _covered(column: Column, nodes: Mapping[str, Any]) -> dict[str, NDArray[np.int64]]:
     meanings = Meanings(column.domain)
-    return {label: meanings.codes(known) for label, known in read(entry).items()}
+    return {label: meanings.codes(known) for label, known in read(nodes).items()}
 
 
 def _under(

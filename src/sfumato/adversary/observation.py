@@ -15,8 +15,7 @@ from sfumato.method.enumeration import arrangements, one_of_each
 from sfumato.release.generalization import space_of
 from sfumato.release.release import Release
 from sfumato.requirement.base import names
-from sfumato.table.encode import Domain, Role
-from sfumato.table.ordered_domain import OrderedDomain
+from sfumato.table.encode import Role
 
 Key = tuple[Any, ...]
 Values = tuple[int, ...]
@@ -55,24 +54,15 @@ def _boxes(drawn: Drawn, *, sets: bool) -> list[Key]:
     rows, starts = by_group([c.codes for c in quasi], drawn.groups.of_row, drawn.groups.number)
     summary = summarize(space_of(quasi, sets=sets), rows, starts, drawn.table.rows)
     return [
-        tuple(_covered(c.domain, *(int(part) for part in summary[:, j, g])) for j, c in enumerate(quasi))
+        tuple(c.domain.box_codes(*(int(part) for part in summary[:, j, g])) for j, c in enumerate(quasi))
         for g in range(drawn.groups.number)
     ]
-
-
-def _covered(domain: Domain, lo: int, hi: int, node: int, mask: int) -> tuple[int, ...]:
-    """The codes that a label covers."""
-    if isinstance(domain, OrderedDomain) and hi >= len(domain.words) and lo < hi:
-        return tuple(range(domain.size))
-    if isinstance(domain, OrderedDomain) or lo == hi:
-        return tuple(range(lo, hi + 1))
-    return tuple(domain.codes_of(node, mask))
 
 
 def attacked(release: Release) -> str:
     """The sensitive attribute of a release; of several the one that its requirements name."""
     several = release.with_role(Role.SENSITIVE)
-    required = {n for r in release.manifest["requirements"] for n in names(r["required"].get("sensitive"))}
+    required = {n for c in release.description.requirements for n in names(c.required.get("sensitive"))}
     chosen = several if len(several) == 1 else [n for n in several if n in required]
     if len(chosen) != 1:
         raise PolicyError(

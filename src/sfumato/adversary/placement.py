@@ -18,7 +18,7 @@ from sfumato.release.release import Release
 from sfumato.release.sampling import Places, boxes_of
 from sfumato.table.encode import Column
 from sfumato.table.microdata import Microdata
-from sfumato.table.ordered_domain import MISSING, OrderedDomain
+from sfumato.table.published import domain_codes
 
 
 class Placed(NamedTuple):
@@ -44,10 +44,10 @@ def place(release: Release, people: Microdata) -> Placed:
 
 
 def _in_sample(release: Release, columns: list[Column]) -> Placed:
-    lo, hi = boxes_of(release.manifest, release.tables["data"], release.quasi())
+    lo, hi = boxes_of(release.description, release.tables["data"], release.quasi())
     points = np.empty((len(columns[0].codes), len(columns)), np.int64)
     for j, column in enumerate(columns):
-        cells = Places(release.manifest, column.name).of(column.domain)
+        cells = Places(column.name, release.description.label(column.name)).of(column.domain)
         points[:, j] = cells[column.codes]
     found = meet(lo, hi, points, points + 1)
     return Placed(found.hit, found.shared.astype(np.bool_), np.arange(len(lo)))
@@ -59,10 +59,8 @@ def _in_boxes(release: Release, columns: list[Column]) -> Placed:
     first = np.unique(of_row, return_index=True)[1]
     data = release.tables["data"]
     labels = [data[c.name].cast(pl.String).gather(first).to_list() for c in columns]
-    known = [
-        _ranges(c, release.manifest["attributes"][c.name]["nodes"], shown)
-        for c, shown in zip(columns, labels, strict=True)
-    ]
+    told = release.description
+    known = [_ranges(c, told.label(c.name).nodes, shown) for c, shown in zip(columns, labels, strict=True)]
     boxes, owner = [], []
     for group, shown in enumerate(zip(*labels, strict=True)):
         for box in product(*(ranges[label] for ranges, label in zip(known, shown, strict=True))):
@@ -103,12 +101,5 @@ def _by_value(release: Release, columns: list[Column]) -> Placed:
 
 def _published(column: Column, series: pl.Series) -> NDArray[np.int64]:
     """Published values as codes of a person's column; a code of its own for values that no person has."""
-    domain = column.domain
-    if isinstance(domain, OrderedDomain) and domain.form == "number":
-        values = series.cast(pl.Float64).to_numpy()
-        place = np.minimum(np.searchsorted(domain.values, values), len(domain.values) - 1)
-        codes = np.where(domain.values[place] == values, place, column.size)
-        return np.where(np.isnan(values), column.size - 1 if domain.missing else column.size, codes).astype(np.int64)
-    code = {value: i for i, value in enumerate(domain.leaves)}
-    texts = series.cast(pl.String).fill_null(MISSING)
-    return texts.replace_strict(code, default=column.size, return_dtype=pl.Int64).to_numpy()
+    codes = domain_codes(series, column.domain.leaves)
+    return np.where(codes < 0, column.size, codes)

@@ -21,8 +21,8 @@ from sfumato.requirement.base import names
 from sfumato.requirement.exposure import Exposure, GroupedPeople, deviation
 from sfumato.requirement.knowledge import Knowledge
 from sfumato.requirement.r_robustness import RRobustness
-from sfumato.table.encode import value_codes
 from sfumato.table.microdata import Microdata
+from sfumato.table.published import value_codes
 from sfumato.table.taxonomy import named
 
 Integers = NDArray[np.int64]
@@ -77,18 +77,18 @@ def _comparable(release: Release, truth: Microdata, sensitive: str) -> None:
         )
     if not truth.quasi:
         raise PolicyError("the table has no quasi-identifier, so nobody is told apart; give a column that role")
-    shown = release.manifest["attributes"]
+    shown = release.description.attributes
     if lacking := [n for n in (*(c.name for c in truth.quasi), sensitive) if n not in shown]:
         raise DataError(
             f"the release has no attribute {named(lacking)}; it has {named(shown)}: give the table that it was made "
             "of, with the same roles"
         )
     roles = {c.name: c.role for c in truth.columns.values() if c.name in shown}
-    if other := [n for n, role in roles.items() if shown[n].get("role") != role]:
+    if other := [n for n, role in roles.items() if shown[n].role != role]:
         raise DataError(f"{named(other)} has another role in the release; give the same roles")
-    if release.manifest["rows"] != truth.rows:
+    if release.description.rows != truth.rows:
         raise DataError(
-            f"the release has {release.manifest['rows']} rows and the table {truth.rows}; the release is of another "
+            f"the release has {release.description.rows} rows and the table {truth.rows}; the release is of another "
             "table: give the table that it was made of"
         )
 
@@ -142,7 +142,7 @@ def _fits(release: Release, truth: Microdata, known: Knowledge, group: Integers,
     first[group] = np.arange(len(group))
     tables = []
     for c in truth.quasi:
-        shown = read_labels(release.tables["data"][c.name], release.manifest["attributes"][c.name]["nodes"], c.domain)
+        shown = read_labels(release.tables["data"][c.name], release.description.label(c.name).nodes, c.domain)
         allowed = np.zeros((len(shown.lo), c.size), np.bool_)
         for label, (lo, hi) in enumerate(zip(shown.lo, shown.hi, strict=True)):
             allowed[label, shown.leaves[lo:hi] if len(shown.leaves) else slice(lo, hi)] = True

@@ -21,7 +21,6 @@ from sfumato.release.labels import ColumnLabels, exact, read_labels, read_values
 from sfumato.release.release import Release, refuse_unpublished
 from sfumato.table.encode import Role
 from sfumato.table.microdata import Microdata, refuse_raw
-from sfumato.table.ordered_domain import OrderedDomain
 from sfumato.table.taxonomy import named
 
 Integers = NDArray[np.int64]
@@ -77,9 +76,9 @@ def relative_errors(release: Release, truth: Microdata, workload: Workload, *, b
     if not isinstance(workload, Workload):
         raise PolicyError(f"a workload is a Workload(dimension=..., selectivity=...), not {workload!r}")
     queries = workload.draw(truth)
-    if release.manifest["rows"] != truth.rows:
+    if release.description.rows != truth.rows:
         raise DataError(
-            f"the release has {release.manifest['rows']} rows and the table {truth.rows}; the release is of another "
+            f"the release has {release.description.rows} rows and the table {truth.rows}; the release is of another "
             "table, or rows of it were suppressed: give the table that it was made of, or publish all rows"
         )
     found = RelativeErrors(true_counts(truth, queries), estimates(release, queries), float(bound))
@@ -120,13 +119,12 @@ def estimates(release: Release, queries: Queries) -> NDArray[np.float64]:
 
 def _refuse_other(release: Release, queries: Queries) -> None:
     """A release whose attributes are others than those asked about is of another table."""
-    told = release.manifest["attributes"]
     if sorted(release.quasi()) != sorted(queries.quasi):
         raise DataError(
             f"the quasi-identifiers of the release are {named(release.quasi())}, those of the table "
             f"{named(queries.quasi)}; give the table that the release was made of"
         )
-    if told.get(queries.sensitive, {}).get("role") != Role.SENSITIVE:
+    if queries.sensitive not in release.with_role(Role.SENSITIVE):
         raise DataError(
             f"{queries.sensitive!r} is no sensitive attribute of the release; give the table it was made of"
         )
@@ -141,8 +139,8 @@ def _items(queries: Queries, columns: Sequence[ColumnLabels], places: Sequence[I
     domains = list(queries.domains.values())[: len(columns)]
     for c, (column, domain) in enumerate(zip(columns, domains, strict=True)):
         labels[c, places[c] if places else slice(len(column.of_row))] = column.of_row + ends[c]
-        lo.append(column.lo + (0 if isinstance(domain, OrderedDomain) else shift))
-        hi.append(column.hi + (0 if isinstance(domain, OrderedDomain) else shift))
+        lo.append(column.lo + (0 if domain.ordered else shift))
+        hi.append(column.hi + (0 if domain.ordered else shift))
         leaves.append(column.leaves)
         shift += len(column.leaves)
     return make_items(
@@ -150,7 +148,7 @@ def _items(queries: Queries, columns: Sequence[ColumnLabels], places: Sequence[I
         np.concatenate(lo),
         np.concatenate(hi),
         np.concatenate(leaves).astype(np.int32),
-        [isinstance(domain, OrderedDomain) for domain in domains],
+        [domain.ordered for domain in domains],
         [domain.size for domain in domains],
     )
 
@@ -162,8 +160,8 @@ def _ends(columns: Sequence[ColumnLabels]) -> Integers:
 
 def _generalized(release: Release, queries: Queries) -> NDArray[np.float64]:
     """Groups are the rows that show the same labels."""
-    data, told = release.tables["data"], release.manifest["attributes"]
-    columns = [read_labels(data[n], told[n]["nodes"], queries.domains[n]) for n in queries.quasi]
+    data, told = release.tables["data"], release.description
+    columns = [read_labels(data[n], told.label(n).nodes, queries.domains[n]) for n in queries.quasi]
     values = read_values(data[queries.sensitive], queries.domains[queries.sensitive])
     groups = group_rows([c.of_row for c in columns], [len(c.lo) for c in columns])
     number, size = len(groups.first), len(values.lo)

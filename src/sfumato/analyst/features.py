@@ -12,6 +12,7 @@ from sfumato.errors import DataError, PolicyError, nearest
 from sfumato.release.label_meaning import shown_ends
 from sfumato.table.encode import looks_numeric
 from sfumato.table.ordered_domain import MISSING, day_number
+from sfumato.table.published import distinct_texts
 from sfumato.table.taxonomy import named
 
 _DAY = 86_400_000_000
@@ -79,12 +80,11 @@ def examples(
     _check(train, held_out, class_)
     names = [n for n in train.columns if n != class_]
     classes = sorted({str(v) for v in train[class_].unique()})
-    code = {value: i for i, value in enumerate(classes)}
     return Examples(
         tuple(_feature(train[n], held_out[n], n in categorical) for n in names),
         tuple(classes),
-        _words(train[class_]).places(code),
-        _words(held_out[class_]).places(code),
+        distinct_texts(train[class_]).places_in(classes),
+        distinct_texts(held_out[class_]).places_in(classes),
     )
 
 
@@ -104,36 +104,13 @@ def _check(train: pl.DataFrame, held_out: pl.DataFrame, class_: str) -> None:
         raise DataError(f"all training rows have the class {only!r}; a classifier needs two classes or more")
 
 
-class _TextColumn(NamedTuple):
-    """A column as text: its distinct values, in no order, and the place of each row's among them."""
-
-    values: list[str]
-    of_row: NDArray[np.int64]
-
-    def places(self, code: dict[str, int]) -> NDArray[np.int64]:
-        """The code of each row's value; -1 for one that has none."""
-        return np.array([code.get(v, -1) for v in self.values], np.int64)[self.of_row]
-
-
-def _words(column: pl.Series) -> _TextColumn:
-    if column.dtype != pl.Enum or column.null_count():
-        plain = column.cast(pl.String).fill_null(MISSING)
-        column = plain.cast(pl.Enum(plain.unique()))
-    texts = column.dtype.categories  # type: ignore[attr-defined]
-    place = column.to_physical().to_numpy().astype(np.int64)
-    there = np.bincount(place, minlength=len(texts)) > 0
-    return _TextColumn(texts.filter(there).to_list(), (np.cumsum(there) - 1)[place])
-
-
 def _feature(train: pl.Series, held_out: pl.Series, categorical: bool) -> Feature:
     here, there = (None, None) if categorical else (_numbers(train), _numbers(held_out))
     if here is None or there is None:
-        mine, theirs = _words(train), _words(held_out)
-        values = sorted(mine.values)
-        code = {value: i for i, value in enumerate(values)}
-        return Feature(
-            train.name, mine.places(code).astype(np.int32), theirs.places(code).astype(np.int32), tuple(values)
-        )
+        mine, theirs = distinct_texts(train), distinct_texts(held_out)
+        values = sorted(mine.texts)
+        codes, others = (side.places_in(values).astype(np.int32) for side in (mine, theirs))
+        return Feature(train.name, codes, others, tuple(values))
     numbers, codes = np.unique(here.of_row, return_inverse=True)
     return Feature(
         train.name,
@@ -155,11 +132,11 @@ def _numbers(column: pl.Series) -> _Numbers | None:
         return _Numbers(column.to_physical().cast(pl.Float64).fill_null(-np.inf).to_numpy(), False)
     if column.len() == column.null_count():
         return None
-    words = _words(column)
-    middles = [-np.inf if v == MISSING else _middle(v) for v in words.values]
+    words = distinct_texts(column)
+    middles = [-np.inf if v == MISSING else _middle(v) for v in words.texts]
     if any(m is None for m in middles):
         return None
-    return _Numbers(np.array(middles, np.float64)[words.of_row], any(shown_ends(v) for v in words.values))
+    return _Numbers(np.array(middles, np.float64)[words.of_row], any(shown_ends(v) for v in words.texts))
 
 
 def _middle(label: str) -> float | None:

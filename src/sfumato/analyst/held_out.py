@@ -1,12 +1,11 @@
 """Show held-out rows as a release shows its own, from what its manifest says of its labels."""
 
-from typing import Any
-
 import numpy as np
 import polars as pl
 
 from sfumato.errors import PolicyError
 from sfumato.release.label_meaning import Interval, LabelMeaning, fits, masks_of, read, spans
+from sfumato.release.manifest import LabelAttribute
 from sfumato.release.release import Release
 from sfumato.table.encode import Kind
 from sfumato.table.ordered_domain import MISSING
@@ -26,19 +25,19 @@ def as_released(release: Release, frame: pl.DataFrame) -> pl.DataFrame:
     quasi = release.quasi()
     if absent := [n for n in quasi if n not in frame.columns]:
         raise PolicyError(f"the held-out rows lack {named(absent)}, which the release shows; add it to them")
-    shown = [_shown(frame[n], release.manifest["attributes"][n]) for n in quasi]
+    shown = [_shown(frame[n], release.description.label(n)) for n in quasi]
     return frame.with_columns(shown)
 
 
-def _shown(column: pl.Series, entry: dict[str, Any]) -> pl.Series:
+def _shown(column: pl.Series, entry: LabelAttribute) -> pl.Series:
     """One column by its labels: each distinct value is looked up once."""
-    told = read(entry)
-    covered = {label: span for label, span in spans(entry, told).items() if span and told[label].listed}
+    told = read(entry.nodes)
+    covered = {label: span for label, span in spans(entry.domain, told).items() if span and told[label].listed}
     distinct = column.unique()
     if covered:
-        labels = _by_interval(_as_numbers(distinct, entry.get("kind")), covered, told)
+        labels = _by_interval(_as_numbers(distinct, entry.kind), covered, told)
     else:
-        labels = _by_value(distinct.cast(pl.String).fill_null(MISSING), told, masks_of(entry, told))
+        labels = _by_value(distinct.cast(pl.String).fill_null(MISSING), told, masks_of(entry.domain, told))
     return column.replace_strict(distinct, pl.Series(labels, dtype=pl.String), return_dtype=pl.String)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.analyst.reconstruction import codes_in, perturbed
+from sfumato.analyst.reconstruction import perturbed
 from sfumato.errors import DataError, PolicyError
 from sfumato.kernel.pg.noisy_tree import Grown, grow, walk
 from sfumato.release.release import Release
@@ -16,6 +16,7 @@ from sfumato.release.sampling import SIZE, Places, boxes_of
 from sfumato.requirement.base import whole_number
 from sfumato.table.encode import Column
 from sfumato.table.microdata import Microdata
+from sfumato.table.published import domain_codes
 
 _BINS = 256
 _LIMIT, _LIMIT_A_CLASS = 13.0, 2.0
@@ -51,11 +52,11 @@ class DecisionTree:
             raise DataError("the retention probability is 0: the published values tell nothing of the true ones")
         names, of_value = classes_of(domain, classes)
         data = release.tables["data"]
-        lo, hi = boxes_of(release.manifest, data, release.quasi())
-        seen = of_value[codes_in(data[name], domain)]
+        lo, hi = boxes_of(release.description, data, release.quasi())
+        seen = of_value[domain_codes(data[name], domain, DataError)]
         away = (1 - p) / len(domain) * np.bincount(of_value, minlength=len(names))
         grown, edges = _grown(_spread(lo, hi), seen, data[SIZE].to_numpy(), p, away, least, deepest)
-        places = {n: Places(release.manifest, n) for n in release.quasi()}
+        places = {n: Places(n, release.description.label(n)) for n in release.quasi()}
         return cls(names, tuple(places), grown, edges, places)
 
     @classmethod

@@ -15,6 +15,7 @@ from sfumato.release.release import Release
 from sfumato.release.sampling import SIZE
 from sfumato.table.distortion import retention_matrix
 from sfumato.table.encode import Role
+from sfumato.table.published import domain_codes
 
 Floats = NDArray[np.float64]
 Way = Literal["inversion", "em"]
@@ -124,7 +125,7 @@ def sensitive_counts(release: Release, *, within: Mapping[str, Any] | None = Non
         if attribute not in release.quasi():
             raise PolicyError(f"{attribute!r} is no quasi-identifier; there are {', '.join(release.quasi())}")
         weight = weight * _share(release, attribute, region)
-    codes = codes_in(data[name], domain)
+    codes = domain_codes(data[name], domain, DataError)
     observed = np.bincount(codes, weights=weight, minlength=len(domain))
     squares = np.bincount(codes, weights=weight**2, minlength=len(domain))
     return reconstruct(observed, retention_matrix(p, len(domain)), squares=squares, values=domain, way=way)
@@ -133,24 +134,15 @@ def sensitive_counts(release: Release, *, within: Mapping[str, Any] | None = Non
 def perturbed(release: Release) -> tuple[str, list[str], float]:
     """The sensitive attribute of a PG release, its domain, and the retention probability."""
     names = release.with_role(Role.SENSITIVE)
-    p = release.manifest["method"].get("p")
+    p = release.description.method.settings.get("p")
     if not release.sampled or len(names) != 1 or not isinstance(p, int | float):
         raise PolicyError(f"this is a {release.scheme} release; only a sample by pg states how it was perturbed")
-    return names[0], [str(v) for v in release.manifest["attributes"][names[0]]["domain"]], float(p)
-
-
-def codes_in(column: pl.Series, domain: Sequence[str]) -> NDArray[np.int64]:
-    """The place of each published value in the domain."""
-    place = {value: i for i, value in enumerate(domain)}
-    codes = column.cast(pl.String).replace_strict(place, default=None, return_dtype=pl.Int64)
-    if codes.null_count():
-        raise DataError(f"column {column.name!r} has values outside the domain of the manifest")
-    return codes.to_numpy()
+    return names[0], release.description.domain(names[0]), float(p)
 
 
 def _share(release: Release, attribute: str, region: Any) -> Floats:
     """The share of each row's box that lies within the region, on one attribute."""
-    entry = release.manifest["attributes"][attribute]
+    entry = release.description.label(attribute)
     labels = release.tables["data"][attribute].cast(pl.String)
     shares = {label: covered(entry, label, region) for label in labels.unique().to_list()}
     return labels.replace_strict(shares, return_dtype=pl.Float64).to_numpy()

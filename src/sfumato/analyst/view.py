@@ -1,9 +1,8 @@
 """What an analyst makes of a release: for each attribute, what a row shows and how that spreads over values."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -15,10 +14,12 @@ from sfumato.engine.counts import Counted
 from sfumato.errors import PolicyError, ReleaseError, nearest
 from sfumato.release.bucketization import COUNT, GROUP
 from sfumato.release.label_meaning import LabelMeaning, fits, masks_of, read, spans
+from sfumato.release.manifest import LabelAttribute, ValueAttribute
 from sfumato.release.release import Release
-from sfumato.table.distortion import WORDS, Distortion, Floats, stated
-from sfumato.table.encode import Kind, places, value_codes
+from sfumato.table.distortion import WORDS, Distortion, Floats
+from sfumato.table.encode import Kind, Role
 from sfumato.table.ordered_domain import MISSING, is_day
+from sfumato.table.published import distinct_texts, domain_codes
 from sfumato.table.taxonomy import SUPPRESSED
 
 
@@ -69,8 +70,8 @@ class View:
         if release.scheme not in ("randomization", "generalization", "bucketization"):
             raise PolicyError(f"queries are not answered from releases by {release.scheme}; analyse its tables")
         self.release = release
-        self.attributes: Mapping[str, dict[str, Any]] = release.manifest["attributes"]
-        self.ways = stated(release.manifest) if release.scheme == "randomization" else {}
+        self.attributes = release.description.attributes
+        self.ways = release.description.distortions() if release.scheme == "randomization" else {}
         self.rows = release.tables["quasi" if release.bucketized else "data"].height
         self._seen: dict[str, AttributeView] = {}
 
@@ -83,81 +84,63 @@ class View:
 
     def _look(self, name: str) -> AttributeView:
         about = self.attributes[name]
-        if self.release.bucketized and about["role"] == "sensitive":
+        if self.release.bucketized and about.role is Role.SENSITIVE:
             return self._bucket(name)
         column = self.release.tables["quasi" if self.release.bucketized else "data"][name]
-        if about.get("nodes") is not None:
+        if isinstance(about, LabelAttribute):
             return _labelled(name, column, about)
-        if isinstance(about.get("domain"), list):
-            texts = tuple(str(v) for v in about["domain"])
-            codes = _places(column, texts, name)
+        if isinstance(about, ValueAttribute):
+            texts = tuple(str(v) for v in about.domain)
+            codes = domain_codes(column, texts, ReleaseError)
             way = self.ways.get(name)
-            return AttributeView(
-                name, Counted(codes, len(texts)), _values(texts, about), way if way and way.changes else None
-            )
-        codes, size = value_codes(column)
-        first = np.full(size, -1, np.int64)
-        first[codes[::-1]] = np.arange(len(codes))[::-1]
-        words = column.gather(first).cast(pl.String).fill_null(MISSING).to_list()
-        return AttributeView(name, Counted(codes, size), _values(tuple(words), about), None)
+            values = _values(texts, about.kind)
+            return AttributeView(name, Counted(codes, len(texts)), values, way if way and way.changes else None)
+        shown = distinct_texts(column)
+        return AttributeView(name, Counted(shown.of_row, len(shown.texts)), _values(tuple(shown.texts)), None)
 
     def _bucket(self, name: str) -> AttributeView:
         """A sensitive value is known by its share in the group."""
         quasi, sensitive = self.release.tables["quasi"], self.release.tables["sensitive"]
-        texts = tuple(str(v) for v in self.attributes[name]["domain"])
+        texts, about = tuple(self.release.description.domain(name)), self.attributes[name]
+        kind = about.kind if isinstance(about, ValueAttribute) else None
         groups = sensitive[GROUP].unique().sort()
         place = {g: i for i, g in enumerate(groups)}
         of_row = quasi[GROUP].replace_strict(place, return_dtype=pl.Int64).to_numpy()
         of_value = sensitive[GROUP].replace_strict(place, return_dtype=pl.Int64).to_numpy()
         counts = np.zeros((len(texts), len(groups)))
-        np.add.at(counts, (_places(sensitive[name], texts, name), of_value), sensitive[COUNT].to_numpy())
-        return AttributeView(
-            name, Counted(of_row, len(groups)), _values(texts, self.attributes[name]), counts / counts.sum(axis=0)
-        )
+        np.add.at(counts, (domain_codes(sensitive[name], texts, ReleaseError), of_value), sensitive[COUNT].to_numpy())
+        return AttributeView(name, Counted(of_row, len(groups)), _values(texts, kind), counts / counts.sum(axis=0))
 
 
-def _places(column: pl.Series, texts: Sequence[str], name: str) -> NDArray[np.int64]:
-    """The place of each row's value in the stated domain."""
-    codes = places(column, texts)
-    if (codes < 0).any():
-        raise ReleaseError(f"column {name!r} holds values that the manifest does not state")
-    return codes
-
-
-def _values(texts: tuple[str, ...], about: Mapping[str, Any]) -> PossibleValues:
+def _values(texts: tuple[str, ...], kind: Kind | None = None) -> PossibleValues:
     found = [math.nan if t == MISSING else as_number(t) for t in texts]
     days = {is_day(t) for t in texts if t != MISSING}
-    ordered = about.get("kind") == Kind.ORDINAL
+    ordered = kind == Kind.ORDINAL
     numeric = not ordered and len(days) == 1 and all(n is not None for n in found)
     return PossibleValues(
         texts, np.array(found, np.float64) if numeric else None, ordered, days=numeric and True in days
     )
 
 
-def _labelled(name: str, column: pl.Series, about: Mapping[str, Any]) -> AttributeView:
+def _labelled(name: str, column: pl.Series, about: LabelAttribute) -> AttributeView:
     """A generalized attribute: each label's rows are spread evenly over what it covers."""
-    labels = column.cast(pl.String).unique().sort().to_list()
-    codes = (
-        column.cast(pl.String).replace_strict({l: i for i, l in enumerate(labels)}, return_dtype=pl.Int64).to_numpy()
-    )
-    if strange := [l for l in labels if l not in about["nodes"]]:
+    labels, codes = distinct_texts(column)
+    if strange := [l for l in labels if l not in about.nodes]:
         raise ReleaseError(f"column {name!r} shows {strange[0]!r}, which the manifest does not explain")
-    if not isinstance(about.get("domain"), list):
-        raise ReleaseError(f"the manifest states no domain of {name!r}")
-    known = read(about)
+    known = read(about.nodes)
     told, shown = {l: known[l] for l in labels}, Counted(codes, len(labels))
-    if covered := spans(about, told):
-        ranges = Ranges(covered, days=about.get("kind") == Kind.DATE)
+    if covered := spans(about.domain, told):
+        ranges = Ranges(covered, days=about.kind == Kind.DATE)
         return AttributeView(name, shown, *ranges.spread(ranges.ends()), ranges)
     return AttributeView(name, shown, *_on_leaves(told, known, about))
 
 
 def _on_leaves(
-    told: Mapping[str, LabelMeaning], known: Mapping[str, LabelMeaning], about: Mapping[str, Any]
+    told: Mapping[str, LabelMeaning], known: Mapping[str, LabelMeaning], about: LabelAttribute
 ) -> tuple[PossibleValues, Floats]:
     """Labels over the values that the manifest tells; a mask stands for those that fit it, or is a value of its own."""
-    listed, masks = (v for t in told.values() if t.listed for v in t.names), masks_of(about, known)
-    stated = (v for v in map(str, about["domain"]) if v not in known or v in known[v].names)
+    listed, masks = (v for t in told.values() if t.listed for v in t.names), masks_of(about.domain, known)
+    stated = (v for v in map(str, about.domain) if v not in known or v in known[v].names)
     texts = [v for v in dict.fromkeys([*stated, *listed]) if v not in masks]
     masks |= {t.names[0] for t in told.values() if not t.listed}
     for mask in sorted(masks - {SUPPRESSED}, key=lambda m: (m.count(SUPPRESSED), m)):
@@ -171,4 +154,4 @@ def _on_leaves(
         for name in t.names:
             exact = t.listed and name in place
             weights[place[name] if exact else [i for i, v in enumerate(texts) if fits(v, name)], j] = 1.0
-    return _values(tuple(texts), about), weights / weights.sum(axis=0)
+    return _values(tuple(texts), about.kind), weights / weights.sum(axis=0)

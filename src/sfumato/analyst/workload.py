@@ -11,7 +11,6 @@ from sfumato.errors import PolicyError
 from sfumato.kernel.queries.bitmap import Predicates, Words, random_sets, range_sets
 from sfumato.table.encode import Column, Domain, Kind
 from sfumato.table.microdata import Microdata
-from sfumato.table.ordered_domain import OrderedDomain
 from sfumato.table.taxonomy import named
 
 _ORDERED = (Kind.CONTINUOUS, Kind.ORDINAL, Kind.DATE)
@@ -47,7 +46,7 @@ class Queries:
         for j, column in enumerate(self.predicates.column[query].tolist()):
             name = names[column]
             leaves, lo = self.domains[name].leaves, int(self.predicates.lo[query, j])
-            if isinstance(self.domains[name], OrderedDomain):
+            if self.domains[name].ordered:
                 out[name] = tuple(leaves[lo : int(self.predicates.hi[query, j])])
             else:
                 words = self.predicates.words[lo : lo + -(-len(leaves) // 64)]
@@ -58,7 +57,7 @@ class Queries:
     def sensitive_sets(self) -> Words:
         """The sensitive values that each query allows, as bit sets."""
         asked, domain = self.predicates, self.domains[self.sensitive]
-        if isinstance(domain, OrderedDomain):
+        if domain.ordered:
             return range_sets(asked.lo[:, -1], asked.hi[:, -1], domain.size)
         return asked.words[asked.lo[:, -1, None] + np.arange(-(-domain.size // 64))]
 
@@ -145,7 +144,7 @@ class Workload:
         size, b = column.size, self.values_of(column.size)
         if column.kind in _ORDERED:
             first = rng.integers(0, size - b + 1, number)
-            if isinstance(column.domain, OrderedDomain):
+            if column.domain.ordered:
                 return first, first + b
             sets = range_sets(first, first + b, size)
         else:

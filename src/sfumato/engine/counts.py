@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from sfumato.errors import PolicyError
 from sfumato.kernel.group import EqualRows, group_rows
-from sfumato.table.encode import Codes, Column, Role, value_codes
+from sfumato.table.encode import Codes, Column, Role
 from sfumato.table.microdata import Microdata
+from sfumato.table.published import value_codes
 from sfumato.table.taxonomy import named
 
 Key = tuple[str, ...]

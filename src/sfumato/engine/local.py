@@ -22,7 +22,6 @@ from sfumato.table.distortion import Distortion
 from sfumato.table.encode import Codes, Column
 from sfumato.table.microdata import Microdata
 from sfumato.table.occurring import occurring
-from sfumato.table.ordered_domain import OrderedDomain
 
 _BLOCK = 1 << 19
 
@@ -165,11 +164,7 @@ def recode(name: str, labels: Sequence[str], codes: NDArray[Any], *, unseen: boo
 
 def as_published(column: Column) -> pl.Series:
     """A column that is published as it is: numbers and dates by their type, all else by its text."""
-    if not isinstance(column.domain, OrderedDomain) or column.domain.form == "word":
+    values = column.domain.typed_values()
+    if values is None:
         return recode(column.name, column.domain.leaves, column.codes)
-    numbers = pl.Series(column.name, [*column.domain.values, None][: column.size], dtype=pl.Float64)
-    if column.domain.form == "date":
-        return numbers.cast(pl.Int32).cast(pl.Date).gather(pl.Series(column.codes))
-    if column.domain.step == 1.0:
-        numbers = numbers.cast(pl.Int64)
-    return numbers.gather(pl.Series(column.codes))
+    return values.alias(column.name).gather(pl.Series(column.codes))

@@ -17,8 +17,9 @@ from sfumato.engine.draws import Draws
 from sfumato.engine.local import LocalEngine
 from sfumato.errors import PolicyError
 from sfumato.release.best_guess import best_guesses, certain_values
+from sfumato.release.describe import describe
 from sfumato.release.judgement import completed, on_groups, refuse_infeasible
-from sfumato.release.manifest import describe
+from sfumato.release.manifest import SchemeName
 from sfumato.release.release import Release
 from sfumato.release.scheme import Decision, Grouped, Made
 from sfumato.release.scheme import Progress as Progress
@@ -60,7 +61,7 @@ class Method(ABC):
     guarantees: ClassVar[str]
     refuted: ClassVar[str | None] = None
     """Where a published claim about the method is false: the smallest counterexample and what to take instead."""
-    schemes: ClassVar[tuple[str, ...]] = ("generalization",)
+    schemes: ClassVar[tuple[SchemeName, ...]] = ("generalization",)
     """How a release of this method can show people."""
     perturbs: ClassVar[bool] = False
     """Whether sensitive values may be published other than they are."""
@@ -112,7 +113,7 @@ class Method(ABC):
     ) -> Release:
         """The release with its manifest, warning of sensitive values that its groups give away."""
         method = {**self.settings(), **decision.statement}
-        manifest = describe(made, title=title, scheme=self.shown_by(), method=method)
+        manifest = describe(made, title=title, scheme=self.shown_by(), method=method).plain()
         release = Release(manifest, made.tables)
         warnings = [
             *self.warnings_of(manifest),
@@ -123,7 +124,7 @@ class Method(ABC):
         ]
         return Release(manifest | {"warnings": warnings}, made.tables) if warnings else release
 
-    def shown_by(self) -> str:
+    def shown_by(self) -> SchemeName:
         """The name of the scheme by which this method shows people."""
         return self.schemes[0]
 
@@ -213,7 +214,7 @@ class PartitionMethod(Method):
     Its algorithm is ``groups``, which tells equal rows apart, or, where it does not, ``decide`` itself.
     """
 
-    schemes: ClassVar[tuple[str, ...]] = ("generalization", "bucketization")
+    schemes: ClassVar[tuple[SchemeName, ...]] = ("generalization", "bucketization")
 
     scheme: Scheme = "generalization"
 
@@ -221,7 +222,7 @@ class PartitionMethod(Method):
         if self.scheme not in ("generalization", "bucketization"):
             raise PolicyError(f"{self.name}: scheme must be 'generalization' or 'bucketization', not {self.scheme!r}")
 
-    def shown_by(self) -> str:
+    def shown_by(self) -> SchemeName:
         return self.scheme
 
     @abstractmethod

@@ -17,6 +17,7 @@ from sfumato.kernel.pg.boxes import LAST_APART, PLAIN, WHOLE_OR_ONE, divide
 from sfumato.method.base import Method, Progress
 from sfumato.release.generalization import space_of
 from sfumato.release.judgement import Judgement
+from sfumato.release.manifest import SchemeName
 from sfumato.release.sampling import SIZE, Sample
 from sfumato.requirement.base import Requirement, as_fraction, is_number, share, whole_number
 from sfumato.requirement.corruption import CorruptionPromise, Growth, RhoBreach
@@ -25,7 +26,6 @@ from sfumato.requirement.pg_bounds import epsilon, pg_retention
 from sfumato.table.distortion import Distortion
 from sfumato.table.encode import Column, Role
 from sfumato.table.microdata import Microdata
-from sfumato.table.ordered_domain import MISSING, OrderedDomain
 from sfumato.table.taxonomy import named
 
 
@@ -65,7 +65,7 @@ class PG(Method):
         "rho-breach and growth, even if all others are corrupted, where people's values are independent"
     )
 
-    schemes: ClassVar[tuple[str, ...]] = ("sampling",)
+    schemes: ClassVar[tuple[SchemeName, ...]] = ("sampling",)
     beside: ClassVar[frozenset[str]] = frozenset({"epsilon"})
 
     p: float | None = None
@@ -256,8 +256,6 @@ def make_groups(table: Microdata, k: int, *, tight: bool = False) -> Boxes:
 
 
 def _mode(column: Column) -> int:
-    if isinstance(column.domain, OrderedDomain):
-        return LAST_APART if column.domain.missing else PLAIN
     if column.domain.shown_or_suppressed:
         return WHOLE_OR_ONE
-    return LAST_APART if column.domain.intervals is not None and column.domain.leaves[-1] == MISSING else PLAIN
+    return LAST_APART if column.domain.missing_apart else PLAIN

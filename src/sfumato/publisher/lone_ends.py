@@ -6,35 +6,31 @@ import numpy as np
 
 from sfumato.release.label_meaning import read
 from sfumato.release.release import Release
+from sfumato.table.domain import NumberScale
 from sfumato.table.encode import Column
 from sfumato.table.microdata import Microdata
-from sfumato.table.ordered_domain import OrderedDomain
 
 
 def lone_ends(table: Microdata, release: Release) -> list[str]:
     """Warnings for the steward, one per attribute and value."""
     told: list[str] = []
     for column in table.quasi:
-        nodes = release.manifest["attributes"][column.name].get("nodes")
-        if (
-            isinstance(column.domain, OrderedDomain)
-            and column.domain.form != "word"
-            and nodes
-            and len(column.domain.values)
-        ):
-            shown = {end for label in read({"nodes": nodes}).values() for end in label.interval or ()}
-            told += _decimals(column, column.domain, shown)
+        entry = release.description.labelled.get(column.name)
+        scale = column.domain.scale()
+        if scale is not None and entry is not None:
+            shown = {end for label in read(entry.nodes).values() for end in label.interval or ()}
+            told += _decimals(column, scale, shown)
     return told
 
 
-def _decimals(column: Column, line: OrderedDomain, shown: set[float]) -> Iterator[str]:
+def _decimals(column: Column, scale: NumberScale, shown: set[float]) -> Iterator[str]:
     """A value with more decimals than all others have: the ends of labels are as fine as the finest value."""
-    if line.form != "number" or not 0 < line.step < 1:
+    if scale.dated or not 0 < scale.step < 1:
         return
-    places = round(-np.log10(line.step))
-    fine = np.flatnonzero(np.round(line.values, places - 1) != line.values)
+    places = round(-np.log10(scale.step))
+    fine = np.flatnonzero(np.round(scale.values, places - 1) != scale.values)
     if np.isin(column.codes, fine).sum() == 1 and any(np.round(end, places - 1) != end for end in shown):
-        value = line.words[int(fine[0])]
+        value = column.domain.leaves[int(fine[0])]
         yield (
             f"One person's {column.name!r}, {value}, has more decimals than all others; labels show it. "
             "Round the column."

@@ -155,7 +155,7 @@ def publish_policy(
     with whole_folder(folder, force=force, afterwards=lambda: _finish(known, made)) as draft:
         heard("write", 0.0)
         (draft / PUBLIC).mkdir()
-        fill(draft / PUBLIC, release.manifest, release.tables)
+        fill(draft / PUBLIC, release.description, release.tables)
         write_private(draft, _private_files(job, table, release, seed, log, summary, private))
         stages.reached("private written")
         made.append(entry_of(job, content, folder, draft / PUBLIC / MANIFEST, seed))
@@ -211,13 +211,13 @@ def _private_files(
     )
     guesses = best_guesses_beside(release, table)
     audit: dict[str, Any] = {
-        "requirements": release.manifest["requirements"],
+        "requirements": [claim.plain() for claim in release.description.requirements],
         "risk": {
             "before": asdict(linkage_risk(quasi_groups(table))),
             "after": asdict(linkage_risk(release.classes())),
             "sensitive": {name: {"before": asdict(b), "after": asdict(a)} for name, (b, a) in guesses.items()},
         },
-        "rows": {"read": table.rows + table.dropped, "dropped": table.dropped, "published": release.manifest["rows"]},
+        "rows": {"read": table.rows + table.dropped, "dropped": table.dropped, "published": release.description.rows},
         "summary": summary.as_dict(),
         "hidden": table.hidden.columns,
         "sensitive": [c.name for c in table.with_role(Role.SENSITIVE)],

@@ -22,7 +22,7 @@ from sfumato.requirement.base import Requirement, names, rounded_down
 from sfumato.requirement.l_diversity import LDiversity
 from sfumato.table.encode import Column
 from sfumato.table.microdata import Microdata
-from sfumato.table.taxonomy import SUPPRESSED, Taxonomy, named
+from sfumato.table.taxonomy import SUPPRESSED, named
 
 LITTLE = 0.2
 """Information kept below this share is next to nothing."""
@@ -171,7 +171,7 @@ def _has_no_levels(job: Job, column: Column) -> bool:
         return False
     if isinstance(job.method, Incognito):
         return Ladder.of(column.name, column.domain).top <= 1
-    return isinstance(column.domain, Taxonomy) and column.domain.shown_or_suppressed
+    return column.domain.shown_or_suppressed
 
 
 def _dimensions(job: Job, summary: Summary) -> Iterator[str]:

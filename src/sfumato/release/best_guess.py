@@ -5,13 +5,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.kernel.group import group_rows
 from sfumato.release.bucketization import COUNT, GROUP
 from sfumato.table.encode import Role
-from sfumato.table.ordered_domain import MISSING
+from sfumato.table.published import distinct_texts
 
 if TYPE_CHECKING:
     from sfumato.release.release import Release
@@ -90,18 +89,12 @@ def values_by_group(release: "Release", name: str) -> GroupValues | None:
     if release.bucketized and name in release.tables["sensitive"].columns:
         found = release.tables["sensitive"]
         group = np.unique(found[GROUP].to_numpy(), return_inverse=True)[1]
-        return GroupValues(group, *_coded(found[name], found[COUNT].to_numpy()))
+        shown = distinct_texts(found[name])
+        return GroupValues(group, shown.of_row, found[COUNT].to_numpy(), shown.texts)
     if release.scheme != "generalization" or name not in release.tables["data"].columns:
         return None
-    return GroupValues(release.groups(), *_coded(release.tables["data"][name], None))
-
-
-def _coded(column: pl.Series, rows: NDArray[Any] | None) -> tuple[NDArray[Any], NDArray[Any] | None, list[str]]:
-    if isinstance(column.dtype, pl.Enum) and not column.null_count():
-        return column.to_physical().to_numpy(), rows, column.dtype.categories.to_list()
-    texts = column.cast(pl.String).fill_null(MISSING)
-    words = texts.unique().sort()
-    return texts.cast(pl.Enum(words)).to_physical().to_numpy(), rows, words.to_list()
+    shown = distinct_texts(release.tables["data"][name])
+    return GroupValues(release.groups(), shown.of_row, words=shown.texts)
 
 
 def best_guesses(release: "Release") -> dict[str, BestGuess]:

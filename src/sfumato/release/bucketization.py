@@ -12,8 +12,8 @@ from sfumato.engine.counts import Counts
 from sfumato.engine.draws import Draws
 from sfumato.engine.local import as_published
 from sfumato.errors import PolicyError
+from sfumato.release.describe import attribute_entries
 from sfumato.release.judgement import judged
-from sfumato.release.manifest import attribute_entries
 from sfumato.release.scheme import Grouped, Made, Progress, Scheme
 from sfumato.requirement.base import GroupRequirement, Requirement
 from sfumato.table.encode import Role

@@ -3,13 +3,14 @@
 import contextlib
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
 from sfumato.errors import SfumatoError
 from sfumato.release.finding import Finding
+from sfumato.release.manifest import Claim, Manifest
 from sfumato.release.public import PublicSchema
 from sfumato.requirement.base import GroupRequirement, Promise, Requirement, Status, Verdict, names
 from sfumato.requirement.catalogue import from_table
@@ -20,27 +21,27 @@ if TYPE_CHECKING:
 _FAULTS = (SfumatoError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError, pl.exceptions.PolarsError)
 
 
-def claimed(entry: Mapping[str, Any]) -> Requirement:
-    """The requirement that an entry of a manifest states."""
-    if isinstance(entry["required"].get("distributions"), str):
+def claimed(claim: Claim) -> Requirement:
+    """The requirement that a claim of a manifest states."""
+    if isinstance(claim.required.get("distributions"), str):
         raise SfumatoError("it names a file; a release states its distributions itself")
-    return from_table({"model": entry["model"], **entry["required"]})
+    return from_table({"model": claim.model, **claim.required})
 
 
-def judged(release: "Release", entry: Mapping[str, Any]) -> Finding:
+def judged(release: "Release", claim: Claim) -> Finding:
     """How one claim stands. A claim that makes no sense is broken."""
     try:
-        requirement = claimed(entry)
-        view = PublicSchema(release.manifest, release.tables)
+        requirement = claimed(claim)
+        view = PublicSchema(release.description.attributes, release.tables)
         if isinstance(requirement, Promise):
             found = requirement.verify(release.manifest, release.tables)
         elif isinstance(requirement, GroupRequirement):
-            requirement, found = _on_groups(release, requirement, view, entry["achieved"])
+            requirement, found = _on_groups(release, requirement, view, claim.achieved)
         else:
             raise SfumatoError("this version cannot judge it")
-        return _as_stated(requirement, entry, found)
+        return _as_stated(requirement, claim, found)
     except _FAULTS as e:
-        return Finding(f"the claim {entry['model']!r}", "broken", f"it cannot be judged: {e}")
+        return Finding(f"the claim {claim.model!r}", "broken", f"it cannot be judged: {e}")
 
 
 def _on_groups(
@@ -70,15 +71,15 @@ def _in_part(release: "Release", requirement: GroupRequirement, hidden: str, ach
     return Verdict("stated", {}, why)
 
 
-def _as_stated(requirement: Requirement, entry: Mapping[str, Any], found: Verdict) -> Finding:
-    """What was found, unless the words or the figures of the entry say something else."""
-    words, achieved = requirement.words(), entry["achieved"]
+def _as_stated(requirement: Requirement, claim: Claim, found: Verdict) -> Finding:
+    """What was found, unless the words or the figures of the claim say something else."""
+    words, achieved = requirement.words(), claim.achieved
     status: Status = found.status
     detail = found.detail
     if status == "broken":
         pass
-    elif entry["words"] != words:
-        status, detail = "broken", f"the manifest says {entry['words']!r}; this version words it differently"
+    elif claim.words != words:
+        status, detail = "broken", f"the manifest says {claim.words!r}; this version words it differently"
     elif found.achieved or status == "holds":
         if not _same(achieved, found.achieved):
             status, detail = "broken", f"the manifest claims {_told(achieved)}, found {detail}"
@@ -99,11 +100,11 @@ def _told(achieved: Mapping[str, float]) -> str:
     return ", ".join(f"{n} = {v:.6g}" for n, v in achieved.items()) or "nothing as achieved"
 
 
-def promised(manifest: Mapping[str, Any]) -> list[Requirement]:
+def promised(manifest: Manifest) -> list[Requirement]:
     """The requirements of a manifest with all that they leave open filled in, as far as they can be read."""
     found = []
-    for entry in manifest["requirements"]:
+    for claim in manifest.requirements:
         with contextlib.suppress(*_FAULTS):
-            found.append(claimed(entry))
-            found[-1] = found[-1].bind(PublicSchema(manifest, {}))
+            found.append(claimed(claim))
+            found[-1] = found[-1].bind(PublicSchema(manifest.attributes, {}))
     return found

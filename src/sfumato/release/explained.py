@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import ReleaseError
 from sfumato.release.label_meaning import Interval, LabelMeaning, as_interval, read, shown_ends
+from sfumato.release.manifest import BoxAttribute, LabelAttribute
 from sfumato.table.encode import Kind
 from sfumato.table.ordered_domain import MISSING, after, day_number, number_of, open_label
 from sfumato.table.taxonomy import SUPPRESSED, named, quoted
@@ -23,10 +24,10 @@ ROUNDED = 5.1e-5
 _PART = re.compile(r'"(?:[^"\\]|\\.)*"|\[[^\[\]]*[)\]]|[^,{}\[\]"]+')
 
 
-def fault_of(name: str, entry: Mapping[str, Any], column: pl.Series) -> str | None:
+def fault_of(name: str, entry: LabelAttribute, column: pl.Series) -> str | None:
     """What is wrong with the labels of a column, or None."""
     try:
-        labels = read(entry)
+        labels = read(entry.nodes)
         _all_there(name, labels, column)
         for label, known in labels.items():
             _fitting(name, label, known, entry, labels)
@@ -46,21 +47,21 @@ def _all_there(name: str, labels: Mapping[str, LabelMeaning], column: pl.Series)
 
 
 def _fitting(
-    name: str, label: str, known: LabelMeaning, entry: Mapping[str, Any], labels: Mapping[str, LabelMeaning]
+    name: str, label: str, known: LabelMeaning, entry: LabelAttribute, labels: Mapping[str, LabelMeaning]
 ) -> None:
     """Refuse a meaning that the label itself contradicts, or that lies outside the domain."""
-    domain: Sequence[Any] = entry["domain"]
+    domain: Sequence[Any] = entry.domain
     if not known.listed:
         good = SUPPRESSED in label
     elif known.names == (MISSING,) == (label,):
         good = True
     elif known.interval is not None:
-        good = _shows(label, known.interval) and _within(known.interval, domain) and entry["kind"] != Kind.ORDINAL
-        told = [end for end in entry["nodes"][label] if end is not None]
-        good = good and all(isinstance(end, str) == (entry["kind"] == Kind.DATE) for end in told)
+        good = _shows(label, known.interval) and _within(known.interval, domain) and entry.kind != Kind.ORDINAL
+        told = [end for end in entry.nodes[label] or () if end is not None]
+        good = good and all(isinstance(end, str) == (entry.kind == Kind.DATE) for end in told)
     elif len(set(known.names)) < len(known.names):
         good = False
-    elif entry["kind"] == Kind.ORDINAL:
+    elif entry.kind == Kind.ORDINAL:
         good = _is_run(label, known.names, domain)
     elif as_interval(domain) is not None if len(domain) == 2 else False:
         good = _names_numbers(label, known.names, domain)
@@ -151,11 +152,11 @@ def parts_of(label: str) -> list[str] | None:
     return [json.loads(part) if part.startswith('"') else part for part in found if part] or None
 
 
-def loss_bounds(entry: Mapping[str, Any], column: pl.Series, weights: NDArray[Any] | None) -> tuple[float, float]:
+def loss_bounds(entry: LabelAttribute, column: pl.Series, weights: NDArray[Any] | None) -> tuple[float, float]:
     """The least and the greatest loss that these labels can have; the same where the public part tells it."""
-    labels, domain = read(entry), entry["domain"]
-    counts = "ranges" in entry  # a sample counts values, also of an ordinal attribute
-    bounds = {label: _share(label, known, entry["kind"], domain, counts) for label, known in labels.items()}
+    labels, domain = read(entry.nodes), entry.domain
+    counts = isinstance(entry, BoxAttribute)  # a sample counts values, also of an ordinal attribute
+    bounds = {label: _share(label, known, entry.kind, domain, counts) for label, known in labels.items()}
     text = column.cast(pl.String)
     shares = [text.replace_strict({n: b[i] for n, b in bounds.items()}, return_dtype=pl.Float64) for i in (0, 1)]
     least, most = (float(np.average(share.to_numpy(), weights=weights)) for share in shares)

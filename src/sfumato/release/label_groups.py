@@ -6,9 +6,9 @@ from typing import ClassVar
 from sfumato.engine.base import AsIs, ByGroup, Engine, Output
 from sfumato.engine.counts import Counts
 from sfumato.engine.draws import Draws
+from sfumato.release.describe import attribute_entries
 from sfumato.release.generalization import by_labels, show
 from sfumato.release.judgement import judged
-from sfumato.release.manifest import attribute_entries
 from sfumato.release.scheme import Grouped, Made, Progress, Scheme
 from sfumato.requirement.base import GroupRequirement, Requirement
 from sfumato.table.encode import Role

@@ -14,10 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sfumato.errors import PolicyError, ReleaseError
+from sfumato.release.manifest import LabelAttribute
+from sfumato.table.domain import Interval as Interval
+from sfumato.table.encode import Kind
 from sfumato.table.ordered_domain import MISSING, after, common_step, day_number
 from sfumato.table.taxonomy import SUPPRESSED
-
-Interval = tuple[float, float]
 
 _WHOLE: Interval = (-np.inf, np.inf)
 _KNOWN = "(known)"
@@ -110,9 +111,9 @@ def _float(text: str) -> float | None:
         return None
 
 
-def read(entry: Mapping[str, Any]) -> dict[str, LabelMeaning]:
-    """What an attribute's entry in the manifest tells of each of its labels."""
-    return {label: parse_label(label, meaning) for label, meaning in entry["nodes"].items()}
+def read(nodes: Mapping[str, Any]) -> dict[str, LabelMeaning]:
+    """What the nodes of an attribute tell of each of its labels."""
+    return {label: parse_label(label, meaning) for label, meaning in nodes.items()}
 
 
 def finite_ends(labels: Mapping[str, LabelMeaning]) -> list[float]:
@@ -143,15 +144,14 @@ def closed(interval: Interval, labels: Mapping[str, LabelMeaning]) -> Interval |
     return max(interval[0], ends[0] - step), min(interval[1], ends[-1] + step)
 
 
-def spans(entry: Mapping[str, Any], labels: Mapping[str, LabelMeaning]) -> dict[str, list[Interval]]:
+def spans(domain: Sequence[Any], labels: Mapping[str, LabelMeaning]) -> dict[str, list[Interval]]:
     """The intervals that each label of numbers or days covers: its own, those of all that it names, or the domain.
 
     Missing values have none; all is empty where neither a label nor the domain is an interval.
 
-    >>> spans({"domain": [0.0, 9.0]}, {"{1, 3}": parse_label("{1, 3}", ["1", "3"]), "*": parse_label("*", None)})
+    >>> spans([0.0, 9.0], {"{1, 3}": parse_label("{1, 3}", ["1", "3"]), "*": parse_label("*", None)})
     {'{1, 3}': [(1.0, 2.0), (3.0, 4.0)], '*': [(0.0, 9.0)]}
     """
-    domain: Sequence[Any] = entry.get("domain") or ()
     whole = as_interval(domain) if len(domain) == 2 else None
     own = [x for t in labels.values() for x in t.interval or () if np.isfinite(x)]
     if not own and (whole is None or isinstance(domain[0], str)):
@@ -184,33 +184,34 @@ def _like(mask: str) -> re.Pattern[str]:
     return re.compile("".join("." if c == SUPPRESSED else re.escape(c) for c in mask), re.DOTALL)
 
 
-def masks_of(entry: Mapping[str, Any], labels: Mapping[str, LabelMeaning]) -> set[str]:
+def masks_of(domain: Sequence[Any], labels: Mapping[str, LabelMeaning]) -> set[str]:
     """What labels list that is no value itself but stands for values that are not told, as ``1**`` does."""
     listed = [t.names for t in labels.values() if t.listed]
-    known = {str(v) for v in entry.get("domain") or ()} | {names[0] for names in listed if len(names) == 1}
+    known = {str(v) for v in domain} | {names[0] for names in listed if len(names) == 1}
     return {name for names in listed for name in names} - known
 
 
-def covered(entry: Mapping[str, Any], label: str, region: Any) -> float:
+def covered(entry: LabelAttribute, label: str, region: Any) -> float:
     """The share of a label's values that lies within a region: an interval ``(low, high)`` or a list of values.
 
-    >>> covered({"nodes": {"[20, 40)": [20.0, 40.0]}, "domain": [0, 90]}, "[20, 40)", (30, 50))
+    >>> age = LabelAttribute(domain=[0, 90], nodes={"[20, 40)": [20.0, 40.0]})
+    >>> covered(age, "[20, 40)", (30, 50))
     0.5
     """
-    meaning = entry["nodes"].get(label)
+    meaning = entry.nodes.get(label)
     known = parse_label(label, meaning)
     if label != MISSING and (not known.listed or known.interval):
-        ends = meaning if known.listed else entry["domain"]
-        if entry.get("kind") in ("continuous", "date") or (ends and all(_is_number(end) for end in ends)):
+        ends = meaning if known.listed else entry.domain
+        if entry.kind in (Kind.CONTINUOUS, Kind.DATE) or (ends and all(_is_number(end) for end in ends)):
             return _overlap(entry, label, region)
     if isinstance(region, tuple):
         if label == MISSING:
             return 0.0
         raise PolicyError(f"{region!r} is an interval, and {label!r} is none; give a list of values")
     chosen = {str(v) for v in ([region] if isinstance(region, str) else region)}
-    untold = not known.listed and entry.get("kind") == "categorical"
-    values = set(known.names if known.listed or untold else map(str, entry["domain"]))
-    for mask in values - chosen if untold else masks_of(entry, read(entry)) & values - chosen:
+    untold = not known.listed and entry.kind == Kind.CATEGORICAL
+    values = set(known.names if known.listed or untold else map(str, entry.domain))
+    for mask in values - chosen if untold else masks_of(entry.domain, read(entry.nodes)) & values - chosen:
         if any(fits(value, mask) for value in chosen):
             raise PolicyError(
                 f"{mask!r} hides some of the values asked for and does not say which others; ask for whole labels"
@@ -218,18 +219,18 @@ def covered(entry: Mapping[str, Any], label: str, region: Any) -> float:
     return len(values & chosen) / max(len(values), 1)
 
 
-def _overlap(entry: Mapping[str, Any], label: str, region: Any) -> float:
+def _overlap(entry: LabelAttribute, label: str, region: Any) -> float:
     """The share of an interval of numbers or days that lies within a region; where it is open, of a guess at it."""
-    labels = read(entry)
+    labels = read(entry.nodes)
     opened = [t for t in labels.values() if t.interval and not np.isfinite(t.interval).all()]
-    stated = as_interval(entry["domain"]) if len(entry["domain"]) == 2 else None
+    stated = as_interval(entry.domain) if len(entry.domain) == 2 else None
     whole = labels[label].interval or (_WHOLE if opened else stated)
     absent = region in (MISSING, [MISSING])
     if whole is None or (absent and label == SUPPRESSED):
         raise PolicyError(f"{label!r} hides all values and does not say which they are; ask for no region of it")
     if absent:
         return 0.0
-    days = any(isinstance(end, str) for end in (*entry["domain"], *(entry["nodes"].get(label) or ())))
+    days = any(isinstance(end, str) for end in (*entry.domain, *(entry.nodes.get(label) or ())))
     try:
         start, stop = (_end(end, days=days) for end in (region if isinstance(region, tuple) else ()))
     except (TypeError, ValueError):

@@ -1,17 +1,16 @@
 """Read the columns of a release with the domains of a table: which of its values a label stands for."""
 
-from functools import cached_property
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.errors import DataError, ReleaseError, SfumatoError
+from sfumato.errors import DataError, ReleaseError
 from sfumato.release.label_meaning import LabelMeaning, fits, parse_label
-from sfumato.table.encode import Attribute, Domain, Kind, Role, encode
-from sfumato.table.ordered_domain import MISSING, OrderedDomain
-from sfumato.table.taxonomy import Taxonomy
+from sfumato.table.encode import Domain
+from sfumato.table.published import distinct_texts, domain_codes
 
 Integers = NDArray[np.int64]
 
@@ -44,17 +43,14 @@ class Meanings:
     def __init__(self, domain: Domain) -> None:
         self.domain = domain
         self.leaf = {leaf: code for code, leaf in enumerate(domain.leaves)}
-        self.node: dict[str, int] = {}
-        for node, name in enumerate(domain.labels if isinstance(domain, Taxonomy) else ()):
-            self.node.setdefault(name, node)
 
     def codes(self, label: LabelMeaning, *, partly: bool = False) -> Integers:
         """The codes of the values that a label stands for, sorted; none where it has a name that the domain does not
         know, unless it may be known ``partly``."""
         if label.interval is not None:
-            return self._between(*label.interval)
+            return self.domain.codes_between(*label.interval)
         if not label.listed:
-            return self._below(label.names[0]) if label.names[0] in self.node else self._fitting(label.names[0])
+            return self._below(label.names[0])
         leaves = [self.leaf.get(name, -1) for name in label.names]
         if leaves and min(leaves) >= 0:
             return np.unique(np.array(leaves, np.int64))
@@ -63,37 +59,16 @@ class Meanings:
             return np.zeros(0, np.int64)
         return np.unique(np.concatenate(parts))
 
-    def _between(self, low: float, high: float) -> Integers:
-        if isinstance(self.domain, OrderedDomain) and self.domain.form != "word":
-            return np.arange(*np.searchsorted(self.domain.values, (low, high)))
-        return np.flatnonzero((self.numbers >= low) & (self.numbers < high))
-
     def _named(self, name: str) -> Integers:
         if name in self.leaf:
             return np.array([self.leaf[name]])
-        return self._below(name) if name in self.node else self._fitting(name)
+        return self._below(name)
 
     def _below(self, name: str) -> Integers:
-        assert isinstance(self.domain, Taxonomy)
-        return np.arange(self.domain.lo[self.node[name]], self.domain.hi[self.node[name]], dtype=np.int64)
-
-    def _fitting(self, mask: str) -> Integers:
-        return np.flatnonzero([fits(leaf, mask) for leaf in self.domain.leaves])
-
-    @cached_property
-    def numbers(self) -> NDArray[np.float64]:
-        """The number or day that each value is, or where its interval begins; NaN for words and missing values."""
-        if isinstance(self.domain, OrderedDomain) and self.domain.form != "word":
-            return np.append(self.domain.values, [np.nan] * self.domain.missing)
-        begins = {leaf: low for leaf, (low, _) in (getattr(self.domain, "intervals", None) or {}).items()}
-        return np.array([begins.get(leaf, _number(leaf)) for leaf in self.domain.leaves])
-
-
-def _number(leaf: str) -> float:
-    try:
-        return float(leaf)
-    except ValueError:
-        return np.nan
+        """The leaves below a node of the tree, else those that fit the name as a mask."""
+        if name in self.domain.named_ranges:
+            return np.arange(*self.domain.named_ranges[name], dtype=np.int64)
+        return np.flatnonzero([fits(leaf, name) for leaf in self.domain.leaves])
 
 
 def as_ranges(codes: Integers) -> list[tuple[int, int]]:
@@ -109,33 +84,26 @@ def as_ranges(codes: Integers) -> list[tuple[int, int]]:
     ]
 
 
-def read_labels(column: pl.Series, nodes: dict[str, Any], domain: Domain) -> ColumnLabels:
+def read_labels(column: pl.Series, nodes: Mapping[str, Any], domain: Domain) -> ColumnLabels:
     """A column of labels; ``nodes`` is what the manifest says of them."""
     if column.null_count():
         raise ReleaseError(f"column {column.name!r} of the release lacks labels; the release is damaged")
-    if not isinstance(column.dtype, pl.Enum):
-        text = column.cast(pl.String)
-        column = text.cast(pl.Enum(text.unique().sort()))
-    assert isinstance(column.dtype, pl.Enum)
-    labels, place = column.dtype.categories.to_list(), column.to_physical().to_numpy()
-    used = np.flatnonzero(np.bincount(place, minlength=len(labels)))
-    meanings = Meanings(domain)
-    codes = [_codes(meanings, column.name, labels[i], nodes) for i in used]
-    number = np.zeros(len(labels), np.int64)
-    number[used] = np.arange(len(used))
-    if isinstance(domain, OrderedDomain):
+    shown, meanings = distinct_texts(column), Meanings(domain)
+    of_row = shown.of_row.astype(np.int64)
+    codes = [_codes(meanings, column.name, label, nodes) for label in shown.texts]
+    if domain.ordered:
         ends = np.array([(c[0], c[-1] + 1) for c in codes])
-        return ColumnLabels(number[place], ends[:, 0], ends[:, 1], np.zeros(0, np.int64))
+        return ColumnLabels(of_row, ends[:, 0], ends[:, 1], np.zeros(0, np.int64))
     hi = np.cumsum([len(c) for c in codes])
-    return ColumnLabels(number[place], np.append(0, hi[:-1]), hi, np.concatenate(codes))
+    return ColumnLabels(of_row, np.append(0, hi[:-1]), hi, np.concatenate(codes))
 
 
-def _codes(meanings: Meanings, name: str, label: str, nodes: dict[str, Any]) -> Integers:
+def _codes(meanings: Meanings, name: str, label: str, nodes: Mapping[str, Any]) -> Integers:
     """What one label stands for: at least one value, and on a line neighbours."""
     if label not in nodes:
         raise ReleaseError(f"the manifest does not explain the label {label!r} of {name!r}; the release is damaged")
     codes = meanings.codes(parse_label(label, nodes[label]))
-    gap = isinstance(meanings.domain, OrderedDomain) and len(codes) and codes[-1] - codes[0] >= len(codes)
+    gap = meanings.domain.ordered and len(codes) and codes[-1] - codes[0] >= len(codes)
     if not len(codes) or gap:
         raise DataError(f"the label {label!r} of {name!r} does not fit the values of the table; {_ANOTHER}")
     return codes
@@ -149,16 +117,5 @@ def exact(codes: NDArray[Any], size: int) -> ColumnLabels:
 
 def read_values(column: pl.Series, domain: Domain) -> ColumnLabels:
     """A column that is published as it is."""
-    if isinstance(column.dtype, pl.Enum) and not column.null_count():
-        code = {value: i for i, value in enumerate(domain.leaves)}
-        known = np.array([code.get(value, -1) for value in column.dtype.categories])
-        codes = known[column.to_physical().to_numpy()]
-        if (codes >= 0).all():
-            return exact(codes, domain.size)
-    if column.null_count() and MISSING not in domain.leaves:
-        raise DataError(f"column {column.name!r} of the release lacks values, the table has them all; {_ANOTHER}")
-    stated = Attribute(name=column.name, role=Role.SENSITIVE, kind=Kind.CATEGORICAL, domain=tuple(domain.leaves))
-    try:
-        return exact(encode(column, stated).codes, domain.size)
-    except SfumatoError as e:
-        raise DataError(f"{e}; {_ANOTHER}") from None
+    codes = domain_codes(column, domain.leaves, lambda fault: DataError(f"{fault}; {_ANOTHER}"))
+    return exact(codes, domain.size)

@@ -1,14 +1,14 @@
 """How a release says it was made: the method with its settings, and the warnings that follow from both."""
 
 import json
-from collections.abc import Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sfumato.errors import SfumatoError
 from sfumato.release.best_guess import best_guesses, certain_values
 from sfumato.release.claims import promised
 from sfumato.release.finding import Finding, verdict
+from sfumato.release.manifest import Manifest
 from sfumato.table.taxonomy import named
 
 if TYPE_CHECKING:
@@ -26,40 +26,36 @@ def warned(release: "Release") -> Finding:
 
 def examined(release: "Release") -> Finding:
     """Whether such a method exists, has these settings, can show this scheme, and what it must warn of is there."""
-    manifest = release.manifest
-    claim = f"{_name(manifest)!r} can make a release by {manifest['scheme']}, and all warnings due are there"
+    plain, manifest = release.manifest, release.description
+    claim = f"{manifest.method.name!r} can make a release by {manifest.scheme}, and all warnings due are there"
     # methods make releases, so that they cannot be imported where this module is
     catalogue = import_module("sfumato.method.catalogue")
     try:
-        method = catalogue.from_manifest(manifest)
-        contradiction = method.contradiction(manifest)
+        method = catalogue.from_manifest(plain)
+        contradiction = method.contradiction(plain)
         if contradiction is not None:
             return Finding(claim, "broken", contradiction)
         claims = promised(manifest)
         method.refuse_unserved(claims)
-        due = [*method.warnings_of(manifest), *method.warnings(claims)]
+        due = [*method.warnings_of(plain), *method.warnings(claims)]
     except (SfumatoError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as e:
         return Finding(claim, "broken", str(e))
-    missing = [w for w in due if w not in manifest.get("warnings", ())]
+    missing = [w for w in due if w not in release.warnings]
     fault = f"the manifest lacks the warning {missing[0]!r}" if missing else None
     return verdict(claim, fault, f"{len(due)} due by method and requirements")
 
 
-def _name(manifest: Mapping[str, Any]) -> str:
-    return str(manifest["method"].get("name", ""))
-
-
-def told(manifest: Mapping[str, Any]) -> list[Finding]:
+def told(manifest: Manifest) -> list[Finding]:
     """What a manifest states that nobody can verify from the public part: read it as the publisher's word."""
     by_role: dict[str, list[str]] = {}
-    for name, entry in manifest["attributes"].items():
-        by_role.setdefault(str(entry["role"]), []).append(name)
+    for name, entry in manifest.attributes.items():
+        by_role.setdefault(str(entry.role), []).append(name)
     roles = "; ".join(f"{role}: {named(found)}" for role, found in by_role.items())
-    settings = {k: v for k, v in manifest["method"].items() if k != "name"}
+    settings = manifest.method.settings
     return [
         Finding("the roles, kinds and domains of the columns are right", "stated", roles),
         Finding(
-            f"the release was made by {_name(manifest)} of sfumato {manifest['sfumato']}",
+            f"the release was made by {manifest.method.name} of sfumato {manifest.sfumato}",
             "stated",
             json.dumps(settings, ensure_ascii=False) if settings else "no settings",
         ),

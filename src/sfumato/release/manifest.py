@@ -1,80 +1,248 @@
-"""The public statement of a release: what it shows, how it was made, what was required and achieved."""
+"""The manifest as a type: what a release shows, how it was made, what was required and achieved.
+
+Each class is an object of manifest.json and each of its fields a key, in the order in which they are written.
+`statement.parse_manifest` reads and validates it, `plain` writes it, `manifest_schema` derives the JSON schema from it.
+"""
 
 from collections.abc import Mapping, Sequence
-from importlib.metadata import version
-from typing import Any
+from dataclasses import Field, dataclass, field, fields
+from enum import StrEnum
+from typing import Any, ClassVar, Literal, NotRequired, Self, TypedDict, get_args
 
-import numpy as np
-from numpy.typing import NDArray
+from sfumato.errors import ReleaseError
+from sfumato.table.distortion import Distortion, stated
+from sfumato.table.domain import Meaning
+from sfumato.table.encode import Kind, Role
+from sfumato.table.taxonomy import named
 
-from sfumato.release.generalization import Shown
-from sfumato.release.judgement import Judgement
-from sfumato.release.label_meaning import finite_ends, read
-from sfumato.release.scheme import Made
-from sfumato.requirement.catalogue import from_table
-from sfumato.table.encode import Column, Role
-from sfumato.table.microdata import Microdata
-from sfumato.table.ordered_domain import OrderedDomain, day_text
+SchemeName = Literal["generalization", "bucketization", "randomization", "sampling"]
+SCHEMES: tuple[SchemeName, ...] = get_args(SchemeName)
 
-
-def describe(made: Made, *, title: str, scheme: str, method: Mapping[str, Any]) -> dict[str, Any]:
-    """The manifest of a release, all but warnings and the files, which are named when it is written."""
-    return {
-        "sfumato": version("sfumato"),
-        "title": title,
-        "scheme": scheme,
-        "method": dict(method),
-        "requirements": [_requirement(j) for j in made.judgements],
-        "attributes": dict(made.attributes),
-        "rows": made.rows,
-        **made.facts,
-    }
+MOST_ROWS = 1 << 53
 
 
-def attribute_entries(
-    table: Microdata, shown: Sequence[Shown] = (), sizes: NDArray[np.int64] | None = None
-) -> dict[str, dict[str, Any]]:
-    """What the manifest says of each attribute: those that show labels by these, given the sizes of groups."""
-    of = {s.name: s for s in shown}
-    attributes = {c.name: _attribute(c, of.get(c.name), sizes) for c in table.columns.values()}
-    return attributes | {name: {"role": str(Role.INSENSITIVE)} for name in table.plain.columns}
+def key(about: str, default: Any = None, *, optional: bool = False, scheme: SchemeName | None = None) -> Any:
+    """A key of the manifest: what it says, whether it may be absent (None), and the one scheme that has it."""
+    metadata = {"about": about, "optional": optional, "scheme": scheme}
+    if callable(default):
+        return field(default_factory=default, metadata=metadata)
+    return field(default=default, metadata=metadata)
 
 
-def _requirement(judgement: Judgement) -> dict[str, Any]:
-    """A claim; its words follow from the parameters as they are written, so that a reader derives the same."""
-    model, required = judgement.requirement.model, judgement.requirement.parameters()
-    words = from_table({"model": model, **required}).words()
-    return {"model": model, "required": required, "achieved": judgement.achieved, "words": words}
+class ManifestEntry:
+    """An object of manifest.json."""
+
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+
+    @classmethod
+    def fields_of(cls, scheme: str | None = None) -> dict[str, Field[Any]]:
+        """The keys that such an object has in a release of this scheme, in the order of the file."""
+        return {f.name: f for f in fields(cls) if f.metadata["scheme"] in (None, scheme)}
+
+    @classmethod
+    def from_plain(cls, plain: object) -> Self:
+        """The object with the keys that are there; the others keep their defaults."""
+        known = plain if isinstance(plain, Mapping) else {}
+        return cls(**{name: known[name] for name in cls.fields_of() if name in known})
+
+    def plain(self) -> dict[str, Any]:
+        """What is written; a key that may be absent and is None is left out."""
+        return self._plain(self.fields_of())
+
+    def _plain(self, keys: Mapping[str, Field[Any]]) -> dict[str, Any]:
+        found = {name: (getattr(self, name), f.metadata["optional"]) for name, f in keys.items()}
+        return {name: _plain(value) for name, (value, optional) in found.items() if value is not None or not optional}
 
 
-def _attribute(column: Column, shown: Shown | None, sizes: NDArray[np.int64] | None) -> dict[str, Any]:
-    entry: dict[str, Any] = {"role": str(column.role), "kind": str(column.kind)}
-    if shown is None or sizes is None:
-        entry["domain"] = list(column.domain.leaves)
-        if not isinstance(column.domain, OrderedDomain) and not column.domain.shown_or_suppressed:
-            entry["taxonomy"] = column.domain.to_tree()
+def _plain(value: Any) -> Any:
+    """A value as JSON has it."""
+    if isinstance(value, ManifestEntry):
+        return value.plain()
+    if isinstance(value, Mapping):
+        return {name: _plain(below) for name, below in value.items()}
+    if isinstance(value, tuple):
+        return [_plain(below) for below in value]
+    return str(value) if isinstance(value, StrEnum) else value
+
+
+@dataclass(frozen=True, kw_only=True)
+class MethodEntry(ManifestEntry):
+    """The method that made the release, with its public settings beside its name."""
+
+    name: str = key("the name of the method", "")
+    settings: Mapping[str, Any] = key("its public settings", dict)
+
+    @classmethod
+    def from_plain(cls, plain: object) -> Self:
+        known = plain if isinstance(plain, Mapping) else {}
+        return cls(name=str(known.get("name", "")), settings={n: v for n, v in known.items() if n != "name"})
+
+    def plain(self) -> dict[str, Any]:
+        return ({"name": self.name} if self.name else {}) | {n: _plain(v) for n, v in self.settings.items()}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Claim(ManifestEntry):
+    """A requirement that the release meets."""
+
+    model: str = key("the privacy model", "")
+    required: Mapping[str, Any] = key("the parameters of the model", dict)
+    achieved: Mapping[str, float] = key("what the worst group achieves", dict)
+    words: str = key("the claim as a sentence", "")
+
+
+@dataclass(frozen=True, kw_only=True)
+class AttributeEntry(ManifestEntry):
+    """An attribute that is published without being coded: an insensitive column has no more than its role."""
+
+    role: Role = key("what the attribute is to an adversary and to an analyst", Role.INSENSITIVE)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ValueAttribute(AttributeEntry):
+    """An attribute of which rows show a value of the domain, the true one or a random one."""
+
+    kind: Kind = key("how the values relate to each other", Kind.CATEGORICAL)
+    domain: Sequence[str] = key("the values there can be, in order", tuple)
+    taxonomy: Mapping[str, Any] | None = key("a tree over the domain: name -> what is below it", optional=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabelAttribute(AttributeEntry):
+    """A quasi-identifier of which rows show labels."""
+
+    kind: Kind = key("how the values relate to each other", Kind.CATEGORICAL)
+    domain: Sequence[str | float] = key("the values, or the ends of their range, as far as they are public", tuple)
+    nodes: Mapping[str, Meaning] = key("label -> its values, or the ends of its half-open interval", dict)
+    loss: float = key("the average share of the domain that the labels hide, from 0 to 1", 0.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BoxAttribute(LabelAttribute):
+    """A quasi-identifier of a sample."""
+
+    ranges: Mapping[str, Sequence[int]] = key("label -> where its ends stand among the ends of all labels", dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableFile(ManifestEntry):
+    """A file of a table."""
+
+    name: str = key("the table: data, quasi or sensitive", "")
+    file: str = key("the file, beside manifest.json", "")
+    sha256: str = key("the SHA-256 of the file", "")
+    columns: Sequence[str] = key("the columns, in order", tuple)
+
+
+class MatrixEntry(TypedDict, total=False):
+    """How an attribute was randomized: one probability to keep a value, or Pr(row is shown | column is true)."""
+
+    keep: float
+    matrix: list[list[float]]
+
+
+class EpsilonEntry(TypedDict):
+    """ε of each attribute, of fitting the matrices, and of a row; "infinite" where there is no bound."""
+
+    attributes: dict[str, float | str]
+    fit: NotRequired[float]
+    randomized: float | str
+    total: float | str
+    guarantee: str
+    words: str
+
+
+class OutputEntry(TypedDict):
+    """How the csv files are written: "safe" where spreadsheets cannot take a text for a formula."""
+
+    spreadsheet: Literal["plain", "safe"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Manifest(ManifestEntry):
+    """All that a release says of itself."""
+
+    sfumato: str = key("the version of sfumato that made the release", "")
+    title: str = key("the title of the release; may be empty", "")
+    scheme: SchemeName = key("how groups are shown", "generalization")
+    method: MethodEntry = key("name and public settings of the method", MethodEntry)
+    requirements: tuple[Claim, ...] = key("what was required and achieved", ())
+    attributes: Mapping[str, AttributeEntry] = key("name -> what is said of the attribute", dict)
+    rows: int = key("how many rows are published", 0)
+    matrices: Mapping[str, MatrixEntry] = key("name -> how it was randomized", dict, scheme="randomization")
+    epsilon: EpsilonEntry = key("what the noise is worth", dict, scheme="randomization")
+    warnings: tuple[str, ...] | None = key("warnings for users of the release", optional=True)
+    sampled_from: int = key("how many people the groups hold together", 0, scheme="sampling")
+    output: OutputEntry | None = key("how the csv files are written", optional=True)
+    tables: tuple[TableFile, ...] | None = key("the files of the tables", optional=True)
+
+    @classmethod
+    def from_plain(cls, plain: object) -> Self:
+        """The manifest as far as it can be read; `statement.parse_manifest` refuses one that is not whole."""
+        if not isinstance(plain, Mapping):
+            raise ReleaseError("manifest.json holds no object; this is not a release of sfumato")
+        if plain.get("scheme") not in SCHEMES:
+            raise ReleaseError(
+                f"manifest.json states the scheme {plain.get('scheme')!r}; it must be one of {named(SCHEMES)}"
+            )
+        known = {name: plain[name] for name in cls.fields_of(plain["scheme"]) if name in plain}
+        several: dict[str, type[ManifestEntry]] = {"requirements": Claim, "tables": TableFile}
+        known |= {n: tuple(each.from_plain(e) for e in known[n]) for n, each in several.items() if n in known}
+        known["method"] = MethodEntry.from_plain(known.get("method", {}))
+        known["attributes"] = {n: attribute_from(n, a) for n, a in known.get("attributes", {}).items()}
+        if "warnings" in known:
+            known["warnings"] = tuple(known["warnings"])
+        return cls(**known)
+
+    def plain(self) -> dict[str, Any]:
+        return self._plain(self.fields_of(self.scheme))
+
+    def with_role(self, role: Role) -> list[str]:
+        """The names of the attributes that have a role."""
+        return [n for n, a in self.attributes.items() if a.role is role]
+
+    @property
+    def labelled(self) -> dict[str, LabelAttribute]:
+        """The attributes that are shown by labels."""
+        return {n: a for n, a in self.attributes.items() if isinstance(a, LabelAttribute)}
+
+    def label(self, name: str) -> LabelAttribute:
+        """An attribute that is shown by labels."""
+        entry = self.attributes.get(name)
+        if not isinstance(entry, LabelAttribute):
+            raise ReleaseError(f"the manifest does not explain the labels of {name!r}; the release is damaged")
         return entry
-    entry["domain"] = _shown_domain(column, shown)
-    entry["nodes"] = shown.nodes
-    entry["loss"] = shown.loss(sizes)
-    return entry
+
+    def domain(self, name: str) -> list[str]:
+        """The values of an attribute's domain as text."""
+        entry = self.attributes.get(name)
+        if not isinstance(entry, ValueAttribute | LabelAttribute):
+            raise ReleaseError(f"the manifest states no domain of {name!r}")
+        return [str(value) for value in entry.domain]
+
+    def distortions(self) -> dict[str, Distortion]:
+        """How each attribute with a domain was randomized."""
+        return stated(self.plain())
 
 
-def _shown_domain(column: Column, shown: Shown) -> list[Any]:
-    """The domain of a quasi-identifier as far as it is public: declared values, or what the labels tell."""
-    if isinstance(column.domain, OrderedDomain) and column.domain.form == "word":
-        return list(column.domain.leaves)
-    if isinstance(column.domain, OrderedDomain) or (column.domain.intervals is not None and column.domain.derived):
-        return _between_ends(column, shown)
-    if column.domain.intervals is not None:
-        return list(column.domain.intervals[column.domain.outermost()])
-    if column.domain.derived:
-        return [label for label, meaning in shown.nodes.items() if meaning is not None]
-    return list(column.domain.leaves)
+def attribute_type(scheme: str, role: object) -> type[AttributeEntry]:
+    """What is said of an attribute of this role in a release of this scheme."""
+    if role == Role.INSENSITIVE:
+        return AttributeEntry
+    if role == Role.QUASI and scheme == "sampling":
+        return BoxAttribute
+    return LabelAttribute if role == Role.QUASI and scheme == "generalization" else ValueAttribute
 
 
-def _between_ends(column: Column, shown: Shown) -> list[Any]:
-    """From the least to the greatest end that the labels show; nothing where they show fewer than two."""
-    ends = finite_ends(read({"nodes": shown.nodes}))
-    dated = isinstance(column.domain, OrderedDomain) and column.domain.form == "date"
-    return [day_text(end) if dated else end for end in (ends[0], ends[-1])] if len(ends) > 1 else []
+def attribute_from(name: str, plain: object) -> AttributeEntry:
+    """What is said of an attribute, by the keys that are there."""
+    if not isinstance(plain, Mapping) or plain.get("role") not in list(Role):
+        raise ReleaseError(f"the attribute {name!r} of manifest.json has no role; the release is damaged")
+    known = dict(plain) | {"role": Role(plain["role"])}
+    if known.get("kind") in list(Kind):
+        known["kind"] = Kind(known["kind"])
+    if known.get("nodes") is None:
+        return (ValueAttribute if isinstance(known.get("domain"), list) else AttributeEntry).from_plain(known)
+    if not isinstance(known.get("domain", []), list):
+        raise ReleaseError(f"the manifest states no domain of {name!r}")
+    return (BoxAttribute if "ranges" in known else LabelAttribute).from_plain(known)

@@ -1,13 +1,14 @@
 """Whether the noise that a manifest states can be drawn and undone, and whether the tables look as if it was drawn."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import SfumatoError
 from sfumato.release.finding import Finding
 from sfumato.release.plausible import FALSE_ALARM, MOST_VALUES, Floats, PublishedColumn, implausible, tests_of
 from sfumato.requirement.base import is_number
-from sfumato.table.distortion import retention_matrix, stated
-from sfumato.table.encode import Role, places, value_codes
+from sfumato.table.distortion import retention_matrix
+from sfumato.table.encode import Role
+from sfumato.table.published import domain_codes, value_codes
 
 if TYPE_CHECKING:
     from sfumato.release.release import Release
@@ -18,14 +19,14 @@ _ENTRY = {"keep", "matrix"}
 def look(release: "Release") -> Finding:
     """Broken where the noise is none or the tables contradict it; else stated: it cannot be verified from outside."""
     claim = "values were randomized as stated"
-    if release.scheme == "randomization" and not release.manifest["matrices"]:
+    if release.scheme == "randomization" and not release.description.matrices:
         told = "every column shows the values of the private table; ε is infinite"
         return Finding("no value was randomized", "holds", told)
     try:
         matrices, told = _sampled(release) if release.scheme == "sampling" else _randomized(release)
     except (SfumatoError, TypeError, ValueError, AttributeError) as e:
         return Finding(claim, "broken", str(e))
-    columns = [_seen(release, name, matrices.get(name)) for name in release.manifest["attributes"]]
+    columns = [_seen(release, name, matrices.get(name)) for name in release.description.attributes]
     if why := implausible(columns):
         return Finding(claim, "broken", f"they do not look randomized: {why}")
     tests = tests_of(columns)
@@ -34,15 +35,16 @@ def look(release: "Release") -> Finding:
 
 
 def _seen(release: "Release", name: str, matrix: Floats | None) -> PublishedColumn:
-    column, entry = release.tables["data"][name], release.manifest["attributes"][name]
-    if matrix is None and (entry["role"] == Role.INSENSITIVE or release.scheme == "sampling"):
+    column, entry = release.tables["data"][name], release.description.attributes[name]
+    if matrix is None and (entry.role is Role.INSENSITIVE or release.scheme == "sampling"):
         codes, size = value_codes(column)
         return PublishedColumn(name, codes.astype("int64"), size, None)
-    return PublishedColumn(name, places(column, entry["domain"]), len(entry["domain"]), matrix)
+    domain = release.description.domain(name)
+    return PublishedColumn(name, domain_codes(column, domain), len(domain), matrix)
 
 
 def _randomized(release: "Release") -> tuple[dict[str, Floats], str]:
-    ways, given = stated(release.manifest), release.manifest["matrices"]
+    ways, given = release.description.distortions(), release.description.matrices
     for name, entry in given.items():
         if strange := entry.keys() - _ENTRY:
             raise SfumatoError(f"the matrix of {name!r} has {sorted(strange)[0]!r}, which no release has")
@@ -52,11 +54,11 @@ def _randomized(release: "Release") -> tuple[dict[str, Floats], str]:
 
 
 def _sampled(release: "Release") -> tuple[dict[str, Floats], str]:
-    p = release.manifest["method"].get("p")
+    p: Any = release.description.method.settings.get("p")
     if not is_number(p) or not 0 <= p <= 1:
         raise SfumatoError(f"the manifest states p = {p!r} as the retention probability; it must be in [0, 1]")
     (name,) = release.with_role(Role.SENSITIVE)
-    size = len(release.manifest["attributes"][name]["domain"])
+    size = len(release.description.domain(name))
     if p == 1 or size > MOST_VALUES:
         return {}, f"p = {p:g}"
     return {name: retention_matrix(p, size)}, f"p = {p:g}"

@@ -1,10 +1,10 @@
 """People with several rows: which requirements count people, and which would take rows for people."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from sfumato.engine.counts import Counted, count
 from sfumato.errors import PolicyError
+from sfumato.release.manifest import Claim
 from sfumato.requirement.base import GroupRequirement, Key, Requirement
 from sfumato.table.microdata import Microdata
 from sfumato.table.taxonomy import named
@@ -43,7 +43,7 @@ def _told(requirement: Requirement, entity: Key, people: int, several: int) -> s
     )
 
 
-def entity_of(manifest: Mapping[str, Any]) -> str | None:
-    """The column by which a requirement of a manifest counts people, if one does."""
-    named = [r["required"].get("entity") for r in manifest["requirements"]]
+def entity_of(claims: Sequence[Claim]) -> str | None:
+    """The column by which a claim counts people, if one does."""
+    named = [claim.required.get("entity") for claim in claims]
     return next((str(name) for name in named if name), None)

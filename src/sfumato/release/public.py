@@ -1,29 +1,30 @@
 """What requirements may ask about a release, answered from the public part alone."""
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 import polars as pl
 
 from sfumato.engine.counts import Counted
-from sfumato.errors import ReleaseError, SfumatoError
+from sfumato.errors import ReleaseError
 from sfumato.release.bucketization import COUNT
+from sfumato.release.manifest import AttributeEntry, LabelAttribute, ValueAttribute
 from sfumato.requirement.base import GroupRequirement, Schema
-from sfumato.table.encode import Attribute, Domain, Kind, Role, encode, value_codes
-from sfumato.table.ordered_domain import MISSING, OrderedDomain
+from sfumato.table.encode import Domain, Kind, Role
+from sfumato.table.ordered_domain import OrderedDomain
+from sfumato.table.published import domain_codes, value_codes
 from sfumato.table.taxonomy import Taxonomy
 
 
 class PublicSchema(Schema):
     """The attributes of a manifest as a schema, and the published columns as codes."""
 
-    def __init__(self, manifest: Mapping[str, Any], tables: Mapping[str, pl.DataFrame]) -> None:
-        self.attributes: dict[str, dict[str, Any]] = manifest["attributes"]
+    def __init__(self, attributes: Mapping[str, AttributeEntry], tables: Mapping[str, pl.DataFrame]) -> None:
+        self.attributes = attributes
         self.tables = tables
 
     def _with_role(self, role: Role) -> list[str]:
-        return [n for n, a in self.attributes.items() if a.get("role") == role]
+        return [n for n, a in self.attributes.items() if a.role is role]
 
     def quasi_names(self) -> list[str]:
         return self._with_role(Role.QUASI)
@@ -36,13 +37,16 @@ class PublicSchema(Schema):
 
     def domain(self, name: str) -> Domain:
         entry = self.attributes[name]
-        if entry.get("taxonomy") is not None:
-            return Taxonomy.from_tree(entry["taxonomy"], what=f"the taxonomy of {name!r} in the manifest")
-        if entry.get("kind") == Kind.ORDINAL:
-            return OrderedDomain.of_words(entry["domain"])
-        if len(set(entry["domain"])) < len(entry["domain"]):
+        if not isinstance(entry, ValueAttribute | LabelAttribute):
+            raise ReleaseError(f"the manifest states no domain of {name!r}")
+        if isinstance(entry, ValueAttribute) and entry.taxonomy is not None:
+            return Taxonomy.from_tree(entry.taxonomy, what=f"the taxonomy of {name!r} in the manifest")
+        values = [str(value) for value in entry.domain]
+        if entry.kind == Kind.ORDINAL:
+            return OrderedDomain.of_words(values)
+        if len(set(values)) < len(values):
             raise ReleaseError(f"manifest.json names a value of {name!r} twice")
-        return Taxonomy.flat(entry["domain"])
+        return Taxonomy.flat(values)
 
     def counted(self, name: str) -> Counted:
         """The codes of a published column; of a bucketized one, a code for each of the values counted."""
@@ -51,17 +55,11 @@ class PublicSchema(Schema):
             column = table[name].gather(np.repeat(np.arange(table.height), table[COUNT].to_numpy()))
         else:
             column = self.tables["data"][name]
-        if "domain" not in self.attributes[name]:
+        entry = self.attributes[name]
+        if not isinstance(entry, ValueAttribute | LabelAttribute):
             return Counted(*value_codes(column))
-        domain = tuple(str(v) for v in self.attributes[name]["domain"])
-        if column.null_count() and MISSING not in domain:
-            raise ReleaseError(f"column {name!r} lacks values, and the manifest states none are missing")
-        stated = Attribute(name=name, role=Role.SENSITIVE, kind=Kind.CATEGORICAL, domain=domain)
-        try:
-            coded = encode(column, stated)
-        except SfumatoError as e:
-            raise ReleaseError(f"column {name!r} is not what the manifest states: {e}") from None
-        return Counted(coded.codes, coded.size)
+        domain = [str(v) for v in entry.domain]
+        return Counted(domain_codes(column, domain, ReleaseError), len(domain))
 
     def hidden(self, requirement: GroupRequirement) -> str | None:
         """A column that the requirement counts and that is not published as it was, if there is one."""
@@ -70,6 +68,6 @@ class PublicSchema(Schema):
                 raise ReleaseError(f"a claim is about {name!r}, and there is no such attribute")
         for key in (*requirement.columns(), *requirement.distinct_columns()):
             for name in key:
-                if self.attributes.get(name, {}).get("role", Role.QUASI) == Role.QUASI:
+                if name not in self.attributes or self.attributes[name].role is Role.QUASI:
                     return name
         return None

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from sfumato.engine.base import AsIs, Engine, Output, Randomized
 from sfumato.engine.counts import Counts
 from sfumato.engine.draws import Draws
-from sfumato.release.manifest import attribute_entries
+from sfumato.release.describe import attribute_entries
 from sfumato.release.scheme import Decision, Made, Progress, Scheme
 from sfumato.requirement.base import Requirement
 from sfumato.requirement.local_privacy import Guarantee, statement
@@ -47,5 +47,9 @@ class Randomization(Scheme):
         data = engine.publish([*outputs, *(AsIs(name) for name in table.plain.columns)], draws)
         attributes = attribute_entries(table)
         facts: dict[str, Any] = {"matrices": decision.matrices}
-        facts["epsilon"] = statement({"attributes": attributes, **facts}, decision.guarantee, decision.fit_epsilon)
+        facts["epsilon"] = statement(
+            {"attributes": {n: a.plain() for n, a in attributes.items()}, **facts},
+            decision.guarantee,
+            decision.fit_epsilon,
+        )
         return Made({"data": data}, decision.judgements, attributes, data.height, facts)

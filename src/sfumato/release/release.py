@@ -1,6 +1,7 @@
 """A release as the outside world sees it: the manifest and the tables, nothing else."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +17,15 @@ from sfumato.release.examine import stated, structure, whole_numbers
 from sfumato.release.finding import Finding
 from sfumato.release.judgement import Judgement, judge, judge_sizes
 from sfumato.release.made import examined, warned
+from sfumato.release.manifest import Manifest
 from sfumato.release.output import whole_folder
 from sfumato.release.public import PublicSchema
 from sfumato.release.sampling import SIZE
+from sfumato.release.statement import parse_manifest
 from sfumato.release.store import fill, read_folder
 from sfumato.requirement.base import GroupRequirement, names
-from sfumato.table.encode import Role, value_codes
+from sfumato.table.encode import Role
+from sfumato.table.published import distinct_texts, value_codes
 
 _MOST_PEOPLE = 1 << 53
 _MOST_LISTED = 1 << 30
@@ -29,20 +33,28 @@ _MOST_LISTED = 1 << 30
 
 @dataclass(frozen=True, eq=False)
 class Release:
-    """All that leaves the house. ``tables`` are Polars frames, ``manifest`` is what manifest.json says."""
+    """All that leaves the house. ``tables`` are Polars frames, ``manifest`` is what manifest.json says.
+
+    ``description`` is the manifest as a typed object; it is read once, when it is first asked for.
+    """
 
     manifest: dict[str, Any]
     tables: dict[str, pl.DataFrame]
 
+    @cached_property
+    def description(self) -> Manifest:
+        """The manifest as a typed object, as far as it can be read; `check` refuses one that is not whole."""
+        return Manifest.from_plain(self.manifest)
+
     @property
     def scheme(self) -> str:
         """How groups are shown."""
-        return str(self.manifest["scheme"])
+        return self.description.scheme
 
     @property
     def warnings(self) -> list[str]:
         """What whoever uses the release should know."""
-        return list(self.manifest.get("warnings", ()))
+        return list(self.description.warnings or ())
 
     def quasi(self) -> list[str]:
         """The names of the quasi-identifiers."""
@@ -50,7 +62,7 @@ class Release:
 
     def with_role(self, role: Role) -> list[str]:
         """The names of the attributes that have a role."""
-        return [n for n, a in self.manifest["attributes"].items() if a.get("role") == role]
+        return self.description.with_role(role)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Release):
@@ -66,8 +78,9 @@ class Release:
 
     def write(self, folder: str | Path, *, force: bool = False) -> None:
         """Write the folder whole or not at all; an existing one is refused without ``force``."""
+        manifest = parse_manifest(self.manifest)
         with whole_folder(Path(folder), force=force) as draft:
-            fill(draft, self.manifest, self.tables)
+            fill(draft, manifest, self.tables)
 
     def check(self) -> list[Finding]:
         """Verify every claim of the manifest from the public part alone; raises if one does not hold."""
@@ -83,13 +96,14 @@ class Release:
 
         Where the structure is broken, the claims that rest on it are not judged.
         """
-        found = list(structure(self))
+        now = Release(self.manifest, self.tables)  # the mapping may have been changed since it was first read
+        found = list(structure(now))
         if any(finding.status == "broken" for finding in found):
             return found
-        found += [judged(self, entry) for entry in self.manifest["requirements"]]
-        found.append(examined(self))
-        grouped = self.scheme in ("generalization", "bucketization") and found[-1].status != "broken"
-        return [*found, warned(self)] if grouped else found
+        found += [judged(now, claim) for claim in now.description.requirements]
+        found.append(examined(now))
+        grouped = now.scheme in ("generalization", "bucketization") and found[-1].status != "broken"
+        return [*found, warned(now)] if grouped else found
 
     def stated(self) -> list[Finding]:
         """What else the manifest states that nobody can verify from the public part, for a release without fault."""
@@ -117,10 +131,10 @@ class Release:
 
     def _by_labels(self, x: tuple[str, ...]) -> NDArray[np.int64]:
         data = self.tables["data"]
-        columns = [_codes(data[n]) for n in x or self.quasi()]
+        columns = [distinct_texts(data[n]) for n in x or self.quasi()]
         if not columns:
             return np.zeros(data.height, np.int64)
-        return group_rows(columns, [int(c.max()) + 1 for c in columns]).of_row
+        return group_rows([c.of_row for c in columns], [len(c.texts) for c in columns]).of_row
 
     def _sizes(self, most: int) -> NDArray[np.int64]:
         """How many people each row of a sample stands for, together ``most`` or fewer."""
@@ -151,7 +165,7 @@ class Release:
                 f"{requirement.model} is not judged on the counts of groups; take check, or for r-robustness "
                 "distribution_risk with the table"
             )
-        view = PublicSchema(self.manifest, self.tables)
+        view = PublicSchema(self.description.attributes, self.tables)
         bound = requirement.bind(view)
         if self.bucketized:
             refuse_exact([bound])
@@ -165,11 +179,6 @@ class Release:
         if self.sampled:
             return judge_sizes(bound, view, groups, self._sizes(_MOST_PEOPLE))
         return judge(bound, view, view.counted, groups, int(groups.max()) + 1)
-
-
-def _codes(column: pl.Series) -> NDArray[Any]:
-    """Whole numbers that are equal where the values of a column are, also where these are missing."""
-    return (column.to_physical() if column.dtype == pl.Enum else column.rank("dense").fill_null(0)).to_numpy()
 
 
 def load(folder: str | Path) -> Release:

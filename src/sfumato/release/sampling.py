@@ -6,7 +6,7 @@ The boxes are disjoint. So that this can be verified from the public part, the m
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import polars as pl
@@ -20,26 +20,17 @@ from sfumato.engine.local import as_published, recode
 from sfumato.errors import ReleaseError
 from sfumato.kernel.arrange import sort_order
 from sfumato.kernel.pg.box_overlap import meet
-from sfumato.release.generalization import Meaning, Shown, told_apart
+from sfumato.release.describe import attribute_entries
+from sfumato.release.generalization import Shown, told_apart
 from sfumato.release.label_meaning import LabelMeaning, fits, masks_of, read
-from sfumato.release.labels import Meanings
-from sfumato.release.manifest import attribute_entries
+from sfumato.release.manifest import BoxAttribute, LabelAttribute, Manifest
 from sfumato.release.scheme import Grouped, Made, Progress, Scheme
 from sfumato.requirement.base import Requirement
 from sfumato.table.distortion import Distortion
 from sfumato.table.encode import Column, Domain
 from sfumato.table.microdata import Microdata
-from sfumato.table.ordered_domain import OrderedDomain, day_text, number_text, open_label
-from sfumato.table.taxonomy import SUPPRESSED, Taxonomy, quoted
 
 SIZE = "G"
-
-
-@dataclass(frozen=True, eq=False)
-class ShownBox(Shown):
-    """A quasi-identifier of boxes: also where the ends of each label stand among all ends."""
-
-    ranges: dict[str, list[int]]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -78,8 +69,6 @@ class Sampling(Scheme):
         columns = [recode(s.name, s.labels, s.of_group) for s in shown]
         data = pl.DataFrame([*columns, as_published(values), pl.Series(SIZE, sizes)])
         attributes = attribute_entries(engine.table, shown, sizes)
-        for s in shown:
-            attributes[s.name]["ranges"] = s.ranges
         return Made(
             {"data": data[draws.order(data.height)]},
             decision.judgements,
@@ -98,82 +87,18 @@ def one_of_each(grouping: Grouping, draws: Draws) -> NDArray[np.int64]:
     return np.asarray(grouping.vector[order[np.searchsorted(ends, place, side="right")]])
 
 
-def show_boxes(column: Column, lo: NDArray[np.int64], hi: NDArray[np.int64]) -> ShownBox:
+def show_boxes(column: Column, lo: NDArray[np.int64], hi: NDArray[np.int64]) -> Shown:
     """The labels of the ranges ``[lo, hi)`` of codes, one per group."""
     pairs, of_group = np.unique(lo * (column.size + 1) + hi, return_inverse=True)
     bounds = [(int(pair) // (column.size + 1), int(pair) % (column.size + 1)) for pair in pairs]
-    named = [label_of(column.domain, a, b) for a, b in bounds]
+    named = [column.domain.range_label(a, b) for a, b in bounds]
     meanings = [meaning for _, meaning in named]
     labels = told_apart([label for label, _ in named], meanings)
     ends = np.unique(bounds)
     ranks = [[int(np.searchsorted(ends, a)), int(np.searchsorted(ends, b))] for a, b in bounds]
     hidden = np.array([_share(column.domain, a, b) for a, b in bounds])
     ranges = dict(sorted(zip(labels, ranks, strict=True)))
-    return ShownBox(column.name, labels, meanings, hidden, of_group.astype(np.int64), ranges)
-
-
-def label_of(domain: Domain, lo: int, hi: int) -> tuple[str, Meaning]:
-    """The label of the codes ``[lo, hi)`` and what it means.
-
-    An interval ends at a round number between two neighbouring values, and is open where it holds the least or the
-    greatest value: a single person's value is not to be read from it.
-
-    >>> ages = OrderedDomain.of_numbers([20.0, 25.0, 39.0, 44.0])
-    >>> label_of(ages, 0, 2), label_of(ages, 1, 2)
-    (('< 30', [None, 30.0]), ('[21, 30)', [21.0, 30.0]))
-    >>> label_of(Taxonomy.from_tree({"Any": {"A": ["a", "b"], "B": ["c", "d"]}}), 1, 4)
-    ('{b, B}', ['b', 'c', 'd'])
-    """
-    if isinstance(domain, OrderedDomain):
-        return _on_line(domain, lo, hi)
-    nodes = _nodes(domain, lo, hi)
-    if domain.intervals is not None and (hi - lo > 1 or domain.labels[nodes[0]] in domain.intervals):
-        return _of_intervals(domain.intervals, [domain.labels[node] for node in nodes])
-    names = [domain.labels[node] for node in nodes]
-    label = names[0] if len(names) == 1 else "{" + ", ".join(quoted(name) for name in names) + "}"
-    if domain.derived:
-        return label, names if nodes[0] in domain.leaf_nodes or len(names) > 1 else None
-    return label, [domain.leaves[code] for code in range(lo, hi)]
-
-
-def _of_intervals(known: Mapping[str, tuple[float, float]], names: Sequence[str]) -> tuple[str, Meaning]:
-    """Neighbouring intervals as one; what mixes numbers with missing values hides all."""
-    if not all(name in known for name in names):
-        return SUPPRESSED, None
-    low, high = known[names[0]][0], known[names[-1]][1]
-    return names[0] if len(names) == 1 else f"[{number_text(low)}, {number_text(high)})", [low, high]
-
-
-def _on_line(line: OrderedDomain, lo: int, hi: int) -> tuple[str, Meaning]:
-    values = len(line.words)
-    if hi - lo == line.size or (hi > values and hi - lo > 1):
-        return SUPPRESSED, None
-    if line.form == "word" or hi > values:
-        return line.label(lo, hi), line.meaning(lo, hi)
-    dated = line.form == "date"
-    ends = [None if code in (0, values) else line.boundary(code) for code in (lo, hi)]
-    low, high = (None if end is None else day_text(end) if dated else number_text(end) for end in ends)
-    label = f"[{low}, {high})" if low and high else open_label(low, high)
-    return label, [low, high] if dated else ends
-
-
-def _nodes(tree: Taxonomy, lo: int, hi: int) -> list[int]:
-    """The fewest nodes that together cover the codes ``[lo, hi)``.
-
-    Where several cover the same, the lowest; in a tree built from the data the highest, which says least of who
-    is there.
-    """
-    found = []
-    while lo < hi:
-        node = int(tree.leaf_nodes[lo])
-        above = int(tree.parent[node])
-        while above >= 0 and tree.lo[above] >= lo and tree.hi[above] <= hi:
-            if tree.derived or tree.hi[above] > tree.hi[node]:
-                node = above
-            above = int(tree.parent[above])
-        found.append(node)
-        lo = int(tree.hi[node])
-    return found
+    return Shown(column.name, labels, meanings, hidden, of_group.astype(np.int64), ranges)
 
 
 def _share(domain: Domain, lo: int, hi: int) -> float:
@@ -184,19 +109,19 @@ def _share(domain: Domain, lo: int, hi: int) -> float:
     return 0.0 if hi - lo == 1 else (hi - lo) / domain.size
 
 
-def overlapping(manifest: Mapping[str, Any], data: pl.DataFrame, quasi: Sequence[str]) -> int:
+def overlapping(manifest: Manifest, data: pl.DataFrame, quasi: Sequence[str]) -> int:
     """How many boxes of a sample meet another one."""
     lo, hi = boxes_of(manifest, data, quasi)
     return int((meet(lo, hi, lo, hi, same=True).hit >= 0).sum())
 
 
 def boxes_of(
-    manifest: Mapping[str, Any], data: pl.DataFrame, quasi: Sequence[str]
+    manifest: Manifest, data: pl.DataFrame, quasi: Sequence[str]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The box of each row as ranks of ends, rows x quasi-identifiers."""
     boxes = np.empty((2, data.height, len(quasi)), np.int64)
     for j, name in enumerate(quasi):
-        ranges = ranges_of(manifest, name)
+        ranges = ranges_of(name, manifest.label(name))
         labels = data[name].cast(pl.String)
         for side in (0, 1):
             place = {label: ends[side] for label, ends in ranges.items()}
@@ -207,14 +132,13 @@ def boxes_of(
     return boxes[0], boxes[1]
 
 
-def ranges_of(manifest: Mapping[str, Any], name: str) -> dict[str, list[int]]:
+def ranges_of(name: str, entry: LabelAttribute) -> Mapping[str, Sequence[int]]:
     """The ranges of an attribute's labels, if labels that share a value have ranges that meet."""
-    entry = manifest["attributes"][name]
-    ranges = entry.get("ranges")
+    ranges = entry.ranges if isinstance(entry, BoxAttribute) else None
     most = 2 * len(ranges) if isinstance(ranges, dict) else 0  # ranks among the ends of all labels
     if not isinstance(ranges, dict) or not all(_is_range(ends, most) for ends in ranges.values()):
         raise ReleaseError(f"manifest.json states no ranges of the labels of {name!r}")
-    for sharing in _sharing({label: known for label, known in read(entry).items() if label in ranges}):
+    for sharing in _sharing({label: known for label, known in read(entry.nodes).items() if label in ranges}):
         if max(ranges[label][0] for label in sharing) >= min(ranges[label][1] for label in sharing):
             raise ReleaseError(f"labels of {name!r} share a value, and their ranges in the manifest do not meet")
     return ranges
@@ -245,16 +169,15 @@ class Places:
     label covers; -1 where there is none, because nobody there was published.
     """
 
-    def __init__(self, manifest: Mapping[str, Any], name: str) -> None:
-        self.ranges = ranges_of(manifest, name)
+    def __init__(self, name: str, entry: LabelAttribute) -> None:
+        self.ranges = ranges_of(name, entry)
         self.cells = max(hi for _, hi in self.ranges.values())
-        entry = manifest["attributes"][name]
-        labels = read(entry)
+        labels = read(entry.nodes)
         here = {label: labels[label] for label in self.ranges if label in labels}
         ends = {end: rank for n, k in here.items() for end, rank in zip(k.interval or (), self.ranges[n], strict=False)}
         self.ends, self.ranks = np.array(sorted(ends)), np.array([ends[end] for end in sorted(ends)], np.int64)
         self.listed = {n: set(known.names) for n, known in here.items() if known.listed}
-        masks = masks_of(entry, labels)
+        masks = masks_of(entry.domain, labels)
         self.masks = {n: self.listed[n] & masks if n in self.listed else {n} for n in self.ranges}
         covering: list[set[str]] = [set() for _ in range(self.cells)]
         for label, (lo, hi) in self.ranges.items():
@@ -266,7 +189,7 @@ class Places:
         """The cell of each value of a domain."""
         if not len(self.ends):
             return np.array([self._cell(v) for v in domain.leaves], np.int64)
-        place = np.searchsorted(self.ends, Meanings(domain).numbers, side="right") - 1
+        place = np.searchsorted(self.ends, domain.numbers, side="right") - 1
         inside = (place >= 0) & (place < len(self.ends) - 1)
         cells = np.where(inside, self.ranks[np.maximum(place, 0)], -1)
         for i in np.flatnonzero(~inside):

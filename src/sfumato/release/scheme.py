@@ -13,6 +13,7 @@ from sfumato.engine.decision import Grouping
 from sfumato.engine.draws import Draws
 from sfumato.release.generalization import Shown
 from sfumato.release.judgement import Judgement
+from sfumato.release.manifest import AttributeEntry
 from sfumato.requirement.base import Requirement
 from sfumato.table.microdata import Microdata
 
@@ -59,7 +60,7 @@ class Made(NamedTuple):
 
     tables: dict[str, pl.DataFrame]
     judgements: Sequence[Judgement]
-    attributes: Mapping[str, Mapping[str, Any]]
+    attributes: Mapping[str, AttributeEntry]
     rows: int
     facts: Mapping[str, Any] = {}
 

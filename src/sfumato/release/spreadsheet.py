@@ -4,34 +4,22 @@ A spreadsheet runs a csv cell that begins with = + - or @ as a formula, whatever
 (``[output] spreadsheet = "safe"``) the csv twins of a release show such a text with an apostrophe in front.
 """
 
-from collections.abc import Mapping
-from typing import Any
-
 import polars as pl
 
-from sfumato.errors import ReleaseError
+from sfumato.release.manifest import OutputEntry
 
 SPREADSHEET = ("plain", "safe")
 _FORMULA = r"^['=+\-@\t\r\n\x{FF1D}\x{FF0B}\x{FF0D}\x{FF20}]"  # also the fullwidth ones, and our own apostrophe
 _NUMBER = r"^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
 
 
-def stated_spreadsheet(manifest: Mapping[str, Any]) -> str:
-    """What a manifest says of its csv files: "plain", or "safe"."""
-    output = manifest.get("output", {"spreadsheet": "plain"})
-    choice = output.get("spreadsheet") if isinstance(output, dict) else None
-    if choice not in SPREADSHEET:
-        raise ReleaseError(f"manifest.json states output = {output!r}; spreadsheet must be 'plain' or 'safe'")
-    return str(choice)
+def csv_of(frame: pl.DataFrame, output: OutputEntry | None) -> pl.DataFrame:
+    """The frame as its csv file shows it, by what the manifest says of its output.
 
-
-def csv_of(frame: pl.DataFrame, manifest: Mapping[str, Any]) -> pl.DataFrame:
-    """The frame as its csv file shows it.
-
-    >>> csv_of(pl.DataFrame({"=x": ["=1+1", "-5", "a"]}), {"output": {"spreadsheet": "safe"}}).rows()
+    >>> csv_of(pl.DataFrame({"=x": ["=1+1", "-5", "a"]}), {"spreadsheet": "safe"}).rows()
     [("'=1+1",), ('-5',), ('a',)]
     """
-    if stated_spreadsheet(manifest) == "plain":
+    if output is None or output["spreadsheet"] == "plain":
         return frame
     columns = [_quoted(column) for column in frame.get_columns()]
     names = _quoted(pl.Series(frame.columns, dtype=pl.String)).to_list()

@@ -2,15 +2,17 @@
 
 import hashlib
 import json
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import polars as pl
 
 from sfumato.errors import OutputError, ReleaseError
 from sfumato.release import stages
+from sfumato.release.manifest import Manifest, TableFile
 from sfumato.release.spreadsheet import csv_of
-from sfumato.release.statement import checked
+from sfumato.release.statement import parse_manifest
 from sfumato.table.checks import is_opaque, open_regular, read_bytes
 
 MANIFEST = "manifest.json"
@@ -20,17 +22,18 @@ RELEASE_FILES = (MANIFEST, *(f"{name}.{end}" for name in _TABLES for end in ("cs
 _MANIFEST_LIMIT = 512 * 1024 * 1024
 
 
-def fill(draft: Path, manifest: dict[str, Any], tables: dict[str, pl.DataFrame]) -> None:
+def fill(draft: Path, manifest: Manifest, tables: dict[str, pl.DataFrame]) -> None:
     """Write manifest and tables into an existing empty folder."""
     entries = []
     for name, frame in tables.items():
         frame.write_parquet(draft / f"{name}.parquet")
-        csv_of(frame, manifest).write_csv(draft / f"{name}.csv")
+        csv_of(frame, manifest.output).write_csv(draft / f"{name}.csv")
         for end in ("parquet", "csv"):
             file = draft / f"{name}.{end}"
-            entries.append({"name": name, "file": file.name, "sha256": digest(file), "columns": frame.columns})
+            entries.append(TableFile(name=name, file=file.name, sha256=digest(file), columns=frame.columns))
     stages.reached("tables written")
-    text = json.dumps({**manifest, "tables": entries}, ensure_ascii=False, indent=1, allow_nan=False)
+    told = replace(manifest, tables=tuple(entries)).plain()
+    text = json.dumps(told, ensure_ascii=False, indent=1, allow_nan=False)
     (draft / MANIFEST).write_text(text + "\n", encoding="utf-8")
     stages.reached("manifest written")
 
@@ -43,25 +46,25 @@ def digest(file: Path) -> str:
 
 def read_folder(folder: Path) -> tuple[dict[str, Any], dict[str, pl.DataFrame]]:
     """Read a release folder; every file must be the one that the manifest describes."""
-    manifest = read_manifest(folder)
-    refuse_unlisted(folder, manifest.get("tables"))
+    plain = read_manifest(folder)
+    manifest, entries = parse_manifest(plain), plain.get("tables")
+    refuse_unlisted(folder, entries)
     tables: dict[str, pl.DataFrame] = {}
     twins: dict[str, Path] = {}
-    entries = manifest.get("tables")
     if not isinstance(entries, list) or not entries:
         raise ReleaseError("manifest.json names no tables; the release is damaged")
     for entry in entries:
         file = _file_of(folder, entry)
         if file.suffix == ".parquet":
-            tables[str(entry["name"])] = _read_table(file, entry, manifest["rows"])
+            tables[str(entry["name"])] = _read_table(file, entry, manifest.rows)
         else:
             twins[str(entry["name"])] = file
     if tables.keys() not in ({"data"}, {"quasi", "sensitive"}) or twins.keys() != tables.keys():
         raise ReleaseError("manifest.json does not name the tables of its scheme; the release is damaged")
     for name, file in twins.items():
-        if not _same_content(file, csv_of(tables[name], manifest)):
+        if not _same_content(file, csv_of(tables[name], manifest.output)):
             raise ReleaseError(f"{file.name} does not say the same as {name}.parquet; the release is damaged")
-    return manifest, tables
+    return plain, tables
 
 
 def _same_content(file: Path, frame: pl.DataFrame) -> bool:
@@ -95,8 +98,10 @@ def refuse_unlisted(folder: Path, entries: object) -> None:
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
-    """The manifest of a release folder, if it has the parts that one must have."""
-    return checked(_read_json(folder))
+    """The manifest of a release folder as it is written, if it is a valid one."""
+    plain = _read_json(folder)
+    parse_manifest(plain)
+    return cast(dict[str, Any], plain)
 
 
 def _read_json(folder: Path) -> object:

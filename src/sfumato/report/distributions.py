@@ -5,7 +5,7 @@ The analyst spreads each label evenly over what it covers: the values below a no
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -15,9 +15,9 @@ from sfumato.release.label_meaning import Interval, LabelMeaning, parse_label
 from sfumato.release.labels import Meanings
 from sfumato.report.scale import Scale, date_scale, number_scale
 from sfumato.table.checks import is_opaque
+from sfumato.table.domain import Meaning
 from sfumato.table.encode import Column
-from sfumato.table.ordered_domain import MISSING, OrderedDomain
-from sfumato.table.taxonomy import Taxonomy
+from sfumato.table.ordered_domain import MISSING
 
 Floats = NDArray[np.float64]
 Labels = Mapping[str, float]
@@ -54,32 +54,22 @@ class _Pieces(NamedTuple):
     missing: float
 
 
-def compare(column: Column, entry: Mapping[str, Any], labels: Labels) -> BeforeAfter:
-    """A coded column against the labels of the release, each with its number of rows."""
+def compare(column: Column, nodes: Mapping[str, Meaning], labels: Labels) -> BeforeAfter:
+    """A coded column against the labels of the release, each with its number of rows; ``nodes`` explains them."""
     counts = np.bincount(column.codes, minlength=column.size).astype(np.float64)
-    covered = _Covered(column, entry.get("nodes") or {})
+    covered = _Covered(column, nodes)
     domain = column.domain
-    if isinstance(domain, OrderedDomain) and domain.form != "word" and len(domain.values):
-        step = domain.step if domain.form == "number" else 1.0
-        return _histogram(domain.values, step, domain.form == "date", counts, covered.pieces(labels))
-    if isinstance(domain, Taxonomy) and domain.intervals is not None and not domain.derived:
-        return _categories(domain.leaves, counts, covered.spread(labels), ordered=True)
-    if isinstance(domain, Taxonomy) and domain.intervals is not None and (values := _numbers(domain)) is not None:
-        step = 0.0 if (values % 1).any() else 1.0
-        return _histogram(values, step, False, counts, covered.pieces(labels))
-    return _categories(domain.leaves, counts, covered.spread(labels), ordered=isinstance(domain, OrderedDomain))
-
-
-def _numbers(tree: Taxonomy) -> Floats | None:
-    """The numbers that the leaves of a tree of intervals stand for."""
-    words = tree.leaves[:-1] if tree.leaves[-1] == MISSING else tree.leaves
-    return np.array([float(w) for w in words]) if words else None
+    scale = domain.scale()
+    if scale is not None:
+        return _histogram(scale.values, scale.step, scale.dated, counts, covered.pieces(labels))
+    ordered = domain.ordered or domain.measured
+    return _categories(domain.leaves, counts, covered.spread(labels), ordered=ordered)
 
 
 class _Covered:
     """What the labels of one attribute cover, by the manifest and, where it is silent, by the taxonomy."""
 
-    def __init__(self, column: Column, nodes: Mapping[str, Sequence[Any] | None]) -> None:
+    def __init__(self, column: Column, nodes: Mapping[str, Meaning]) -> None:
         self.domain = column.domain
         self.nodes = nodes
         self.meanings = Meanings(column.domain)
@@ -106,20 +96,14 @@ class _Covered:
 
     def _within(self, interval: Interval) -> Interval:
         """An interval that is open reaches as far as there are values."""
-        if np.isfinite(interval).all() or not isinstance(self.domain, OrderedDomain):
+        if np.isfinite(interval).all():
             return interval
-        least, most = self.domain.bounds(0, len(self.domain.values))
+        least, most = self.domain.span()
         return max(interval[0], least), min(interval[1], most)
 
     def _parts(self, names: Sequence[str], rows: float) -> list[tuple[float, float, float]]:
         """A value itself, or the intervals of a set of nodes, by their widths; else the whole range of values."""
-        tree = self.domain
-        if isinstance(tree, OrderedDomain):
-            code = self.meanings.leaf.get(names[0])
-            low, high = tree.bounds(0, len(tree.values)) if code is None else tree.bounds(code, code + 1)
-            return [(low, high, rows)]
-        intervals = tree.intervals or {}
-        found = [intervals[n] for n in names if n in intervals] or [intervals[tree.outermost()]]
+        found = self.domain.intervals_of(names)
         width = sum(high - low for low, high in found)
         return [(a, b, rows * ((b - a) / width if width else 1 / len(found))) for a, b in found]
 

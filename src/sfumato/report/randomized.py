@@ -9,7 +9,7 @@ from sfumato.method.rr.optimize import people_of
 from sfumato.release.release import Release
 from sfumato.requirement.disclosure import paper_risk
 from sfumato.requirement.local_privacy import by_attribute
-from sfumato.table.distortion import Distortion, stated
+from sfumato.table.distortion import Distortion
 from sfumato.table.encode import Role
 from sfumato.table.microdata import Microdata
 
@@ -21,16 +21,16 @@ def response(release: Release, table: Microdata) -> Facts | None:
     if release.scheme != "randomization" or len(table.sensitive) != 1 or not table.quasi:
         return None
     people, _ = people_of(table.drawn_from(Role.QUASI, Role.SENSITIVE))
-    ways = stated(release.manifest)
+    manifest, ways = release.description, release.description.distortions()
     quasi, sensitive = [ways[c.name] for c in table.quasi], ways[table.sensitive[0].name]
     nothing = [Distortion.keeping(1.0, w.size, what="") for w in (*quasi, sensitive)]
     before, after = paper_risk(people, nothing[:-1], nothing[-1]), paper_risk(people, quasi, sensitive)
     success = people.attack_success()
     return {
-        "matrices": [_matrix(name, way) for name, way in ways.items() if name in release.manifest["matrices"]],
+        "matrices": [_matrix(name, way) for name, way in ways.items() if name in manifest.matrices],
         "epsilons": {n: _number(e) for n, e in by_attribute(release.manifest).items()},
-        "epsilon": _total(release.manifest),
-        "guarantee": release.manifest.get("epsilon", {}).get("words", ""),
+        "epsilon": _total(release),
+        "guarantee": manifest.epsilon.get("words", ""),
         "before": float(before.max()),
         "after": float(after.max()),
         "attack": float(success.max()),
@@ -52,10 +52,10 @@ def _matrix(name: str, way: Distortion) -> Facts:
     }
 
 
-def _total(manifest: Mapping[str, Any]) -> str:
+def _total(release: Release) -> str:
     """ε of a whole row, with that of fitting the matrices."""
-    fit = manifest.get("epsilon", {}).get("fit", 0.0)
-    return _number(sum(by_attribute(manifest).values()) + fit)
+    fit = release.description.epsilon.get("fit", 0.0)
+    return _number(sum(by_attribute(release.manifest).values()) + fit)
 
 
 def _number(value: float) -> str:
@@ -64,9 +64,9 @@ def _number(value: float) -> str:
 
 def reconstructed(release: Release, name: str, shown: Mapping[str, int] | None) -> Mapping[str, Any] | None:
     """How many rows have each value by the way back, none below 0; what is shown where nothing was changed."""
-    if shown is None or release.scheme != "randomization" or name not in release.manifest["matrices"]:
+    if shown is None or release.scheme != "randomization" or name not in release.description.matrices:
         return shown
-    domain = [str(v) for v in release.manifest["attributes"][name]["domain"]]
+    domain = release.description.domain(name)
     counts = np.array([shown.get(v, 0) for v in domain], np.float64)
-    estimate = np.maximum(stated(release.manifest)[name].inverse @ counts, 0.0)
+    estimate = np.maximum(release.description.distortions()[name].inverse @ counts, 0.0)
     return dict(zip(domain, (estimate * counts.sum() / estimate.sum()).tolist(), strict=True))

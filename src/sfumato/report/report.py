@@ -3,6 +3,7 @@
 import datetime as dt
 import heapq
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -10,7 +11,6 @@ from typing import Any
 
 import jinja2
 import numpy as np
-import polars as pl
 from markupsafe import Markup
 
 from sfumato.errors import OutputError
@@ -26,7 +26,7 @@ from sfumato.report.sample import sample_limits, weighted
 from sfumato.report.summary import Summary, summarize
 from sfumato.table.encode import Role
 from sfumato.table.microdata import Microdata
-from sfumato.table.ordered_domain import MISSING
+from sfumato.table.published import distinct_texts
 
 Facts = dict[str, Any]
 Labels = Mapping[str, Mapping[str, float] | None]
@@ -56,16 +56,16 @@ def render_report(
     already; ``warnings`` are added to those of the
     release; ``seeded`` says whether its randomness came from a known seed; ``made`` is when.
     """
-    entity = entity_of(release.manifest)
+    entity = entity_of(release.description.requirements)
     labels = {
         name: weighted(release, name, reconstructed(release, name, _labels(release, name))) for name in table.columns
     }
     drawn = response(release, table)
     facts = {
-        "title": release.manifest["title"] or "Untitled release",
+        "title": release.description.title or "Untitled release",
         "summary": (summary or summarize(release, table)).facts(),
         "rows": table.rows,
-        "published": release.manifest["rows"],
+        "published": release.description.rows,
         "scheme": release.scheme,
         "scheme_words": _SCHEMES.get(release.scheme, "see the manifest"),
         "requirements": _requirements(release, drawn),
@@ -75,7 +75,7 @@ def render_report(
         "loss": _loss(release, labels),
         "figures": _figures(release, table, labels),
         "making": _making(release, table, policy_text, seeded, made),
-        "guarantees": [guarantee(entry) for entry in release.manifest["requirements"]],
+        "guarantees": [guarantee(claim.plain()) for claim in release.description.requirements],
         "limits": _limits(release, table),
         "warnings": _warnings(release, warnings, seeded),
     }
@@ -125,19 +125,19 @@ def _resource(name: str) -> str:
 
 def _requirements(release: Release, drawn: Facts | None) -> list[Facts]:
     """What was required and achieved; the risk of randomized values is no business of the public."""
-    entries = [
-        entry | {"achieved": {"tau": drawn["after"]}} if drawn and entry["model"] == "disclosure" else entry
-        for entry in release.manifest["requirements"]
+    claims = [
+        replace(claim, achieved={"tau": drawn["after"]}) if drawn and claim.model == "disclosure" else claim
+        for claim in release.description.requirements
     ]
     return [
         {
-            "model": entry["model"],
-            "words": in_words(entry),
-            "required": _pairs(entry["required"]),
-            "achieved": _pairs(entry["achieved"]),
-            "met": is_met(entry),
+            "model": claim.model,
+            "words": in_words(claim.plain()),
+            "required": _pairs(claim.required),
+            "achieved": _pairs(claim.achieved),
+            "met": is_met(claim.plain()),
         }
-        for entry in entries
+        for claim in claims
     ]
 
 
@@ -153,18 +153,12 @@ def _labels(release: Release, name: str) -> dict[str, int] | None:
     series = frame[name]
     if COUNT in frame.columns and release.bucketized:
         series = series.gather(np.repeat(np.arange(frame.height), frame[COUNT].to_numpy()))
-    if isinstance(series.dtype, pl.Enum) and not series.null_count():
-        words = series.dtype.categories.to_list()
-        counts = np.bincount(series.to_physical().to_numpy(), minlength=len(words)).tolist()
-        return {word: rows for word, rows in zip(words, counts, strict=True) if rows}
-    table = series.cast(pl.String).fill_null(MISSING).alias("value").value_counts()
-    return dict(zip(table.to_series(0).to_list(), table.to_series(1).to_list(), strict=True))
+    return distinct_texts(series).counts()
 
 
 def _loss(release: Release, labels: Labels) -> Facts:
     """The information loss of each quasi-identifier, and its most frequent labels."""
-    attributes = release.manifest["attributes"]
-    known = [(name, float(attributes[name]["loss"])) for name in release.quasi() if "loss" in attributes[name]]
+    known = [(name, float(entry.loss)) for name, entry in release.description.labelled.items()]
     lines = []
     for name in release.quasi():
         shown = labels.get(name) or {}
@@ -181,8 +175,9 @@ def _figures(release: Release, table: Microdata, labels: Labels) -> list[Facts]:
     for column in table.columns.values():
         shown = labels[column.name]
         if shown is not None:
-            entry = release.manifest["attributes"].get(column.name, {})
-            found.append(_figure(column.name, column.role, column.kind, compare(column, entry, shown)))
+            entry = release.description.labelled.get(column.name)
+            compared = compare(column, entry.nodes if entry else {}, shown)
+            found.append(_figure(column.name, column.role, column.kind, compared))
     for name in table.plain.columns:
         found.append(_figure(name, Role.INSENSITIVE, "", plain(table.plain[name])))
     return found
@@ -201,13 +196,13 @@ def _figure(name: str, role: str, kind: str, distribution: BeforeAfter | None) -
 
 
 def _making(release: Release, table: Microdata, policy_text: str, seeded: bool, made: dt.datetime | None) -> Facts:
-    method = dict(release.manifest["method"])
+    manifest = release.description
     return {
-        "method": method.pop("name", "unknown"),
-        "settings": _pairs(method),
+        "method": manifest.method.name or "unknown",
+        "settings": _pairs(manifest.method.settings),
         "dropped": table.dropped,
-        "left_out": 0 if release.sampled else max(table.rows - release.manifest["rows"], 0),
-        "version": release.manifest["sfumato"],
+        "left_out": 0 if release.sampled else max(table.rows - manifest.rows, 0),
+        "version": manifest.sfumato,
         "seeded": seeded,
         "made": made.strftime("%Y-%m-%d %H:%M") if made else None,
         "policy": policy_text.strip("\n"),
@@ -216,7 +211,7 @@ def _making(release: Release, table: Microdata, policy_text: str, seeded: bool, 
 
 def _limits(release: Release, table: Microdata) -> list[str]:
     classes = [c.name for c in table.with_role(Role.CLASS)]
-    name = str(release.manifest["method"].get("name", ""))
+    name = release.description.method.name
     if release.sampled:
         return method_limits(name) + sample_limits(release)
     return method_limits(name) + general_limits(table.plain.columns, classes)

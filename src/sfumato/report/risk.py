@@ -66,7 +66,7 @@ def _people_lines(
     if entity is None:
         return []
     before = linkage_risk(groups, people=table.counted(entity)[0]).smallest
-    claims = [r["achieved"]["k"] for r in release.manifest["requirements"] if r["required"].get("entity") == entity]
+    claims = [c.achieved["k"] for c in release.description.requirements if c.required.get("entity") == entity]
     return [("People", f"fewest in a class, counted by {entity}", f"{before:,}", figure(min(claims)))]
 
 

@@ -17,7 +17,7 @@ def weighted(release: Release, name: str, labels: Mapping[str, float] | None) ->
         data = release.tables["data"]
         sums = pl.DataFrame({"label": data[name].cast(pl.String), "size": data[SIZE]}).group_by("label").sum()
         return dict(zip(sums.to_series(0).to_list(), sums.to_series(1).to_list(), strict=True))
-    if not release.manifest["method"].get("p"):
+    if not release.description.method.settings.get("p"):
         return labels
     found = sensitive_counts(release)
     return {value: max(count, 0.0) for value, count in zip(found.values, found.counts.tolist(), strict=True)}
@@ -25,7 +25,7 @@ def weighted(release: Release, name: str, labels: Mapping[str, float] | None) ->
 
 def sample_limits(release: Release) -> list[str]:
     """What is to be known of a release by perturbed generalization."""
-    method = release.manifest["method"]
+    method = release.description.method.settings
     epsilon = method.get("epsilon")
     told = f"ε = {epsilon:.4g}" if epsilon is not None else "no finite ε"
     return [

@@ -13,7 +13,6 @@ from sfumato.release.best_guess import BestGuess, best_guess, values_by_group
 from sfumato.release.release import Release
 from sfumato.release.sampling import SIZE
 from sfumato.report.plots import percent
-from sfumato.table.distortion import stated
 from sfumato.table.encode import Role
 from sfumato.table.microdata import Microdata
 from sfumato.table.taxonomy import SUPPRESSED
@@ -171,13 +170,13 @@ def summarize(release: Release, table: Microdata) -> Summary:
     Suppressed        nothing
     Best guess, ill   by group right for 50% of the rows, 50% in the worst group; without groups 50%
     """
-    manifest = release.manifest
-    published = int(manifest["rows"])
+    manifest, settings = release.description, release.description.method.settings
+    published = int(manifest.rows)
     cells, hidden = _suppressed(release)
     changed, unchanged = _randomized(release, table)
-    kept = {n: 1.0 - a["loss"] for n, a in manifest["attributes"].items() if "loss" in a}
+    kept = {n: 1.0 - a.loss for n, a in manifest.labelled.items()}
     return Summary(
-        method=str(manifest["method"].get("name", "the method")),
+        method=manifest.method.name or "the method",
         scheme=release.scheme,
         read=table.rows + table.dropped,
         dropped=table.dropped,
@@ -188,7 +187,7 @@ def summarize(release: Release, table: Microdata) -> Summary:
         unchanged=unchanged,
         cells=cells,
         hidden=hidden,
-        retention=manifest["method"].get("p") if release.sampled else None,
+        retention=settings.get("p") if release.sampled else None,
         changed=_changed(release, table),
         guesses=_guesses(release, table),
     )
@@ -206,14 +205,11 @@ def _groups(release: Release) -> GroupSizes | None:
 def _suppressed(release: Release) -> tuple[int, tuple[str, ...]]:
     """How many cells hide their value entirely, and which attributes show one label that covers several values."""
     cells, hidden = 0, []
-    for name in release.quasi():
-        entry = release.manifest["attributes"][name]
-        if "loss" not in entry or "data" not in release.tables:
-            continue
+    for name, entry in release.description.labelled.items() if "data" in release.tables else ():
         labels = release.tables["data"][name].cast(pl.String)
-        if entry["nodes"].get(SUPPRESSED, [SUPPRESSED]) != [SUPPRESSED]:
+        if entry.nodes.get(SUPPRESSED, [SUPPRESSED]) != [SUPPRESSED]:
             cells += int((labels == SUPPRESSED).sum())
-        if entry["loss"] > 0 and labels.n_unique() == 1:
+        if entry.loss > 0 and labels.n_unique() == 1:
             hidden.append(name)
     return cells, tuple(hidden)
 
@@ -224,8 +220,8 @@ def _randomized(release: Release, table: Microdata) -> tuple[dict[str, float], t
         return {}, ()
     kept = {}
     drawn = table.drawn_from(Role.QUASI, Role.SENSITIVE)
-    for name, way in stated(release.manifest).items():
-        if name in release.manifest["matrices"]:
+    for name, way in release.description.distortions().items():
+        if name in release.description.matrices:
             column = drawn[name]
             shares = np.bincount(column.codes, minlength=column.size) / table.rows
             kept[name] = float(shares @ np.diag(way.matrix))
@@ -234,7 +230,7 @@ def _randomized(release: Release, table: Microdata) -> tuple[dict[str, float], t
 
 def _perturbs(release: Release) -> bool:
     """Whether the method publishes groups with sensitive values that it may have changed."""
-    method = METHODS.get(str(release.manifest["method"].get("name")))
+    method = METHODS.get(release.description.method.name)
     return method is not None and issubclass(method, PartitionMethod) and method.perturbs
 
 

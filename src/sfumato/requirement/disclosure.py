@@ -13,7 +13,7 @@ from sfumato.errors import PolicyError, SfumatoError
 from sfumato.requirement.base import Promise, Schema, Verdict, names, share
 from sfumato.requirement.local_privacy import by_attribute, refuse_misstated
 from sfumato.table.distortion import Distortion, Floats, distorted, stated
-from sfumato.table.encode import places
+from sfumato.table.published import domain_codes
 
 _MOST_ESTIMATED = 2_000_000
 
@@ -168,7 +168,7 @@ def _estimated(
         return None
     flat = np.zeros(tables["data"].height, np.int64)
     for name, size in zip(chosen, sizes, strict=True):
-        codes = places(tables["data"][name], [str(v) for v in manifest["attributes"][name]["domain"]])
+        codes = domain_codes(tables["data"][name], [str(v) for v in manifest["attributes"][name]["domain"]])
         if (codes < 0).any():
             return None
         flat = flat * size + codes

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.errors import PolicyError
+from sfumato.errors import DataError, PolicyError
 from sfumato.requirement.base import (
     Key,
     Promise,
@@ -30,8 +30,9 @@ from sfumato.requirement.exposure import Exposure, GroupedPeople, Worlds, exposu
 from sfumato.requirement.knowledge import Knowledge, as_given, estimated
 from sfumato.requirement.link_probability import MOST_STATES, STATES
 from sfumato.requirement.user_distributions import checked, resolved
-from sfumato.table.encode import Attribute, Column, Kind, Role, encode, value_codes
+from sfumato.table.encode import Attribute, Column, Kind, Role, encode
 from sfumato.table.microdata import Microdata
+from sfumato.table.published import domain_codes, value_codes
 from sfumato.table.taxonomy import named
 
 _HAIR = 1e-9
@@ -247,7 +248,9 @@ def _in_buckets(
     found = tables["sensitive"]
     joint, number = value_codes(pl.concat([found["group"], tables["quasi"]["group"]]))
     held = np.zeros((number, len(leaves)), np.int64)
-    np.add.at(held, (joint[: found.height], _codes(found[sensitive], leaves)), found["count"].to_numpy())
+    np.add.at(
+        held, (joint[: found.height], domain_codes(found[sensitive], leaves, DataError)), found["count"].to_numpy()
+    )
     return held, joint[found.height :].astype(np.int64)
 
 
@@ -259,13 +262,8 @@ def _in_classes(
     group = pl.DataFrame({str(j): value_codes(data[name])[0] for j, name in enumerate(quasi)})
     codes, number = value_codes(group.to_struct("group"))
     held = np.zeros((number, len(leaves)), np.int64)
-    np.add.at(held, (codes.astype(np.int64), _codes(data[sensitive], leaves)), 1)
+    np.add.at(held, (codes.astype(np.int64), domain_codes(data[sensitive], leaves, DataError)), 1)
     return held, codes.astype(np.int64)
-
-
-def _codes(column: pl.Series, leaves: Sequence[str]) -> NDArray[np.int64]:
-    domain = Attribute(name=column.name, role=Role.SENSITIVE, kind=Kind.CATEGORICAL, domain=tuple(leaves))
-    return encode(column, domain).codes.astype(np.int64)
 
 
 def _words_column(column: pl.Series) -> Column:

@@ -57,8 +57,7 @@ class TCloseness(GroupRequirement):
         chosen = sensitive_or_all(self.model, names(self.sensitive), schema)
         for name in chosen:
             domain = schema.domain(name)
-            tree = isinstance(domain, Taxonomy) and not domain.shown_or_suppressed
-            if self.distance == "hierarchical" and not tree:
+            if self.distance == "hierarchical" and not domain.hierarchical:
                 raise PolicyError(f"{self.model}: the hierarchical distance needs a taxonomy of {name!r}; give one")
         return self.with_parameters(sensitive=chosen)
 

@@ -1,6 +1,5 @@
 """Encode a column once: distinct values in domain order, and a code a row in the smallest unsigned integers."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
@@ -12,12 +11,12 @@ from numpy.typing import NDArray
 
 from sfumato.errors import DataError, PolicyError, nearest
 from sfumato.table.checks import is_opaque
+from sfumato.table.domain import Domain as Domain
 from sfumato.table.hierarchy import TaxonomySpec, read_taxonomy
 from sfumato.table.ordered_domain import MISSING, OrderedDomain, number_text
 from sfumato.table.taxonomy import Taxonomy, named
 
 Codes = NDArray[Any]
-Domain = Taxonomy | OrderedDomain
 
 _MOST_EXACT = float(2**53)
 DATE = (
@@ -133,7 +132,7 @@ def encode(
         texts = distinct.texts
     domain = _domain(attribute, kind, texts, folder)
     if missing or (missing_category and MISSING in (attribute.domain or ())):
-        domain = _with_missing(domain)
+        domain = domain.with_missing()
     column = _in_domain(
         attribute, kind, distinct._replace(texts=texts), domain, foreseen=missing_category or not missing
     )
@@ -290,15 +289,6 @@ def _domain(attribute: Attribute, kind: Kind, texts: list[str], folder: Path | N
     return flat if attribute.domain is None else replace(flat, derived=False)
 
 
-def _with_missing(domain: Domain) -> Domain:
-    """The same domain with the category ``(missing)``, if it lacks it."""
-    if isinstance(domain, OrderedDomain):
-        return OrderedDomain.of_words([w for w in domain.words if w != MISSING], missing=True)
-    if not domain.shown_or_suppressed or MISSING in domain.leaves:
-        return domain.with_leaf(MISSING)
-    return replace(Taxonomy.flat([*domain.leaves, MISSING]), derived=domain.derived)
-
-
 def drawn_from(column: Column) -> Column:
     """The column with the domain that values may be drawn from, which must not depend on the data.
 
@@ -306,7 +296,7 @@ def drawn_from(column: Column) -> Column:
     """
     if not column.foresees_missing or MISSING in column.domain.leaves:
         return column
-    domain = _with_missing(column.domain)
+    domain = column.domain.with_missing()
     return replace(column, domain=domain, codes=smallest(column.codes, domain.size))
 
 
@@ -316,7 +306,7 @@ def in_order(texts: list[str]) -> list[str]:
 
 
 def _in_domain(attribute: Attribute, kind: Kind, distinct: _Distinct, domain: Domain, *, foreseen: bool) -> Column:
-    codes = codes_in(domain, [*distinct.texts, MISSING])
+    codes = np.array(domain.codes_of_values([*distinct.texts, MISSING]), np.int64)
     outside = [t for t, code in zip(distinct.texts, codes, strict=False) if code < 0]
     if outside:
         where = "taxonomy" if attribute.taxonomy is not None else "declared domain"
@@ -329,42 +319,8 @@ def _in_domain(attribute: Attribute, kind: Kind, distinct: _Distinct, domain: Do
     return Column(attribute.name, attribute.role, kind, domain, of_row, declared)
 
 
-def codes_in(domain: Domain, texts: Sequence[str]) -> NDArray[np.int64]:
-    """The code of each text in a domain; -1 where it has none."""
-    if isinstance(domain, Taxonomy):
-        return np.array(domain.codes_of_values(texts), np.int64)
-    code = {word: i for i, word in enumerate(domain.leaves)}
-    return np.array([code.get(text, -1) for text in texts], np.int64)
-
-
 def _is_listed(attribute: Attribute, domain: Domain) -> bool:
     """Whether all values of the domain were listed, in a domain or a tree, before the data were seen."""
     if attribute.domain is not None:
         return True
-    return attribute.taxonomy is not None and isinstance(domain, Taxonomy) and not domain.derived
-
-
-def value_codes(series: pl.Series) -> tuple[Codes, int]:
-    """Codes of any column that can be told apart, in no order; missing is one more value."""
-    numbered = series.to_frame("value").with_row_index("row").group_by("value", maintain_order=True).agg("row")
-    codes = np.empty(len(series), dtype=np.int64)
-    code = np.repeat(np.arange(numbered.height), numbered["row"].list.len().to_numpy())
-    codes[numbered["row"].explode().to_numpy()] = code
-    return smallest(codes, numbered.height), numbered.height
-
-
-def places(column: pl.Series, texts: Sequence[str]) -> NDArray[np.int64]:
-    """The place of each value of a published column in its stated domain; -1 where it has none.
-
-    >>> places(pl.Series([3.0, None, 1.5, 2.0]), ["1.5", "3", "(missing)"]).tolist()
-    [1, 2, 0, -1]
-    """
-    at = {t: i for i, t in enumerate(texts)}
-    if isinstance(column.dtype, pl.Enum) and not column.null_count():
-        lookup = np.array([at.get(w, -1) for w in column.dtype.categories], np.int64)
-        return np.asarray(lookup[column.to_physical().to_numpy()])
-    known = column.cast(pl.String).fill_null(MISSING)
-    if column.dtype.is_float():  # a number has several texts
-        read = pl.Series(texts, dtype=pl.String).cast(pl.Float64, strict=False)
-        at |= {str(t): i for i, t in enumerate(read.cast(pl.String)) if t is not None}
-    return np.asarray(known.replace_strict(at, default=-1, return_dtype=pl.Int64).to_numpy(), np.int64)
+    return attribute.taxonomy is not None and not domain.derived

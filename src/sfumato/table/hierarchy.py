@@ -15,7 +15,8 @@ import numpy as np
 from sfumato.errors import DataError, PolicyError
 from sfumato.table.checks import is_number, located, read_text
 from sfumato.table.ordered_domain import after, common_step, number_text
-from sfumato.table.taxonomy import Taxonomy, from_paths, masked, named
+from sfumato.table.taxonomy import Taxonomy, named
+from sfumato.table.tree_forms import from_paths, masked
 
 TaxonomySpec = Taxonomy | Mapping[str, object] | str | Path
 

@@ -9,8 +9,9 @@ import polars as pl
 
 from sfumato.errors import DataError, PolicyError
 from sfumato.table.checks import is_opaque
-from sfumato.table.encode import Attribute, Codes, Column, Role, drawn_from, encode, kind_of, value_codes
+from sfumato.table.encode import Attribute, Codes, Column, Role, drawn_from, encode, kind_of
 from sfumato.table.hierarchy import TaxonomySpec
+from sfumato.table.published import value_codes
 from sfumato.table.source import read_frame
 from sfumato.table.taxonomy import named
 

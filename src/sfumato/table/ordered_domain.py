@@ -1,26 +1,29 @@
 """Ordered domains: numbers, dates and ordinal values, where any range of neighbours is a group's label."""
 
-import datetime as dt
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from decimal import ROUND_FLOOR, Context, Decimal
 from functools import cached_property
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.table.taxonomy import SUPPRESSED, quoted
+from sfumato.table.domain import AxisData, BoxLabel, Integers, Interval, Meaning, NumberScale
+from sfumato.table.line_ends import cut_ends, group_ends, interval_label, sample_ends
+from sfumato.table.names import MISSING as MISSING
+from sfumato.table.names import SUPPRESSED, quoted
+from sfumato.table.numbers import after as after
+from sfumato.table.numbers import common_step as common_step
+from sfumato.table.numbers import day_number as day_number
+from sfumato.table.numbers import day_text as day_text
+from sfumato.table.numbers import is_day as is_day
+from sfumato.table.numbers import number_between
+from sfumato.table.numbers import number_of as number_of
+from sfumato.table.numbers import number_text as number_text
+from sfumato.table.numbers import open_label as open_label
+from sfumato.table.numbers import roundest as roundest
 
-MISSING = "(missing)"
-"""The label of a missing value where missing values are a category of their own."""
-
-_EPOCH = dt.date(1970, 1, 1)
-_LAST_DAY = (dt.date.max - _EPOCH).days
-_DAY = re.compile(r"\d{4,5}-\d\d-\d\d", re.ASCII)
-_MOST_DECIMALS = 9
-_MOST_PLACES = 340
 _MISSING_POSITION = 2.0
 
 
@@ -80,6 +83,54 @@ class OrderedDomain:
         return self.form != "word"
 
     @property
+    def ordered(self) -> Literal[True]:
+        """Any range of neighbours is a label."""
+        return True
+
+    @property
+    def measured(self) -> bool:
+        """Whether the values are numbers or days."""
+        return self.form != "word"
+
+    @property
+    def hierarchical(self) -> Literal[False]:
+        """A line has no tree."""
+        return False
+
+    @property
+    def shown_or_suppressed(self) -> Literal[False]:
+        """A line has ranges between its values and nothing."""
+        return False
+
+    @property
+    def missing_apart(self) -> bool:
+        """Whether the last code is a missing value."""
+        return self.missing
+
+    @property
+    def intervals(self) -> None:
+        """A line has no intervals of its own."""
+        return
+
+    @property
+    def children(self) -> tuple[()]:
+        """A line has no nodes."""
+        return ()
+
+    @property
+    def named_ranges(self) -> dict[str, tuple[int, int]]:
+        """A line has no nodes, and so no names beside its values."""
+        return {}
+
+    @cached_property
+    def numbers(self) -> NDArray[np.float64]:
+        """The number or day that each value is; NaN for a missing value and for words that are no numbers."""
+        if self.measured:
+            return np.append(self.values, [np.nan] * self.missing)
+        found = (number_of(word) for word in self.leaves)
+        return np.array([np.nan if number is None else number for number in found])
+
+    @property
     def size(self) -> int:
         """How many codes there are."""
         return len(self.words) + self.missing
@@ -116,95 +167,26 @@ class OrderedDomain:
         """
         if self.is_open(lo, hi):
             return (hi - lo) / self.size
-        first, last = int(self._is_lone(0)), len(self.values) - 1 - int(self._is_lone(-1))
+        first, last = int(self.is_lone(0)), len(self.values) - 1 - int(self.is_lone(-1))
         whole = float(self.position[last] - self.position[first]) if 0 <= first < last else 1.0
         return min(float(self.position[hi - 1] - self.position[lo]) / whole, 1.0)
 
-    def _is_lone(self, code: int) -> bool:
+    def is_lone(self, code: int) -> bool:
+        """Whether one row alone has a value, as far as that is known."""
         return self.lone is not None and len(self.lone) > 0 and bool(self.lone[code])
 
     def is_open(self, lo: int, hi: int) -> bool:
         """Whether the codes ``[lo, hi)`` are shown with an open end."""
         last = hi == len(self.values)
-        return hi - lo > 1 and ((lo == 0 and self._is_lone(0)) or (last and self._is_lone(-1)))
+        return hi - lo > 1 and ((lo == 0 and self.is_lone(0)) or (last and self.is_lone(-1)))
 
     def bounds(self, lo: int, hi: int) -> tuple[float, float]:
         """The half-open interval ``[low, high)`` of numbers or days that the codes ``[lo, hi)`` stand for."""
         last = float(self.values[hi - 1])
         high = after(last, self.step)
         if not self.step and hi < len(self.values):
-            high = _between(last, float(self.values[hi]))
+            high = number_between(last, float(self.values[hi]))
         return float(self.values[lo]), high
-
-    def reach(self, lo: int, hi: int) -> tuple[float, float]:
-        """The half-open interval from the first of the codes ``[lo, hi)`` up to the next value beyond them.
-
-        >>> OrderedDomain.of_numbers([20.0, 25.0, 39.0]).reach(0, 2)
-        (20.0, 39.0)
-        """
-        low, high = self.bounds(lo, hi)
-        return low, float(self.values[hi]) if hi < len(self.values) else high
-
-    def boundary(self, code: int) -> float:
-        """Where the values from a code on begin: the roundest number or day above the value before, up to its own.
-
-        Among equally round ones it is the least, so that it does not tell the value itself.
-
-        >>> far, near = OrderedDomain.of_numbers([20.0, 25.0, 43217.0]), OrderedDomain.of_numbers([38.0, 39.0])
-        >>> far.boundary(2), near.boundary(1)
-        (10000.0, 39.0)
-        """
-        below, value = float(self.values[code - 1]), float(self.values[code])
-        return _first_day(below, value) if self.form == "date" else roundest(below, value)
-
-    def _before(self, lo: int, *, narrow: bool) -> float | None:
-        """Where a range begins that must not tell its first value: above the value before, or the one before that.
-
-        The end is not the value itself, unless that is round: then a value further up would give the same end. That
-        is so unless the range is ``narrow``: of two neighbours each is known to occur if no third fits in.
-        """
-        for code in (lo, lo - 1):
-            if code <= 0:
-                return None
-            if (end := self.boundary(code)) != self.values[lo] or (self._is_round(end) and not narrow):
-                break
-        return end
-
-    def _beyond(self, hi: int, *, narrow: bool) -> float | None:
-        """Where a range ends that must not tell its last value: up to the next value, or the one after that."""
-        if hi >= len(self.values):
-            return None
-        last, following = float(self.values[hi - 1]), float(self.values[hi])
-        told = after(last, self.step)
-        if (end := self.boundary(hi)) != told or (self._is_round(end) and not narrow):
-            return end
-        latest = following if self.form == "date" else roundest(last, following, greatest=True)
-        if latest != told:
-            return latest
-        return self.boundary(hi + 1) if hi + 1 < len(self.values) else None
-
-    def _is_round(self, end: float) -> bool:
-        """Whether an end is rounder than single values are: a multiple of ten steps, the first day of a month."""
-        if self.form == "date":
-            return day_text(end).endswith("-01")
-        return self.step > 0 and Decimal(repr(end)) % (10 * Decimal(repr(self.step))) == 0
-
-    def interval(self, lo: int, hi: int) -> str:
-        """How one of several intervals that cover the line without a gap is shown."""
-        if hi > len(self.words) or self.form == "word":
-            return self.label(lo, hi)
-        return self._interval(self.interval_meaning(lo, hi))
-
-    def interval_meaning(self, lo: int, hi: int) -> list[Any]:
-        """What such an interval means."""
-        if hi > len(self.words) or self.form == "word":
-            return self.meaning(lo, hi)
-        low, high = self.reach(lo, hi)
-        last = len(self.values)
-        return self._ends(
-            low if not self._is_lone(lo) else self.boundary(lo) if lo > 0 else None,
-            high if not self._is_lone(min(hi, last - 1)) else self.boundary(hi) if hi < last else None,
-        )
 
     def label(self, lo: int, hi: int) -> str:
         """How a group shows the codes ``[lo, hi)``."""
@@ -214,151 +196,113 @@ class OrderedDomain:
             return SUPPRESSED
         if self.form == "word":
             return f"[{quoted(self.words[lo])}, {quoted(self.words[hi - 1])}]"
-        return self._interval(self.meaning(lo, hi))
+        return interval_label(group_ends(self, lo, hi))
 
-    def meaning(self, lo: int, hi: int) -> list[Any]:
+    def meaning(self, lo: int, hi: int) -> list[str | float | None]:
         """What the label of ``[lo, hi)`` means: ``[low, high]`` of the half-open interval, or the values."""
-        if self.form == "word" or hi > len(self.words):
-            return list(self.leaves[lo:hi])
-        low: float | None
-        high: float | None
-        low, high = self.bounds(lo, hi)
-        if hi - lo == 1:
-            return self._ends(low, high)
-        narrow = hi - lo == 2 and after(float(self.values[lo]), self.step) == self.values[lo + 1]
-        if self._is_lone(lo):
-            low = self._before(lo, narrow=narrow)
-        if self._is_lone(hi - 1):
-            high = self._beyond(hi, narrow=narrow)
-        return self._ends(low, high)
+        return group_ends(self, lo, hi) if self._is_interval(hi) else list(self.leaves[lo:hi])
 
-    def _ends(self, *ends: float | None) -> list[Any]:
-        """The ends of an interval as the manifest tells them."""
-        return [None if end is None else day_text(end) if self.form == "date" else end for end in ends]
+    def _is_interval(self, hi: int) -> bool:
+        """Whether codes up to ``hi`` are numbers or days, with no missing value among them."""
+        return self.measured and hi <= len(self.words)
 
-    def _interval(self, ends: list[Any]) -> str:
-        """How an interval with these ends is shown."""
-        text = str if self.form == "date" else number_text
-        low, high = (None if end is None else text(end) for end in ends)
-        if low is None and high is None:
-            return SUPPRESSED
-        return f"[{low}, {high})" if low is not None and high is not None else open_label(low, high)
+    def axis(self, *, sets: bool) -> AxisData:
+        """The position of each code."""
+        return AxisData(size=self.size, position=self.position)
 
+    def value(self, code: int) -> BoxLabel:
+        """How a value by itself is shown."""
+        return BoxLabel(self.leaves[code], self.meaning(code, code + 1), 0.0)
 
-def open_label(low: str | None, high: str | None) -> str:
-    """The label of an interval that is open to one side; one that is open to both is all that is known.
+    def box(self, lo: int, hi: int, node: int, mask: int) -> BoxLabel:
+        """How the codes from ``lo`` to ``hi`` are shown."""
+        label = self.label(lo, hi + 1)
+        meaning = None if label == SUPPRESSED else self.meaning(lo, hi + 1)
+        return BoxLabel(label, meaning, self.share(lo, hi + 1))
 
-    >>> open_label("65", None), open_label(None, "20"), open_label(None, None)
-    ('>= 65', '< 20', '(known)')
-    """
-    return f">= {low}" if low is not None else f"< {high}" if high is not None else "(known)"
+    def box_codes(self, lo: int, hi: int, node: int, mask: int) -> tuple[int, ...]:
+        """The codes from ``lo`` to ``hi``; all, where a range mixes a missing value with others."""
+        mixed = hi >= len(self.words) and lo < hi
+        return tuple(range(self.size) if mixed else range(lo, hi + 1))
 
+    def cut_label(self, lo: int, hi: int, node: int) -> BoxLabel:
+        """How one of several intervals that cover the line without a gap is shown."""
+        if not self._is_interval(hi):
+            return self.box(lo, hi - 1, -1, 0)
+        ends = cut_ends(self, lo, hi)
+        label = interval_label(ends)
+        return BoxLabel(label, None if label == SUPPRESSED else ends, self.share(lo, hi))
 
-def number_text(value: float) -> str:
-    """A number as a person writes it.
+    def range_label(self, lo: int, hi: int) -> tuple[str, Meaning]:
+        """How the codes ``[lo, hi)`` of a sample are shown.
 
-    >>> number_text(40.0), number_text(2.5), number_text(1e300)
-    ('40', '2.5', '1e+300')
-    """
-    if abs(value) >= 1e16:
-        return repr(float(value))
-    return str(np.format_float_positional(value + 0.0, trim="-"))
+        An interval ends at a round number between two neighbouring values, and is open where it holds the least or the
+        greatest value: a single person's value is not to be read from it.
 
+        >>> ages = OrderedDomain.of_numbers([20.0, 25.0, 39.0, 44.0])
+        >>> ages.range_label(0, 2), ages.range_label(1, 2)
+        (('< 30', [None, 30.0]), ('[21, 30)', [21.0, 30.0]))
+        """
+        if hi - lo == self.size or (hi > len(self.words) and hi - lo > 1):
+            return SUPPRESSED, None
+        if not self._is_interval(hi):
+            return self.label(lo, hi), self.meaning(lo, hi)
+        ends = sample_ends(self, lo, hi)
+        return open_label(None, None) if ends == [None, None] else interval_label(ends), ends
 
-def day_text(days: float) -> str:
-    if days > _LAST_DAY:
-        return "10000-01-01"
-    return (_EPOCH + dt.timedelta(days=int(days))).isoformat()
+    def codes_between(self, low: float, high: float) -> Integers:
+        """The codes of the numbers or days in ``[low, high)``."""
+        if self.measured:
+            return np.arange(*np.searchsorted(self.values, (low, high)))
+        return np.flatnonzero((self.numbers >= low) & (self.numbers < high))
 
+    def codes_of_values(self, values: Sequence[str]) -> list[int]:
+        """The code of each value; -1 where there is none."""
+        code = {leaf: i for i, leaf in enumerate(self.leaves)}
+        return [code.get(value, -1) for value in values]
 
-def is_day(value: object) -> bool:
-    """Whether a value is text in the shape of a date."""
-    return isinstance(value, str) and _DAY.fullmatch(value) is not None
+    def span(self) -> Interval:
+        """From the least value to just above the greatest."""
+        return self.bounds(0, len(self.values))
 
+    def intervals_of(self, names: Sequence[str]) -> list[Interval]:
+        """The interval of the first of these values; the whole line where it is none."""
+        (code,) = self.codes_of_values(names[:1])
+        return [self.span() if code < 0 else self.bounds(code, code + 1)]
 
-def number_of(text: str) -> float | None:
-    """The number that a text is; None where it is none."""
-    try:
-        return float(text)
-    except ValueError:
-        return None
+    def scale(self) -> NumberScale | None:
+        """The numbers or days, if there are any."""
+        if not self.measured or not len(self.values):
+            return None
+        return NumberScale(self.values, self.step, self.form == "date")
 
+    def declared(self) -> list[str | float] | None:
+        """The words; numbers and days are those that occur."""
+        return None if self.measured else list(self.leaves)
 
-def day_number(text: str) -> float | None:
-    """A date as its day since 1970-01-01, also the one after the last; None where the text is none.
+    def public_tree(self) -> None:
+        """A line has no tree."""
+        return
 
-    >>> day_number("1970-01-03"), day_number("10000-01-01"), day_number("2001-02-30")
-    (2.0, 2932897.0, None)
-    """
-    if not is_day(text):
-        return None
-    try:
-        if len(text) == len("2000-01-01"):
-            return float(dt.date.fromisoformat(text).toordinal() - _EPOCH.toordinal())
-        return float(np.datetime64(text, "D").astype(np.int64))  # years beyond the calendar
-    except ValueError:
-        return None
+    def typed_values(self) -> pl.Series | None:
+        """Days as dates, numbers as numbers, whole ones as integers; None for words."""
+        if not self.measured:
+            return None
+        numbers = pl.Series([*self.values, None][: self.size], dtype=pl.Float64)
+        if self.form == "date":
+            return numbers.cast(pl.Int32).cast(pl.Date)
+        return numbers.cast(pl.Int64) if self.step == 1.0 else numbers
 
+    def with_missing(self) -> "OrderedDomain":
+        """The same line with the category ``(missing)`` after it."""
+        if self.measured:
+            return replace(self, missing=True)
+        return OrderedDomain.of_words([w for w in self.words if w != MISSING], missing=True)
 
-def common_step(values: NDArray[np.float64]) -> float:
-    """The power of ten that all values are multiples of, or 0 where there is none down to 1e-9."""
-    for decimals in range(_MOST_DECIMALS + 1):
-        if np.array_equal(np.round(values, decimals), values):
-            return float(10.0**-decimals)
-    return 0.0
-
-
-def after(value: float, step: float) -> float:
-    """The next multiple of the step, or without a step a short number just above the value.
-
-    >>> after(0.2, 0.1), after(39.0, 1.0)
-    (0.3, 40.0)
-    """
-    if not step:
-        return _between(value, np.inf)
-    high = float(Decimal(repr(value)) + Decimal(repr(step)))
-    return high if high > value else float(np.nextafter(value, np.inf))
-
-
-def roundest(below: float, limit: float, greatest: bool = False) -> float:
-    """The least number of the fewest digits above ``below``, up to ``limit``; or the greatest of these.
-
-    >>> roundest(25.0, 39.0), roundest(43217.0, 43305.0), roundest(-7.5, 3.0), roundest(0.31, 0.32)
-    (30.0, 43300.0, 0.0, 0.32)
-    >>> roundest(25.0, 48.0, greatest=True), roundest(56.0, 58.0, greatest=True)
-    (40.0, 58.0)
-    """
-    if below < 0 <= limit:
-        return 0.0
-    exact, wide = Decimal(repr(limit if greatest else below)), Context(prec=400)
-    for exponent in range(Decimal(repr(limit - below)).adjusted() + 1, -_MOST_PLACES, -1):
-        unit = Decimal(1).scaleb(exponent)
-        floor = wide.divide(exact, unit).to_integral_value(rounding=ROUND_FLOOR)
-        found = float(wide.multiply(wide.add(floor, Decimal(0 if greatest else 1)), unit))
-        if below < found <= limit:
-            return found
-    return limit
-
-
-def _first_day(below: float, limit: float) -> float:
-    """The first day of a year, else of a month, after one day and up to another; else the next day."""
-    if limit > _LAST_DAY:
-        return limit
-    day = _EPOCH + dt.timedelta(days=int(limit))
-    for first in (day.replace(month=1, day=1), day.replace(day=1)):
-        if (found := float((first - _EPOCH).days)) > below:
-            return found
-    return below + 1
-
-
-def _between(value: float, limit: float) -> float:
-    """The shortest number above ``value`` and below ``limit``, of six digits or more; ``limit`` if there is none."""
-    for digits in range(6, 18):
-        exact = Decimal(value)
-        unit = Decimal(1).scaleb((exact.adjusted() if exact else -6) - digits + 1)
-        wide = Context(prec=400)
-        floor = wide.divide(exact, unit).to_integral_value(rounding=ROUND_FLOOR)
-        high = float(wide.multiply(wide.add(floor, Decimal(1)), unit))
-        if value < high < limit:
-            return high
-    return limit if np.isfinite(limit) else float(np.nextafter(value, np.inf))
+    def observed(self, kept: NDArray[np.bool_]) -> "OrderedDomain":
+        """The line of the kept values; words stay, since their order was declared."""
+        missing = bool(self.missing and kept[-1])
+        if not self.measured:
+            return replace(self, missing=missing)
+        there = self.values[np.flatnonzero(kept[: len(self.words)])]
+        return (OrderedDomain.of_days if self.form == "date" else OrderedDomain.of_numbers)(there, missing=missing)

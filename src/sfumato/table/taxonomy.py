@@ -4,50 +4,23 @@ Every node is then a range ``[lo, hi)`` of leaf codes: generalizing is a look-up
 is two comparisons.
 """
 
-import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.errors import DataError
-
-SUPPRESSED = "*"
-"""The label of a value of which nothing is shown."""
-
-_SHOWN = 5
-_DEEPEST = 100
-
-
-def named(values: Iterable[object]) -> str:
-    """The first few values, for a message.
-
-    >>> named(["a", "b"])
-    "'a', 'b'"
-    """
-    values = list(values)
-    more = f" and {len(values) - _SHOWN} more" if len(values) > _SHOWN else ""
-    return ", ".join(repr(str(v)) for v in values[:_SHOWN]) + more
-
-
-def all_named(values: Iterable[object]) -> str:
-    """All values, for a claim or a warning that must leave none out.
-
-    >>> all_named("abcdefgh")
-    "'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'"
-    """
-    return ", ".join(repr(str(v)) for v in values)
-
-
-def quoted(name: str) -> str:
-    """A name as it stands in a label of several; quoted where it could be taken for more than one.
-
-    >>> quoted("Sales"), quoted("a, b")
-    ('Sales', '"a, b"')
-    """
-    return json.dumps(name, ensure_ascii=False) if set(name) & set(',{}[]"') else name
+from sfumato.table import tree_labels
+from sfumato.table.domain import AxisData, BoxLabel, Integers, Interval, Meaning, NumberScale
+from sfumato.table.names import MISSING
+from sfumato.table.names import SUPPRESSED as SUPPRESSED
+from sfumato.table.names import all_named as all_named
+from sfumato.table.names import named as named
+from sfumato.table.names import quoted as quoted
+from sfumato.table.tree_builder import number_nodes
+from sfumato.table.tree_narrowing import narrowed
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,13 +51,7 @@ class Taxonomy:
     @classmethod
     def from_tree(cls, tree: Mapping[str, object], *, what: str = "the taxonomy") -> "Taxonomy":
         """Build from nested mappings and lists; several keys at the top get the root ``*``."""
-        builder = _Builder(what)
-        if len(tree) == 1:
-            ((label, below),) = tree.items()
-        else:
-            label, below = SUPPRESSED, tree
-        builder.add(str(label), below, -1, ())
-        return builder.taxonomy()
+        return cls(*number_nodes(tree, what))
 
     @classmethod
     def flat(cls, values: Iterable[str]) -> "Taxonomy":
@@ -132,6 +99,40 @@ class Taxonomy:
         """How many leaf codes there are."""
         return int(self.hi[0])
 
+    @property
+    def ordered(self) -> Literal[False]:
+        """A label is a node, or some of its children."""
+        return False
+
+    @property
+    def measured(self) -> bool:
+        """Whether the nodes are intervals."""
+        return self.intervals is not None
+
+    @property
+    def hierarchical(self) -> bool:
+        """Whether the tree was given or built by a rule."""
+        return not self.shown_or_suppressed
+
+    @property
+    def missing_apart(self) -> bool:
+        """Whether the last leaf is a missing value beside intervals."""
+        return self.intervals is not None and self.leaves[-1] == MISSING
+
+    @cached_property
+    def numbers(self) -> NDArray[np.float64]:
+        """The number that each leaf is, or where its interval begins; NaN for words and missing values."""
+        begins = {leaf: low for leaf, (low, _) in (self.intervals or {}).items()}
+        return np.array([begins.get(leaf, _number(leaf)) for leaf in self.leaves])
+
+    @cached_property
+    def named_ranges(self) -> dict[str, tuple[int, int]]:
+        """The leaf codes ``[lo, hi)`` below each label."""
+        found: dict[str, tuple[int, int]] = {}
+        for label, lo, hi in zip(self.labels, self.lo.tolist(), self.hi.tolist(), strict=True):
+            found.setdefault(label, (lo, hi))
+        return found
+
     @cached_property
     def children(self) -> tuple[tuple[int, ...], ...]:
         """The children of each node."""
@@ -177,6 +178,85 @@ class Taxonomy:
         below = self.some_children(node, children) if children else [node]
         return [code for c in below for code in range(int(self.lo[c]), int(self.hi[c]))]
 
+    def axis(self, *, sets: bool) -> AxisData:
+        """The nodes; ``sets``: whether some children of one can be shown."""
+        return AxisData(
+            size=self.size,
+            lo=self.lo,
+            hi=self.hi,
+            parent=self.parent,
+            children=self.children,
+            leaf_node=self.leaf_nodes,
+            sets=sets and not self.shown_or_suppressed,
+        )
+
+    def value(self, code: int) -> BoxLabel:
+        """How a leaf is shown."""
+        return tree_labels.leaf_label(self, code)
+
+    def box(self, lo: int, hi: int, node: int, mask: int) -> BoxLabel:
+        """How one leaf, a node or some of its children are shown."""
+        return self.value(lo) if lo == hi >= 0 else tree_labels.set_label(self, node, mask)
+
+    def box_codes(self, lo: int, hi: int, node: int, mask: int) -> tuple[int, ...]:
+        """The leaf codes of one leaf, of a node or of some of its children."""
+        return (lo,) if lo == hi else tuple(self.codes_of(node, mask))
+
+    def cut_label(self, lo: int, hi: int, node: int) -> BoxLabel:
+        """How a node of a cut, or the leaf ``lo`` where none is named (-1), is shown."""
+        node = node if node >= 0 else int(self.leaf_nodes[lo])
+        return self.value(lo) if self.hi[node] - self.lo[node] == 1 else tree_labels.set_label(self, node, 0)
+
+    def node_label(self, node: int) -> BoxLabel:
+        """How a node on a level of the whole tree is shown."""
+        return tree_labels.node_label(self, node)
+
+    def range_label(self, lo: int, hi: int) -> tuple[str, Meaning]:
+        """How the codes ``[lo, hi)`` are shown: by the fewest nodes that cover them.
+
+        >>> Taxonomy.from_tree({"Any": {"A": ["a", "b"], "B": ["c", "d"]}}).range_label(1, 4)
+        ('{b, B}', ['b', 'c', 'd'])
+        """
+        return tree_labels.range_label(self, lo, hi)
+
+    def codes_between(self, low: float, high: float) -> Integers:
+        """The codes of the leaves whose numbers lie in ``[low, high)``."""
+        return np.flatnonzero((self.numbers >= low) & (self.numbers < high))
+
+    def span(self) -> Interval:
+        """The outermost interval; all numbers where there is none."""
+        return self.intervals[self.outermost()] if self.intervals else (-np.inf, np.inf)
+
+    def intervals_of(self, names: Sequence[str]) -> list[Interval]:
+        """The intervals of these labels; the outermost where none has one."""
+        known = self.intervals or {}
+        return [known[name] for name in names if name in known] or [self.span()]
+
+    def scale(self) -> NumberScale | None:
+        """The numbers of the leaves, where they are numbers that were found in the data."""
+        if self.intervals is None or not self.derived:
+            return None
+        values = self.numbers[: self.size - self.missing_apart]
+        return NumberScale(values, 0.0 if (values % 1).any() else 1.0, False) if len(values) else None
+
+    def declared(self) -> list[str | float] | None:
+        """The leaves, or the ends of the outermost interval; None where they were found in the data."""
+        if self.derived:
+            return None
+        return list(self.leaves) if self.intervals is None else list(self.intervals[self.outermost()])
+
+    def public_tree(self) -> dict[str, object] | None:
+        """The tree in nested form, if one was given or built."""
+        return self.to_tree() if self.hierarchical else None
+
+    def typed_values(self) -> None:
+        """Leaves are published as text."""
+        return
+
+    def observed(self, kept: NDArray[np.bool_]) -> "Taxonomy":
+        """The tree of the kept leaves."""
+        return narrowed(self, kept)
+
     def path(self, code: int) -> list[str]:
         """The labels from a leaf up to the root."""
         node, labels = int(self.leaf_nodes[code]), []
@@ -208,6 +288,12 @@ class Taxonomy:
             hi=np.append(hi, end + np.int32(1)),
         )
 
+    def with_missing(self) -> "Taxonomy":
+        """The same tree with the leaf ``(missing)``, if it lacks it."""
+        if self.hierarchical or MISSING in self.leaves:
+            return self.with_leaf(MISSING)
+        return replace(Taxonomy.flat([*self.leaves, MISSING]), derived=self.derived)
+
     def _under_a_new_root(self) -> "Taxonomy":
         """The tree as the only child of a root ``*``."""
         return replace(
@@ -219,136 +305,14 @@ class Taxonomy:
         )
 
 
+def _number(leaf: str) -> float:
+    try:
+        return float(leaf)
+    except ValueError:
+        return np.nan
+
+
 def _inside(value: str, parts: Mapping[int, tuple[float, float]]) -> int:
     """The code of the interval that a number lies in; -1 for a number outside all of them, and for other text."""
-    try:
-        number = float(value)
-    except ValueError:
-        return -1
+    number = _number(value)
     return next((code for code, (low, high) in parts.items() if low <= number < high), -1)
-
-
-class _Builder:
-    """Numbers nodes and leaves depth first and refuses what is not a tree of distinct values."""
-
-    def __init__(self, what: str) -> None:
-        self.what = what
-        self.labels: list[str] = []
-        self.parent: list[int] = []
-        self.lo: list[int] = []
-        self.hi: list[int] = []
-        self.count = 0
-        self.by_label: dict[str, int] = {}
-
-    def add(self, label: str, below: object, parent: int, above: tuple[str, ...]) -> None:
-        if label in above:
-            raise DataError(
-                f"{self.what} has a cycle: {label!r} lies below itself ({' > '.join((*above, label))}); "
-                "rename one of the two nodes"
-            )
-        if len(above) > _DEEPEST:
-            raise DataError(f"{self.what} is deeper than {_DEEPEST} levels; flatten it")
-        node = len(self.labels)
-        self.labels.append(label)
-        self.parent.append(parent)
-        self.lo.append(self.count)
-        self.hi.append(0)
-        entries = _entries(below, self.what)
-        if not entries:
-            self.count += 1
-        for name, deeper in entries:
-            self.add(name, deeper, node, (*above, label))
-        self.hi[node] = self.count
-        self._name(label, node, leaf=not entries)
-
-    def _name(self, label: str, node: int, *, leaf: bool) -> None:
-        """One label means one set of leaves, so that a released label can be read back."""
-        other = self.by_label.setdefault(label, node)
-        if (self.lo[other], self.hi[other]) != (self.lo[node], self.hi[node]):
-            kind = "leaf" if leaf else "node"
-            raise DataError(
-                f"{self.what} has the {kind} {label!r} twice, in different places; a label must stand for "
-                "one set of values: remove or rename one of the two"
-            )
-
-    def taxonomy(self) -> Taxonomy:
-        try:
-            "".join(self.labels).encode("utf-8")
-        except UnicodeEncodeError:
-            raise DataError(
-                f"{self.what} has a label that is not Unicode text (half of a surrogate pair); correct it"
-            ) from None
-        return Taxonomy(
-            tuple(self.labels),
-            np.array(self.parent, np.int32),
-            np.array(self.lo, np.int32),
-            np.array(self.hi, np.int32),
-        )
-
-
-def _entries(below: object, what: str) -> list[tuple[str, object]]:
-    """What stands below a node: ``{name: deeper}``, a list of leaves (or of mappings), or nothing."""
-    if below is None or below == "" or below == {} or below == []:
-        return []
-    if isinstance(below, Mapping):
-        return [(str(name), deeper) for name, deeper in below.items()]
-    if isinstance(below, Sequence) and not isinstance(below, str):
-        return [entry for item in below for entry in _list_entries(item, what)]
-    raise DataError(
-        f"{what} has {below!r} where a node's children should be; give a mapping of names or a list of values"
-    )
-
-
-def _list_entries(item: object, what: str) -> Iterator[tuple[str, object]]:
-    if isinstance(item, Mapping):
-        yield from ((str(name), deeper) for name, deeper in item.items())
-    elif isinstance(item, str | int | float):
-        yield str(item), {}
-    else:
-        raise DataError(f"{what} has {item!r} in a list of values; a value is a text or a number")
-
-
-def from_paths(paths: Iterable[Sequence[str]], *, what: str, root: str = SUPPRESSED) -> Taxonomy:
-    """Build from one path a leaf, leaf first, in the order in which the nodes first appear.
-
-    A label that stands on several levels in a row is one node.
-    """
-    tree: dict[str, object] = {}
-    seen: dict[str, dict[str, object]] = {}
-    for path in paths:
-        if path[0] in seen:
-            raise DataError(
-                f"{what} has the leaf {path[0]!r} in two rows; a value has one place in the tree: remove one"
-            )
-        below = tree
-        steps = [label for i, label in enumerate(path) if i == 0 or label != path[i - 1]]
-        for label in reversed(steps[:-1] if steps[-1] == root and len(steps) > 1 else steps):
-            below = below.setdefault(label, {})  # type: ignore[assignment]
-        seen[path[0]] = below
-    if both := [leaf for leaf, below in seen.items() if below]:
-        raise DataError(f"{what} has {both[0]!r} as a value and as a group of other values; rename the group")
-    return Taxonomy.from_tree({root: tree}, what=what)
-
-
-def masked(values: Sequence[str], side: str, *, what: str) -> Taxonomy:
-    """The tree that masks codes of one length character by character, from the right or the left.
-
-    >>> masked(["471", "472", "480"], "right", what="zip").path(0)
-    ['471', '47*', '4**', '*']
-    """
-    if starred := [v for v in values if "*" in v]:
-        raise DataError(f"{what} cannot be masked: {named(starred)} holds a star already; clean it")
-    lengths = {len(v): v for v in values}
-    if len(lengths) > 1:
-        few = named(list(lengths.values())[:2])
-        raise DataError(
-            f"{what} cannot be masked: its values differ in length ({few}); pad them to one length, "
-            "or give a taxonomy file"
-        )
-    width = max(lengths, default=0)
-    hide: Callable[[str, int], str] = (
-        (lambda v, i: v[: width - i] + "*" * i) if side == "right" else (lambda v, i: "*" * i + v[i:])
-    )
-    order = sorted(values, key=None if side == "right" else lambda v: v[::-1])
-    tree = from_paths(([hide(v, i) for i in range(width)] for v in order), what=what)
-    return replace(tree, derived=True)

@@ -14,7 +14,7 @@ from sfumato.errors import Infeasible, PolicyError
 from sfumato.method.art.grouping import GrowingGroups, cells_of, people_in
 from sfumato.method.base import Drawn, Groups, PartitionMethod, Progress, Scheme
 from sfumato.release.generalization import by_labels, show
-from sfumato.release.judgement import Judgement
+from sfumato.release.judgement import Judgement, completed
 from sfumato.release.scheme import Grouped
 from sfumato.requirement.base import Requirement, rounded_down
 from sfumato.requirement.exposure import Exposure
@@ -88,8 +88,8 @@ class Art(PartitionMethod):
         return self._made(table, wanted, wanted.known(table), draws, progress)[0]
 
     def bind(self, table: Microdata, requirements: Sequence[Requirement]) -> list[Requirement]:
-        robustness(self.name, requirements)
-        return super().bind(table, requirements)
+        wanted = robustness(self.name, completed(requirements, table))
+        return super().bind(table, [wanted])
 
     def counted(self, table: Microdata, bound: Sequence[Requirement]) -> list[str]:
         return [c.name for c in table.sensitive]

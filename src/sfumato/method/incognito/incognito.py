@@ -25,7 +25,6 @@ from sfumato.release.scheme import Grouped
 from sfumato.requirement.base import GroupRequirement, Requirement, as_fraction, is_number, share
 from sfumato.table.encode import Domain, Role
 from sfumato.table.microdata import Microdata
-from sfumato.table.ordered_domain import OrderedDomain
 from sfumato.table.taxonomy import named
 
 _MOST_NODES = 1_000_000
@@ -243,9 +242,10 @@ def _narrowed(ladder: Ladder, domain: Domain, level: int) -> tuple[Ladder, int]:
     if domain is ladder.domain:
         return ladder, level
     narrow = Ladder.of(ladder.name, domain)
-    if isinstance(domain, OrderedDomain):
+    if domain.ordered:
         return (ladder if level else narrow), level
     if level == ladder.top:
         return narrow, narrow.top
-    apart = domain.intervals is not None and domain.labels[0] not in domain.intervals
+    root = next(iter(domain.named_ranges))
+    apart = domain.intervals is not None and root not in domain.intervals
     return narrow, min(level, narrow.top - apart)

@@ -5,9 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.release.generalization import Meaning, as_shown
-from sfumato.table.encode import Domain
-from sfumato.table.ordered_domain import OrderedDomain
+from sfumato.table.domain import BoxLabel, Domain
 from sfumato.table.taxonomy import SUPPRESSED, Taxonomy
 
 _ALL = -1
@@ -60,17 +58,17 @@ class Ladder:
         """How many values there are."""
         return self.domain.size
 
-    def cut(self, level: int) -> tuple[list[tuple[str, Meaning, float]], NDArray[np.int64]]:
+    def cut(self, level: int) -> tuple[list[BoxLabel], NDArray[np.int64]]:
         """What a level shows: label, meaning and share of each of its nodes, and the node of each code."""
         return [self._label(level, i) for i in range(len(self.nodes[level]))], self.number[level]
 
-    def _label(self, level: int, number: int) -> tuple[str, Meaning, float]:
+    def _label(self, level: int, number: int) -> BoxLabel:
         node, share = int(self.nodes[level][number]), float(self.leaves[level][number] / self.size)
         if isinstance(self.domain, Taxonomy):
-            return as_shown(self.domain, node)
+            return self.domain.node_label(node)
         if level > 0:
-            return SUPPRESSED, None, share
-        return self.domain.label(number, number + 1), self.domain.meaning(number, number + 1), 0.0
+            return BoxLabel(SUPPRESSED, None, share)
+        return self.domain.value(number)
 
 
 def _in_tree(tree: Taxonomy) -> list[NDArray[np.int64]]:
@@ -86,7 +84,7 @@ def _in_tree(tree: Taxonomy) -> list[NDArray[np.int64]]:
     return levels
 
 
-def _on_line(line: OrderedDomain) -> list[NDArray[np.int64]]:
+def _on_line(line: Domain) -> list[NDArray[np.int64]]:
     """The values, then nothing."""
     values = np.arange(line.size, dtype=np.int64)
     return [values, np.full(line.size, _ALL)] if line.size > 1 else [values]

@@ -12,6 +12,7 @@ from sfumato.method.base import Method, Progress, undeclared_domain
 from sfumato.method.rr.noisy_counts import fit_to_noisy_counts
 from sfumato.method.rr.optimize import MODES, Mode, OptimalResponse, Problem, solve
 from sfumato.release.judgement import Judgement
+from sfumato.release.manifest import SchemeName
 from sfumato.release.randomization import Matrices
 from sfumato.requirement.base import Requirement, is_number
 from sfumato.requirement.disclosure import Disclosure
@@ -69,7 +70,7 @@ class RandomizedResponse(Method):
         "fitted to noisy counts, also the ε that the manifest states for the randomized attributes"
     )
     refuted: ClassVar[str | None] = f"{_NOT_A_SUCCESS_RATE}. {_FITTED_MATRICES_LEAK}"
-    schemes: ClassVar[tuple[str, ...]] = ("randomization",)
+    schemes: ClassVar[tuple[SchemeName, ...]] = ("randomization",)
     mode: Mode = "both"
     keep: Mapping[str, float] | None = None
     matrices: Mapping[str, Any] | None = None

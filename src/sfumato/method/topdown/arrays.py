@@ -17,7 +17,6 @@ from sfumato.requirement.redundancy import Template
 from sfumato.requirement.templates import Anonymity
 from sfumato.table.encode import Column
 from sfumato.table.microdata import Microdata
-from sfumato.table.ordered_domain import OrderedDomain
 
 MOST_VALUES = 10_000
 """More values than this are not disclosed one by one."""
@@ -127,7 +126,7 @@ def class_counts(
 
 def axis_of(column: Column, suppress: bool) -> AttributeArrays:
     domain = column.domain
-    if isinstance(domain, OrderedDomain):
+    if domain.ordered:
         return AttributeArrays(r.LINE, domain.size, [], 2 * domain.size + 2, 2)
     if (suppress or domain.shown_or_suppressed) and domain.size > 1:
         if domain.size > MOST_VALUES:

@@ -13,7 +13,7 @@ from sfumato.errors import DataError
 from sfumato.kernel.topdown import state as r
 from sfumato.method.topdown.search import RawStep, Refinement
 from sfumato.release.generalization import Box, Shown, name_boxes, recoded
-from sfumato.table.encode import Attribute, Column, Kind, codes_in, encode
+from sfumato.table.encode import Attribute, Column, Kind, encode
 from sfumato.table.microdata import Microdata
 from sfumato.table.ordered_domain import OrderedDomain
 from sfumato.table.source import read_frame
@@ -109,7 +109,7 @@ def codes_of(series: pl.Series, column: Column, *, hides: bool) -> NDArray[np.in
             )
         place = np.clip(np.searchsorted(domain.values, coded.domain.values, side="right") - 1, 0, None)
         return np.append(place, len(domain.values))[coded.codes]
-    known = codes_in(domain, coded.domain.leaves)
+    known = np.array(domain.codes_of_values(coded.domain.leaves), np.int64)
     if not hides and (unknown := [v for v, code in zip(coded.domain.leaves, known, strict=True) if code < 0]):
         raise DataError(
             f"column {column.name!r} holds {named(unknown)}, which its taxonomy or domain lacks; add it there"

@@ -1,0 +1,106 @@
+"""Where the labels of numbers and days begin and end, so that no end tells a value that one row alone has."""
+
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from sfumato.table.names import SUPPRESSED
+from sfumato.table.numbers import after, day_text, first_day, number_text, open_label, roundest
+
+if TYPE_CHECKING:
+    from sfumato.table.ordered_domain import OrderedDomain
+
+End = float | str | None
+"""A number or a day as the manifest tells it; None where it is not told."""
+
+
+def group_ends(line: "OrderedDomain", lo: int, hi: int) -> list[End]:
+    """The ends of the codes ``[lo, hi)`` of a group."""
+    low: float | None
+    high: float | None
+    low, high = line.bounds(lo, hi)
+    if hi - lo == 1:
+        return _told(line, low, high)
+    narrow = hi - lo == 2 and after(float(line.values[lo]), line.step) == line.values[lo + 1]
+    if line.is_lone(lo):
+        low = _before(line, lo, narrow=narrow)
+    if line.is_lone(hi - 1):
+        high = _beyond(line, hi, narrow=narrow)
+    return _told(line, low, high)
+
+
+def cut_ends(line: "OrderedDomain", lo: int, hi: int) -> list[End]:
+    """The ends of the codes ``[lo, hi)`` of a cut, whose parts reach up to the next one's first value."""
+    low, high = line.bounds(lo, hi)
+    last = len(line.values)
+    reach = float(line.values[hi]) if hi < last else high
+    return _told(
+        line,
+        low if not line.is_lone(lo) else boundary(line, lo) if lo > 0 else None,
+        reach if not line.is_lone(min(hi, last - 1)) else boundary(line, hi) if hi < last else None,
+    )
+
+
+def sample_ends(line: "OrderedDomain", lo: int, hi: int) -> list[End]:
+    """The ends of the codes ``[lo, hi)`` of a sample: round, and open where the line ends."""
+    return _told(line, *(None if code in (0, len(line.values)) else boundary(line, code) for code in (lo, hi)))
+
+
+def interval_label(ends: list[End]) -> str:
+    """How an interval with these ends is shown; one of which nothing is told hides all."""
+    low, high = (None if end is None else end if isinstance(end, str) else number_text(end) for end in ends)
+    if low is None and high is None:
+        return SUPPRESSED
+    return f"[{low}, {high})" if low is not None and high is not None else open_label(low, high)
+
+
+def _told(line: "OrderedDomain", *ends: float | None) -> list[End]:
+    return [None if end is None else day_text(end) if line.form == "date" else end for end in ends]
+
+
+def boundary(line: "OrderedDomain", code: int) -> float:
+    """Where the values from a code on begin: the roundest number or day above the value before, up to its own.
+
+    Among equally round ones it is the least, so that it does not tell the value itself.
+
+    >>> from sfumato.table.ordered_domain import OrderedDomain
+    >>> far, near = OrderedDomain.of_numbers([20.0, 25.0, 43217.0]), OrderedDomain.of_numbers([38.0, 39.0])
+    >>> boundary(far, 2), boundary(near, 1)
+    (10000.0, 39.0)
+    """
+    below, value = float(line.values[code - 1]), float(line.values[code])
+    return first_day(below, value) if line.form == "date" else roundest(below, value)
+
+
+def _before(line: "OrderedDomain", lo: int, *, narrow: bool) -> float | None:
+    """Where a range begins that must not tell its first value: above the value before, or the one before that.
+
+    The end is not the value itself, unless that is round: then a value further up would give the same end. That
+    is so unless the range is ``narrow``: of two neighbours each is known to occur if no third fits in.
+    """
+    for code in (lo, lo - 1):
+        if code <= 0:
+            return None
+        if (end := boundary(line, code)) != line.values[lo] or (_is_round(line, end) and not narrow):
+            break
+    return end
+
+
+def _beyond(line: "OrderedDomain", hi: int, *, narrow: bool) -> float | None:
+    """Where a range ends that must not tell its last value: up to the next value, or the one after that."""
+    if hi >= len(line.values):
+        return None
+    last, following = float(line.values[hi - 1]), float(line.values[hi])
+    told = after(last, line.step)
+    if (end := boundary(line, hi)) != told or (_is_round(line, end) and not narrow):
+        return end
+    latest = following if line.form == "date" else roundest(last, following, greatest=True)
+    if latest != told:
+        return latest
+    return boundary(line, hi + 1) if hi + 1 < len(line.values) else None
+
+
+def _is_round(line: "OrderedDomain", end: float) -> bool:
+    """Whether an end is rounder than single values are: a multiple of ten steps, the first day of a month."""
+    if line.form == "date":
+        return day_text(end).endswith("-01")
+    return line.step > 0 and Decimal(repr(end)) % (10 * Decimal(repr(line.step))) == 0

@@ -1,0 +1,106 @@
+"""Read a published column: its values as codes of a domain, or of the distinct values that it shows.
+
+The one place that turns a column of a release into codes. What a label means is read in `release.labels`.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sfumato.errors import SfumatoError
+from sfumato.table.encode import Codes, smallest
+from sfumato.table.ordered_domain import MISSING
+from sfumato.table.taxonomy import named
+
+Integers = NDArray[np.int64]
+Refusal = Callable[[str], SfumatoError]
+"""The error to raise, given what is wrong with a column."""
+
+
+class DistinctTexts(NamedTuple):
+    """The distinct values that a column shows, as text, and the place of each row's value among them."""
+
+    texts: list[str]
+    of_row: Codes
+
+    def places_in(self, domain: Sequence[str]) -> Integers:
+        """The place of each row's value in a domain; -1 where it has none."""
+        at = {text: place for place, text in enumerate(domain)}
+        return np.array([at.get(text, -1) for text in self.texts], np.int64)[self.of_row]
+
+    def counts(self) -> dict[str, int]:
+        """How many rows show each value."""
+        rows = np.bincount(self.of_row, minlength=len(self.texts)).tolist()
+        return dict(zip(self.texts, rows, strict=True))
+
+
+def distinct_texts(column: pl.Series) -> DistinctTexts:
+    """The values that some row shows: in the order of the categories of an Enum, else of their texts.
+
+    >>> distinct_texts(pl.Series(["b", None, "a", "b"])).texts
+    ['(missing)', 'a', 'b']
+    """
+    if _is_number(column.dtype):
+        return _distinct_numbers(column)
+    if not isinstance(column.dtype, pl.Enum) or column.null_count():
+        text = column.cast(pl.String).fill_null(MISSING)
+        column = text.cast(pl.Enum(text.unique().sort()))
+    assert isinstance(column.dtype, pl.Enum)
+    words, place = column.dtype.categories, column.to_physical().to_numpy()
+    there = np.bincount(place, minlength=len(words)) > 0
+    if there.all():
+        return DistinctTexts(words.to_list(), place)
+    number = smallest(np.cumsum(there) - 1, len(words))
+    return DistinctTexts(words.filter(pl.Series(there)).to_list(), number[place])
+
+
+def _is_number(dtype: pl.DataType) -> bool:
+    """Whether NumPy can search the values."""
+    return dtype.is_float() or dtype == pl.Date or (dtype.is_integer() and dtype not in (pl.Int128, pl.UInt128))
+
+
+def _distinct_numbers(column: pl.Series) -> DistinctTexts:
+    """The same for numbers and days: only the distinct ones are written out."""
+    values = column.drop_nulls().unique().sort()
+    numbers, known = values.to_physical().to_numpy(), column.to_physical()
+    place = np.searchsorted(numbers, known.fill_null(strategy="zero").to_numpy())
+    texts = values.cast(pl.String).to_list()
+    if column.null_count():
+        place, texts = np.where(column.is_null().to_numpy(), len(texts), place), [*texts, MISSING]
+    order = sorted(range(len(texts)), key=texts.__getitem__)
+    return DistinctTexts([texts[i] for i in order], smallest(np.argsort(order), len(texts))[place])
+
+
+def domain_codes(column: pl.Series, domain: Sequence[str], refusal: Refusal | None = None) -> Integers:
+    """The place of each value of a column in a domain; -1 where it has none, unless that is refused.
+
+    >>> domain_codes(pl.Series([3.0, None, 1.5, 2.0]), ["1.5", "3", "(missing)"]).tolist()
+    [1, 2, 0, -1]
+    """
+    known = list(domain)
+    if column.dtype.is_float():  # a number has several texts; Polars writes each in one way
+        read = pl.Series(known, dtype=pl.String).cast(pl.Float64, strict=False).cast(pl.String)
+        known = [text if number is None else number for text, number in zip(known, read, strict=True)]
+    codes = distinct_texts(column).places_in(known)
+    if refusal is not None and (codes < 0).any():
+        raise refusal(outside(column, codes))
+    return codes
+
+
+def outside(column: pl.Series, codes: Integers) -> str:
+    """Which values of a column have no place in a domain."""
+    without = column.filter(pl.Series(codes < 0))
+    few = without.unique().head(6).cast(pl.String).fill_null(MISSING)
+    return f"{len(without)} values of {column.name!r} are not in its domain: {named(few)}"
+
+
+def value_codes(series: pl.Series) -> tuple[Codes, int]:
+    """Codes of any column that can be told apart, in no order; missing is one more value."""
+    numbered = series.to_frame("value").with_row_index("row").group_by("value", maintain_order=True).agg("row")
+    codes = np.empty(len(series), dtype=np.int64)
+    code = np.repeat(np.arange(numbered.height), numbered["row"].list.len().to_numpy())
+    codes[numbered["row"].explode().to_numpy()] = code
+    return smallest(codes, numbered.height), numbered.height

@@ -1,0 +1,54 @@
+"""Trees from paths and from masks."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+
+from sfumato.errors import DataError
+from sfumato.table.names import SUPPRESSED, named
+from sfumato.table.taxonomy import Taxonomy
+
+
+def from_paths(paths: Iterable[Sequence[str]], *, what: str, root: str = SUPPRESSED) -> Taxonomy:
+    """Build from one path a leaf, leaf first, in the order in which the nodes first appear.
+
+    A label that stands on several levels in a row is one node.
+    """
+    tree: dict[str, object] = {}
+    seen: dict[str, dict[str, object]] = {}
+    for path in paths:
+        if path[0] in seen:
+            raise DataError(
+                f"{what} has the leaf {path[0]!r} in two rows; a value has one place in the tree: remove one"
+            )
+        below = tree
+        steps = [label for i, label in enumerate(path) if i == 0 or label != path[i - 1]]
+        for label in reversed(steps[:-1] if steps[-1] == root and len(steps) > 1 else steps):
+            below = below.setdefault(label, {})  # type: ignore[assignment]
+        seen[path[0]] = below
+    if both := [leaf for leaf, below in seen.items() if below]:
+        raise DataError(f"{what} has {both[0]!r} as a value and as a group of other values; rename the group")
+    return Taxonomy.from_tree({root: tree}, what=what)
+
+
+def masked(values: Sequence[str], side: str, *, what: str) -> Taxonomy:
+    """The tree that masks codes of one length character by character, from the right or the left.
+
+    >>> masked(["471", "472", "480"], "right", what="zip").path(0)
+    ['471', '47*', '4**', '*']
+    """
+    if starred := [v for v in values if "*" in v]:
+        raise DataError(f"{what} cannot be masked: {named(starred)} holds a star already; clean it")
+    lengths = {len(v): v for v in values}
+    if len(lengths) > 1:
+        few = named(list(lengths.values())[:2])
+        raise DataError(
+            f"{what} cannot be masked: its values differ in length ({few}); pad them to one length, "
+            "or give a taxonomy file"
+        )
+    width = max(lengths, default=0)
+    hide: Callable[[str, int], str] = (
+        (lambda v, i: v[: width - i] + "*" * i) if side == "right" else (lambda v, i: "*" * i + v[i:])
+    )
+    order = sorted(values, key=None if side == "right" else lambda v: v[::-1])
+    tree = from_paths(([hide(v, i) for i in range(width)] for v in order), what=what)
+    return replace(tree, derived=True)

@@ -1,0 +1,100 @@
+"""How parts of a tree are shown: labels, what they mean for the manifest, and the share that they hide."""
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from sfumato.table.domain import BoxLabel, Interval, Meaning
+from sfumato.table.names import MISSING, SUPPRESSED, quoted
+from sfumato.table.numbers import number_text
+
+if TYPE_CHECKING:
+    from sfumato.table.taxonomy import Taxonomy
+
+
+def leaf_label(tree: "Taxonomy", code: int) -> BoxLabel:
+    """A value by itself."""
+    value = tree.leaves[code]
+    return BoxLabel(value, _meaning(tree, value, [code]), 0.0)
+
+
+def set_label(tree: "Taxonomy", node: int, mask: int) -> BoxLabel:
+    """A node, or some of its children."""
+    mask = 0 if _lists_values(tree, node, mask) else mask
+    codes, label = tree.codes_of(node, mask), tree.label(node, mask)
+    return BoxLabel(label, _meaning(tree, label, codes, node, mask), len(codes) / tree.size)
+
+
+def node_label(tree: "Taxonomy", node: int) -> BoxLabel:
+    """A node that is shown as it is, on a level of the whole tree."""
+    if node in tree.leaf_nodes:
+        return leaf_label(tree, int(tree.lo[node]))
+    codes = tree.codes_of(node)
+    label, share = tree.labels[node], 0.0 if len(codes) == 1 else len(codes) / tree.size
+    hidden = tree.derived and tree.intervals is None
+    return BoxLabel(label, None if hidden else _meaning(tree, label, codes, node), share)
+
+
+def _lists_values(tree: "Taxonomy", node: int, mask: int) -> bool:
+    """Whether a set of children would name values of a tree built from the data: somebody may be alone with one."""
+    below = tree.some_children(node, mask) if tree.derived else []
+    return any(child in tree.leaf_nodes and tree.labels[child] != MISSING for child in below)
+
+
+def _meaning(tree: "Taxonomy", label: str, codes: list[int], node: int = 0, mask: int = 0) -> Meaning:
+    """The values below a label, unless listing them would tell which values occur; of intervals, their bounds."""
+    parts = [tree.labels[c] for c in tree.some_children(node, mask)] if mask else [label]
+    if tree.intervals is not None:
+        bounds = [tree.intervals[p] for p in parts if p in tree.intervals]
+        joined = _joined(bounds) if len(bounds) == len(parts) else None
+        if joined is not None or (not mask and len(codes) > 1):
+            return joined
+    if tree.derived:
+        return parts if mask or len(codes) == 1 else None
+    return [tree.leaves[c] for c in codes]
+
+
+def _joined(parts: list[Interval]) -> Meaning:
+    """Neighbouring intervals as one; None where there is a gap."""
+    if any(a[1] != b[0] for a, b in pairwise(parts)):
+        return None
+    return [parts[0][0], parts[-1][1]]
+
+
+def range_label(tree: "Taxonomy", lo: int, hi: int) -> tuple[str, Meaning]:
+    """The codes ``[lo, hi)`` by the fewest nodes that cover them."""
+    nodes = _covering(tree, lo, hi)
+    names = [tree.labels[node] for node in nodes]
+    if tree.intervals is not None and (hi - lo > 1 or names[0] in tree.intervals):
+        return _of_intervals(tree.intervals, names)
+    label = names[0] if len(names) == 1 else "{" + ", ".join(quoted(name) for name in names) + "}"
+    if tree.derived:
+        return label, names if nodes[0] in tree.leaf_nodes or len(names) > 1 else None
+    return label, [tree.leaves[code] for code in range(lo, hi)]
+
+
+def _of_intervals(known: Mapping[str, Interval], names: Sequence[str]) -> tuple[str, Meaning]:
+    """Neighbouring intervals as one; what mixes numbers with missing values hides all."""
+    if not all(name in known for name in names):
+        return SUPPRESSED, None
+    low, high = known[names[0]][0], known[names[-1]][1]
+    return names[0] if len(names) == 1 else f"[{number_text(low)}, {number_text(high)})", [low, high]
+
+
+def _covering(tree: "Taxonomy", lo: int, hi: int) -> list[int]:
+    """The fewest nodes that together cover the codes ``[lo, hi)``.
+
+    Where several cover the same, the lowest; in a tree built from the data the highest, which says least of who
+    is there.
+    """
+    found = []
+    while lo < hi:
+        node = int(tree.leaf_nodes[lo])
+        above = int(tree.parent[node])
+        while above >= 0 and tree.lo[above] >= lo and tree.hi[above] <= hi:
+            if tree.derived or tree.hi[above] > tree.hi[node]:
+                node = above
+            above = int(tree.parent[above])
+        found.append(node)
+        lo = int(tree.hi[node])
+    return found
