@@ -268,9 +268,11 @@ class PartitionMethod(Method):
 
 def finished(manifest: dict[str, Any], tables: dict[str, pl.DataFrame], *, perturbed: bool = False) -> Release:
     """The release, warning of sensitive values that its groups give away."""
-    release = Release(manifest, tables)
+    release = Release(dict(manifest), tables)
     told = [*release.warnings, *certain_values(best_guesses(release), perturbed=perturbed)]
-    return Release(manifest | {"warnings": told}, tables) if told else release
+    if told:
+        release.manifest["warnings"] = told  # the same release, which knows its groups already
+    return release
 
 
 class _Parts(NamedTuple):
@@ -290,14 +292,15 @@ def labelled(
 ) -> _Parts:
     """Judge the groups that labels make, and put the rows that show them into a secret order."""
     progress("judgement", 0.0)
-    judgements = [_judged(r, table, _by_label(r, shown)) for r in bound]
+    groups = {by: _by_label(by, shown) for by in dict.fromkeys(r.groups_by() for r in bound)}
+    judgements = [_judged(r, table, groups[r.groups_by()]) for r in bound]
     progress("order", 0.0)
     return _Parts(shown, judgements, {"data": published(table, shown)[shuffled(table.rows, rng)]})
 
 
-def _by_label(requirement: GroupRequirement, shown: Sequence[Shown]) -> Groups:
-    """The groups that the labels make, which is what the outside world sees."""
-    chosen = requirement.groups_by() or tuple(s.column.name for s in shown)
+def _by_label(names: tuple[str, ...] | None, shown: Sequence[Shown]) -> Groups:
+    """The groups that the labels of some attributes, or of all, make, which is what the outside world sees."""
+    chosen = names or tuple(s.column.name for s in shown)
     columns = [s.column.to_physical().to_numpy() for s in shown if s.column.name in chosen]
     found = group_rows(columns, [int(c.max()) + 1 for c in columns])
     return Groups(found.of_row, len(found.first))

@@ -106,8 +106,18 @@ def _coded(column: pl.Series, rows: NDArray[Any] | None) -> tuple[NDArray[Any], 
 
 def best_guesses(release: "Release") -> dict[str, BestGuess]:
     """The guesses for each sensitive attribute of a release that shows groups; none where values are random."""
-    found = {name: values_by_group(release, name) for name in release.with_role(Role.SENSITIVE)}
-    return {name: best_guess(values) for name, values in found.items() if values is not None}
+    found = {name: best_guess_of(release, name) for name in release.with_role(Role.SENSITIVE)}
+    return {name: guess for name, guess in found.items() if guess is not None}
+
+
+def best_guess_of(release: "Release", name: str) -> BestGuess | None:
+    """The guess for one attribute, counted once; None where the scheme does not show its values by group."""
+
+    def compute() -> BestGuess | None:
+        values = values_by_group(release, name)
+        return None if values is None else best_guess(values)
+
+    return release.remembered(("best guess", name, release.scheme, *release.quasi()), compute)
 
 
 def certain_values(guesses: Mapping[str, BestGuess], *, perturbed: bool = False) -> list[str]:
