@@ -108,9 +108,9 @@ def _cache_in(folder: str | None, function: Callable[..., Any], stamp: str) -> K
 _used: set[str] = set()
 
 
-def is_compiled(kernel: str) -> bool:
-    """Whether a kernel, named ``module.function``, was compiled by an earlier run."""
-    return any(any(Path(folder).glob(f"{kernel}*.nbi")) for folder in _used)
+def are_kept() -> bool:
+    """Whether compiled kernels are kept for later runs, as far as is known by now."""
+    return not _said
 
 
 @cache
@@ -145,7 +145,7 @@ def _say_uncached(why: str) -> None:
     if not _said:
         _said.append(why)
         _log.warning(
-            "compiled kernels are not cached, so every run compiles them again, which takes up to half a minute: %s; "
+            "compiled kernels are not cached, so every run compiles them again, which takes 5 to 20 seconds: %s; "
             "set NUMBA_CACHE_DIR to a folder that only this user can write to",
             why,
         )

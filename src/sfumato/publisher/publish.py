@@ -26,7 +26,7 @@ from sfumato.release.output import refuse_existing, refuse_public, whole_folder,
 from sfumato.release.recognize import PUBLIC
 from sfumato.release.release import Release
 from sfumato.release.store import MANIFEST, fill
-from sfumato.report import render_report
+from sfumato.report import prepare_report, render_report
 from sfumato.report.randomized import response
 from sfumato.report.risk import risk_of
 from sfumato.report.summary import Summary, summarize
@@ -142,11 +142,12 @@ def publish_policy(
     heard = log.listening(progress)
     frame = _frame_of(job, heard)
     known = Ledger.of(job) if ledger else None
-    with ThreadPoolExecutor(1) as beside:  # on another core, while this one codes
+    with ThreadPoolExecutor(1) as beside:  # what needs neither codes nor groups is done meanwhile
         digest = beside.submit(table_digest, frame) if known else None
+        beside.submit(prepare_report)
         table = _coded(job, frame, heard)
+        release = _release(job, table, rng, heard)
     content = digest.result() if digest else ""
-    release = _release(job, table, rng, heard)
     before = known.earlier(content) if known else []
     told = published_again(before, policy=policy_digest(job), method=job.method, seed=seed, out=folder, force=force)
     summary = summarize(release, table)

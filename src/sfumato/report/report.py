@@ -105,6 +105,11 @@ def write_report(
     return target
 
 
+def prepare_report() -> None:
+    """Compile the page's template, which the first report of a process otherwise does."""
+    _template()
+
+
 @cache
 def _template() -> jinja2.Template:
     environment = jinja2.Environment(
