@@ -12,7 +12,7 @@ from pathlib import Path
 
 RESULTS = Path(__file__).parent / "results"
 
-PARTS = ("foundation", "aware", "count_query", "topdown", "classification", "pg", "rr", "incognito", "art")
+PARTS = ("foundation", "aware", "count_query", "topdown", "classification", "pg", "rr", "incognito", "art", "start")
 """Modules with ``lines()``, the ratios, and perhaps ``more()``, further tables; foundation takes ``with_peers``."""
 
 

@@ -177,10 +177,10 @@ def site() -> Iterator[Path]:
         yield Path(folder)
 
 
-def as_nobody(*arguments: str, site: Path) -> "subprocess.CompletedProcess[str]":
-    """Run Python as a user who has no home and owns nothing, as in a container."""
+def as_nobody(*arguments: str, site: Path, home: str = "/nonexistent") -> "subprocess.CompletedProcess[str]":
+    """Run Python as a user who owns nothing, as in a container, or nothing but a home."""
     become = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", sys.executable, "-B", *arguments]
-    bare = {"HOME": "/nonexistent", "PATH": os.environ["PATH"], "PYTHONPATH": str(site)}
+    bare = {"HOME": home, "PATH": os.environ["PATH"], "PYTHONPATH": str(site)}
     return subprocess.run(become, env=bare, cwd="/", capture_output=True, text=True, timeout=300, check=False)
 
 
@@ -203,6 +203,41 @@ def test_a_read_only_installation_works_for_a_user_without_a_home(site: Path) ->
     assert done.stdout == "works 0\n"
     assert done.stderr.count("warning: compiled kernels are not cached") == 1
     assert len(done.stderr.splitlines()) == 1
+
+
+GROUPED = """
+import sys
+import numpy as np
+from sfumato.kernel import group, jit
+heard = []
+with jit.hearing_compilation(heard.append):
+    found = group.group_rows([np.array([1, 0, 1])], [2])
+print(found.of_row.tolist(), sum(heard), "numba.np.arraymath" in sys.modules)
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0 or shutil.which("setpriv") is None, reason="needs root, to become nobody")
+def test_a_read_only_installation_is_cached_in_the_users_home(site: Path) -> None:
+    if as_nobody("-c", "import numba", site=site).returncode:
+        pytest.skip("nobody may not run this Python")
+    home = site / "home"
+    home.mkdir(mode=0o700)
+    os.chown(home, 65534, 65534)
+    first, second = (as_nobody("-c", GROUPED, site=site, home=str(home)) for _ in range(2))
+    assert (first.stdout, first.stderr) == ("[0, 1, 0] 1 True\n", "")
+    assert (second.stdout, second.stderr) == ("[0, 1, 0] 0 False\n", "")  # nothing compiled, no compiler loaded
+
+
+def test_four_first_runs_at_once_work_and_leave_a_whole_cache(tmp_path: Path) -> None:
+    place = tmp_path / "cache"
+    place.mkdir(mode=0o700)
+    own = {**os.environ, "NUMBA_CACHE_DIR": str(place)}
+    start = [sys.executable, "-c", GROUPED]
+    runs = [subprocess.Popen(start, env=own, stdout=subprocess.PIPE, stderr=subprocess.PIPE) for _ in range(4)]
+    ends = [run.communicate(timeout=300) for run in runs]
+    assert [(out[:9], err) for out, err in ends] == [(b"[0, 1, 0]", b"")] * 4
+    fifth = subprocess.run(start, env=own, capture_output=True, text=True, check=False)
+    assert (fifth.stdout, fifth.stderr) == ("[0, 1, 0] 0 False\n", "")
 
 
 def test_numba_runs_without_being_compiled(tmp_path: Path) -> None:

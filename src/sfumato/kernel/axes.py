@@ -200,15 +200,9 @@ def line_width(space: Any, j: int, rows: Any, start: int, end: int) -> Any:
 
 
 @kernel
-def summarize(space: Any, rows: Any, starts: Any, n: int) -> Any:
-    """For each group of rows and axis: first and last code, the covering node and the children touched.
-
-    The mask is 0 where the whole node is shown.
-    """
-    groups, axes = len(starts), len(space.axes)
-    out = np.zeros((4, axes, groups), dtype=np.int64)
-    bits = np.zeros(words_for(max(space.axes[:, SIZE])), dtype=np.uint64)
-    for j in range(axes):
+def _summarize(space: Any, rows: Any, starts: Any, n: int, bits: Any, out: Any) -> None:
+    groups = len(starts)
+    for j in range(len(space.axes)):
         for g in range(groups):
             end = starts[g + 1] if g + 1 < groups else n
             if space.axes[j, KIND] == LINE:
@@ -224,4 +218,14 @@ def summarize(space: Any, rows: Any, starts: Any, n: int) -> Any:
                 mask, codes = touched(space, j, node, bits)
                 if codes < space.nodes[base + node, HI] - space.nodes[base + node, LO]:
                     out[3, j, g] = np.int64(mask)
+
+
+def summarize(space: Space, rows: NDArray[Any], starts: NDArray[np.int64], n: int) -> NDArray[np.int64]:
+    """For each group of rows and axis: first and last code, the covering node and the children touched.
+
+    The mask is 0 where the whole node is shown.
+    """
+    out = np.zeros((4, len(space.axes), len(starts)), np.int64)
+    largest = int(space.axes[:, SIZE].max(initial=1))
+    _summarize(space, rows, starts, n, np.zeros((largest + 63) // 64, np.uint64), out)
     return out

@@ -16,12 +16,14 @@ from typing import Any
 
 import numba.core.caching
 import numba.core.config
+import numba.core.runtime.nrt
 
 _DIGEST = hashlib.sha256().digest_size
 _log = logging.getLogger("sfumato")
 _config: Any = numba.core.config
 _FunctionCache: Any = numba.core.caching.FunctionCache
 _CacheFile: Any = numba.core.caching.IndexDataCacheFile
+_runtime: Any = numba.core.runtime.nrt.rtsys
 
 
 class Damaged(Exception):  # noqa: N818 - never leaves this module
@@ -50,8 +52,14 @@ class KernelCache(_FunctionCache):  # type: ignore[misc]
         self._cache_file = _SealedFile(self.cache_path, self._impl.filename_base, stamp)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """A compiled kernel from the cache, or None.
+
+        Numba would first load all that it needs to compile something, which takes longer than the kernel. Machine code
+        only needs the runtime that counts references to arrays.
+        """
         try:
-            return super().load_overload(sig, target_context)
+            _runtime.initialize(target_context)
+            return self._load_overload(sig, target_context)
         except Exception:  # a damaged pickle raises anything
             self._forget()
             return None
@@ -100,9 +108,9 @@ def _cache_in(folder: str | None, function: Callable[..., Any], stamp: str) -> K
 _used: set[str] = set()
 
 
-def is_compiled(kernel: str) -> bool:
-    """Whether a kernel, named ``module.function``, was compiled by an earlier run."""
-    return any(any(Path(folder).glob(f"{kernel}*.nbi")) for folder in _used)
+def are_kept() -> bool:
+    """Whether compiled kernels are kept for later runs, as far as is known by now."""
+    return not _said
 
 
 @cache
@@ -137,7 +145,7 @@ def _say_uncached(why: str) -> None:
     if not _said:
         _said.append(why)
         _log.warning(
-            "compiled kernels are not cached, so every run compiles them again, which takes up to half a minute: %s; "
+            "compiled kernels are not cached, so every run compiles them again, which takes 5 to 20 seconds: %s; "
             "set NUMBA_CACHE_DIR to a folder that only this user can write to",
             why,
         )

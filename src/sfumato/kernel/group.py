@@ -21,18 +21,13 @@ class EqualRows(NamedTuple):
 
 
 @kernel
-def _group_keys(keys: Any, of_row: Any, first: Any, size: Any) -> int:
+def _group_keys(keys: Any, slot_group: Any, of_row: Any, first: Any, size: Any) -> int:
     """Number the distinct keys in the order of their first row (open addressing, linear probing)."""
-    n = len(keys)
-    capacity = 16
-    while capacity < 2 * n:
-        capacity *= 2
-    mask = np.uint64(capacity - 1)
-    slot_group = np.full(capacity, -1, dtype=np.int32)
+    mask = np.uint64(len(slot_group) - 1)
     groups = 0
-    for row in range(n):
+    for row in range(len(keys)):
         key = keys[row]
-        h = key ^ (key >> np.uint64(33))
+        h = key ^ (key >> np.uint64(33))  # the finalizer of MurmurHash3: every bit of the key moves every bit of h
         h *= np.uint64(0xFF51AFD7ED558CCD)
         h ^= h >> np.uint64(33)
         h *= np.uint64(0xC4CEB9FE1A85EC53)
@@ -59,7 +54,8 @@ def _group(keys: NDArray[np.uint64]) -> EqualRows:
     of_row = np.empty(len(keys), dtype=np.int64)
     first = np.empty(len(keys), dtype=np.int64)
     size = np.empty(len(keys), dtype=np.int64)
-    count = _group_keys(keys, of_row, first, size)
+    slots = 1 << max(4, (2 * len(keys) - 1).bit_length())  # a power of two, at most half full
+    count = _group_keys(keys, np.full(slots, -1, np.int32), of_row, first, size)
     return EqualRows(of_row, first[:count].copy(), size[:count].copy())
 
 

@@ -19,6 +19,9 @@ AHEAD is judged before a group is cut: each side must be at least p/q times as l
 frequent value of the whole group is frequent. Of a side alone it says nothing.
 """
 
+_CHEAP = (SIZE, DISTINCT, SHARE, AHEAD)
+"""Tests whose code is short; that of the others is compiled only where one of them is asked for."""
+
 NO, YES, CLOSE = 0, 1, 2
 """A verdict; CLOSE: nearer to the limit than floating point tells, and not on it."""
 
@@ -106,8 +109,8 @@ def _entropy(counts: Any, n: int, p: int, q: int) -> int:
         return YES
     if gap < -1e-11:
         return NO
-    primes = np.empty(16 * (len(counts) + 3), dtype=np.int64)
-    powers = np.empty(len(primes), dtype=np.int64)
+    primes = np.empty(16 * (len(counts) + 3), np.int64)  # a 63-bit number has at most 15 different prime factors
+    powers = np.empty(len(primes), np.int64)
     used = _add_primes(n, n, primes, powers, 0)
     used = _add_primes(q, n, primes, powers, used)
     used = _add_primes(p, -n, primes, powers, used)
@@ -123,9 +126,9 @@ def _entropy(counts: Any, n: int, p: int, q: int) -> int:
 @inner
 def _tail(counts: Any, p: int, q: int, l: int) -> bool:
     """Recursive (c, l): r_1 < c (r_l + ... + r_m) with c = p/q and r sorted from the largest."""
-    r = counts.copy()
-    for i in range(1, len(r)):  # insertion sort, from the largest down; most counts of a small group are 0
-        value, at = r[i], i
+    r = np.empty(len(counts), np.int64)
+    for i in range(len(r)):  # insertion sort, from the largest down; most counts of a small group are 0
+        value, at = counts[i], i
         while at > 0 and r[at - 1] < value:
             r[at] = r[at - 1]
             at -= 1
@@ -146,41 +149,48 @@ def _total(counts: Any, aux: Any) -> int:
 
 
 @inner
-def _tree_cost(extra: Any, aux: Any) -> Any:
+def _tree_cost(extra: Any, values: int, aux: Any) -> Any:
     """The cost of moving mass through a tree: at each node height times what its children exchange."""
     nodes = aux[5, 0]
-    surplus = np.zeros(nodes, dtype=extra.dtype)
-    given = np.zeros(nodes, dtype=extra.dtype)
-    taken = np.zeros(nodes, dtype=extra.dtype)
+    # Three numbers per node follow the differences: its surplus, what its children give and what they take.
+    surplus, given, taken = values, values + nodes, values + 2 * nodes
+    for i in range(values, values + 3 * nodes):
+        extra[i] = 0
     cost = extra[0] * 0
-    for node in range(nodes - 1, -1, -1):
+    for node in range(nodes - 1, -1, -1):  # children come after their parent
         if aux[4, node] == 0:
-            surplus[node] = extra[aux[1, node]]
-        cost += aux[4, node] * min(given[node], taken[node])
+            extra[surplus + node] = extra[aux[1, node]]
+        cost += aux[4, node] * min(extra[given + node], extra[taken + node])
         if node > 0:
-            up = aux[3, node]
-            surplus[up] += surplus[node]
-            if surplus[node] > 0:
-                given[up] += surplus[node]
+            up, more = aux[3, node], extra[surplus + node]
+            extra[surplus + up] += more
+            if more > 0:
+                extra[given + up] += more
             else:
-                taken[up] -= surplus[node]
+                extra[taken + up] -= more
     return cost
 
 
 @inner
-def _moved(op: int, extra: Any, aux: Any) -> Any:
-    """The mass times way that turns one distribution into the other, given their differences."""
+def _room(op: int, values: int, aux: Any) -> int:
+    """How many numbers ``_moved`` works on: the differences, and three per node of a tree."""
+    return values + 3 * aux[5, 0] if op == TREE else values
+
+
+@inner
+def _moved(op: int, extra: Any, values: int, aux: Any) -> Any:
+    """The mass times distance that turns one distribution into the other, given the differences ``extra[:values]``."""
     if op == TREE:
-        return _tree_cost(extra, aux)
+        return _tree_cost(extra, values, aux)
     moved = extra[0] * 0
-    if op == ORDERED:
+    if op == ORDERED:  # what lies left of a boundary in excess must cross it
         run = extra[0] * 0
-        for i in range(len(extra) - 1):
+        for i in range(values - 1):
             run += extra[i]
             moved += abs(run)
         return moved
-    for e in extra:
-        moved += abs(e)
+    for i in range(values):
+        moved += abs(extra[i])
     return moved
 
 
@@ -196,10 +206,10 @@ def _unit(op: int, values: int, aux: Any) -> int:
 def _distance(op: int, counts: Any, n: int, aux: Any) -> float:
     """The distance of the counts to the totals, in floating point."""
     total = _total(counts, aux)
-    extra = np.empty(len(counts), dtype=np.float64)
+    extra = np.empty(_room(op, len(counts), aux), np.float64)
     for i in range(len(counts)):
         extra[i] = counts[i] / max(n, 1) - aux[0, i] / max(total, 1)
-    return _moved(op, extra, aux) / _unit(op, len(counts), aux)
+    return _moved(op, extra, len(counts), aux) / _unit(op, len(counts), aux)
 
 
 @inner
@@ -208,17 +218,17 @@ def _near(op: int, counts: Any, n: int, p: int, q: int, aux: Any) -> int:
     total = _total(counts, aux)
     unit = _unit(op, len(counts), aux)
     if float(unit) * float(n) * float(total) < 4e18:
-        extra = np.empty(len(counts), dtype=np.int64)
-        for i in range(len(counts)):
+        extra = np.empty(_room(op, len(counts), aux), np.int64)
+        for i in range(len(counts)):  # both distributions times n times total, so that all numbers are whole
             extra[i] = counts[i] * total - aux[0, i] * n
-        return YES if at_most(_moved(op, extra, aux), q, p, unit * n * total) else NO
+        return YES if at_most(_moved(op, extra, len(counts), aux), q, p, unit * n * total) else NO
     gap = p / q - _distance(op, counts, n, aux)
     return YES if gap > 1e-11 else (NO if gap < -1e-11 else CLOSE)
 
 
 @inner
-def verdict(spec: Any, aux: Any, counts: Any, n: int, distinct: int) -> int:
-    """Judge one vector of counts by one test."""
+def verdict(spec: Any, aux: Any, counts: Any, n: int, distinct: int, costly: Any) -> int:
+    """Judge one vector of counts by one test; ``costly`` is as ``costly_tests`` says."""
     op, p, q = spec[0], spec[2], spec[3]
     if op == SIZE:
         return YES if n >= p else NO
@@ -231,31 +241,49 @@ def verdict(spec: Any, aux: Any, counts: Any, n: int, distinct: int) -> int:
             if not at_most(counts[i], aux[1, i], aux[0, i], n):
                 return NO
         return YES
-    if op == ENTROPY:
-        return _entropy(counts, n, p, q)
-    if op == TAIL:
-        return YES if _tail(counts, p, q, spec[4]) else NO
-    return _near(op, counts, n, p, q, aux)
+    if costly is not None:  # an argument that is None is known when this is compiled, and what follows is left out
+        if op == ENTROPY:
+            return _entropy(counts, n, p, q)
+        if op == TAIL:
+            return YES if _tail(counts, p, q, spec[4]) else NO
+        return _near(op, counts, n, p, q, aux)
+    return NO
+
+
+def costly_tests(spec: NDArray[np.int64]) -> bool | None:
+    """True if a test is not cheap; else None, and the code of such tests is not compiled."""
+    return None if np.isin(spec.reshape(-1, 5)[:, 0], _CHEAP).all() else True
 
 
 @kernel
-def verdicts(spec: Any, aux: Any, counts: Any) -> Any:
-    """Judge each row of a matrix of counts by one test."""
-    out = np.empty(len(counts), dtype=np.int8)
+def _judge_rows(spec: Any, aux: Any, counts: Any, costly: Any, out: Any) -> None:
     for g in range(len(counts)):
         n = np.int64(0)
-        distinct = 0
+        distinct = np.int64(0)
         for c in counts[g]:
             n += c
             distinct += c > 0
-        out[g] = verdict(spec, aux, counts[g], n, distinct)
+        out[g] = verdict(spec, aux, counts[g], n, distinct, costly)
+
+
+def verdicts(spec: NDArray[np.int64], aux: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int8]:
+    """Judge each row of a matrix of counts by one test."""
+    out = np.empty(len(counts), np.int8)
+    _judge_rows(spec, aux, counts, costly_tests(spec), out)
     return out
 
 
 @kernel
-def distances(op: int, counts: Any, aux: Any) -> Any:
-    """The distance of each row of a matrix of counts to the totals."""
-    out = np.empty(len(counts), dtype=np.float64)
+def _measure_rows(op: int, counts: Any, aux: Any, out: Any) -> None:
     for g in range(len(counts)):
-        out[g] = _distance(op, counts[g], counts[g].sum(), aux)
+        n = np.int64(0)
+        for c in counts[g]:
+            n += c
+        out[g] = _distance(op, counts[g], n, aux)
+
+
+def distances(op: int, counts: NDArray[np.int64], aux: NDArray[np.int64]) -> NDArray[np.float64]:
+    """The distance of each row of a matrix of counts to the totals."""
+    out = np.empty(len(counts), np.float64)
+    _measure_rows(op, counts, aux, out)
     return out

@@ -122,7 +122,7 @@ class Method(ABC):
             *self.warnings_about(table),
             *certain_values(best_guesses(release), perturbed=self.perturbs),
         ]
-        return Release(manifest | {"warnings": warnings}, made.tables) if warnings else release
+        return release.stating(warnings=warnings) if warnings else release
 
     def shown_by(self) -> SchemeName:
         """The name of the scheme by which this method shows people."""

@@ -3,6 +3,7 @@
 import datetime as dt
 import json
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,6 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.adversary.linkage import linkage_risk, quasi_groups
 from sfumato.engine.draws import Draws
 from sfumato.errors import DataError, OutputError, PolicyError
 from sfumato.method.base import Method, PartitionMethod, Progress, silent
@@ -27,9 +27,9 @@ from sfumato.release.output import refuse_existing, refuse_public, whole_folder,
 from sfumato.release.recognize import PUBLIC
 from sfumato.release.release import Release
 from sfumato.release.store import MANIFEST, fill
-from sfumato.report import render_report
+from sfumato.report import prepare_report, render_report
 from sfumato.report.randomized import response
-from sfumato.report.risk import best_guesses_beside
+from sfumato.report.risk import risk_of
 from sfumato.report.summary import Summary, summarize
 from sfumato.requirement.base import Requirement
 from sfumato.table.address import expanded
@@ -143,9 +143,12 @@ def publish_policy(
     heard = log.listening(progress)
     frame = _frame_of(job, heard)
     known = Ledger.of(job) if ledger else None
-    content = table_digest(frame) if known else ""
-    table = _coded(job, frame, heard)
-    release = _release(job, table, rng, heard)
+    with ThreadPoolExecutor(1) as beside:  # what needs neither codes nor groups is done meanwhile
+        digest = beside.submit(table_digest, frame) if known else None
+        beside.submit(prepare_report)
+        table = _coded(job, frame, heard)
+        release = _release(job, table, rng, heard)
+    content = digest.result() if digest else ""
     before = known.earlier(content) if known else []
     told = published_again(before, policy=policy_digest(job), method=job.method, seed=seed, out=folder, force=force)
     summary = summarize(release, table)
@@ -179,9 +182,9 @@ def _generator(seed: int | None) -> np.random.Generator | None:
 def _release(job: Policy, table: Microdata, rng: np.random.Generator | None, progress: Progress) -> Release:
     """The release that a policy asks for, with what it says about the output."""
     made = publish(table, require=job.requirements, method=job.method, title=job.title, rng=rng, progress=progress)
-    if job.spreadsheet == "plain":
-        return made
-    return Release({**made.manifest, "output": {"spreadsheet": job.spreadsheet}}, made.tables)
+    if job.spreadsheet != "plain":
+        return made.stating(output={"spreadsheet": job.spreadsheet})
+    return made
 
 
 def _finish(ledger: Ledger | None, made: Sequence[Entry]) -> None:
@@ -201,21 +204,22 @@ def _private_files(
 ) -> dict[str, str]:
     """The report, the audit figures, the policy and the log: never to be handed over."""
     policy_text = job.to_toml()
+    risk = risk_of(release, table)
     report = render_report(
         release=release,
         table=table,
+        risk=risk,
         policy_text=policy_text,
         summary=summary,
         warnings=warnings,
         seeded=seed is not None,
     )
-    guesses = best_guesses_beside(release, table)
     audit: dict[str, Any] = {
         "requirements": [claim.plain() for claim in release.description.requirements],
         "risk": {
-            "before": asdict(linkage_risk(quasi_groups(table))),
-            "after": asdict(linkage_risk(release.classes())),
-            "sensitive": {name: {"before": asdict(b), "after": asdict(a)} for name, (b, a) in guesses.items()},
+            "before": asdict(risk.before),
+            "after": asdict(risk.after),
+            "sensitive": {name: {"before": asdict(b), "after": asdict(a)} for name, (b, a) in risk.guesses.items()},
         },
         "rows": {"read": table.rows + table.dropped, "dropped": table.dropped, "published": release.description.rows},
         "summary": summary.as_dict(),

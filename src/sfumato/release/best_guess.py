@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from sfumato.release.release import Release
 
 
+_DENSE = 16
+"""How many cells for pairs of group and value may be made per row."""
+
+
 @dataclass(frozen=True)
 class BestGuess:
     """What groups tell about one attribute; all counts are in rows.
@@ -62,16 +66,13 @@ def best_guess(values: GroupValues) -> BestGuess:
     >>> found.certain, found.worst, found.mean, found.base, found.value, found.linked, found.unlinked
     (2, 1.0, 0.75, 0.75, 'flu', 0.75, 0.625)
     """
-    group, code = values.group, values.code
-    pairs = group_rows([group, code], [int(group.max()) + 1, int(code.max()) + 1])
-    held = pairs.size if values.rows is None else np.bincount(pairs.of_row, weights=values.rows).astype(np.int64)
-    of_pair = group[pairs.first]
+    of_pair, code, held = _pairs(values)
     size, squares = np.bincount(of_pair, weights=held), np.bincount(of_pair, weights=held**2.0)
     top = np.zeros(len(size), np.int64)
     np.maximum.at(top, of_pair, held)
     rows, most, squares = (figure[size > 0] for figure in (size, top, squares))
     total = int(rows.sum())
-    shares = np.bincount(code[pairs.first], weights=held) / total
+    shares = np.bincount(code, weights=held) / total
     return BestGuess(
         rows=total,
         certain=int(rows[most == rows].sum()),
@@ -82,6 +83,19 @@ def best_guess(values: GroupValues) -> BestGuess:
         linked=float((squares / rows).sum() / total),
         unlinked=float((shares**2).sum()),
     )
+
+
+def _pairs(values: GroupValues) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.int64]]:
+    """Each group and code that occur together, and how many rows they have together."""
+    group, code = values.group, values.code
+    groups, codes = int(group.max()) + 1, int(code.max()) + 1
+    if groups * codes <= _DENSE * len(group):  # a cell for every pair is faster than to hash those that occur
+        cells = np.bincount(group * codes + code, weights=values.rows)
+        there = np.flatnonzero(cells)
+        return there // codes, there % codes, cells[there].astype(np.int64)
+    pairs = group_rows([group, code], [groups, codes])
+    held = pairs.size if values.rows is None else np.bincount(pairs.of_row, weights=values.rows).astype(np.int64)
+    return group[pairs.first], code[pairs.first], held
 
 
 def values_by_group(release: "Release", name: str) -> GroupValues | None:
@@ -99,8 +113,18 @@ def values_by_group(release: "Release", name: str) -> GroupValues | None:
 
 def best_guesses(release: "Release") -> dict[str, BestGuess]:
     """The guesses for each sensitive attribute of a release that shows groups; none where values are random."""
-    found = {name: values_by_group(release, name) for name in release.with_role(Role.SENSITIVE)}
-    return {name: best_guess(values) for name, values in found.items() if values is not None}
+    found = {name: best_guess_of(release, name) for name in release.with_role(Role.SENSITIVE)}
+    return {name: guess for name, guess in found.items() if guess is not None}
+
+
+def best_guess_of(release: "Release", name: str) -> BestGuess | None:
+    """The guess for one attribute, counted once; None where the scheme does not show its values by group."""
+
+    def compute() -> BestGuess | None:
+        values = values_by_group(release, name)
+        return None if values is None else best_guess(values)
+
+    return release.remembered(("best guess", name, release.scheme, *release.quasi()), compute)
 
 
 def certain_values(guesses: Mapping[str, BestGuess], *, perturbed: bool = False) -> list[str]:

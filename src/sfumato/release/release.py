@@ -1,9 +1,10 @@
 """A release as the outside world sees it: the manifest and the tables, nothing else."""
 
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import polars as pl
@@ -30,6 +31,8 @@ from sfumato.table.published import distinct_texts, value_codes
 _MOST_PEOPLE = 1 << 53
 _MOST_LISTED = 1 << 30
 
+T = TypeVar("T")
+
 
 @dataclass(frozen=True, eq=False)
 class Release:
@@ -40,6 +43,8 @@ class Release:
 
     manifest: dict[str, Any]
     tables: dict[str, pl.DataFrame]
+    _known: dict[Hashable, tuple[list[pl.DataFrame], Any]] = field(default_factory=dict, init=False, repr=False)
+    """What was computed of the tables before, and of which tables."""
 
     @cached_property
     def description(self) -> Manifest:
@@ -129,12 +134,25 @@ class Release:
         of_row = self._by_labels(x)
         return np.repeat(of_row, self._sizes(_MOST_LISTED)) if self.sampled else of_row
 
+    def stating(self, **facts: Any) -> "Release":
+        """The same release with other facts in its manifest; what is known of its tables stays known."""
+        other = Release(self.manifest | facts, self.tables)
+        other._known.update(self._known)
+        return other
+
+    def remembered(self, key: Hashable, compute: Callable[[], T]) -> T:
+        """What ``compute`` says of the tables; computed once as long as these are the same."""
+        frames = list(self.tables.values())
+        of, known = self._known.get(key, ([], None))
+        value: T = known if [id(frame) for frame in of] == [id(frame) for frame in frames] else compute()
+        self._known[key] = frames, value
+        return value
+
     def _by_labels(self, x: tuple[str, ...]) -> NDArray[np.int64]:
-        data = self.tables["data"]
-        columns = [distinct_texts(data[n]) for n in x or self.quasi()]
-        if not columns:
+        data, chosen = self.tables["data"], x or tuple(self.quasi())
+        if not chosen:
             return np.zeros(data.height, np.int64)
-        return group_rows([c.of_row for c in columns], [len(c.texts) for c in columns]).of_row
+        return self.remembered(("groups", chosen), lambda: _equal_rows([data[n] for n in chosen]))
 
     def _sizes(self, most: int) -> NDArray[np.int64]:
         """How many people each row of a sample stands for, together ``most`` or fewer."""
@@ -147,8 +165,9 @@ class Release:
         """The class of each row: rows that show the same quasi-identifiers, which bucketization shows exactly."""
         if not self.bucketized or not self.quasi():
             return self.groups()
-        coded = [value_codes(self.tables["quasi"][name]) for name in self.quasi()]
-        return group_rows([codes for codes, _ in coded], [size for _, size in coded]).of_row
+        quasi = self.tables["quasi"]
+        shown = tuple(self.quasi())
+        return self.remembered(("classes", shown), lambda: _equal_rows([quasi[n] for n in shown]))
 
     def exact_quasi(self) -> str:
         """Why a bucketized release keeps no promise about who is told apart."""
@@ -179,6 +198,12 @@ class Release:
         if self.sampled:
             return judge_sizes(bound, view, groups, self._sizes(_MOST_PEOPLE))
         return judge(bound, view, view.counted, groups, int(groups.max()) + 1)
+
+
+def _equal_rows(columns: list[pl.Series]) -> NDArray[np.int64]:
+    """A number for each row, the same for rows that show the same."""
+    shown = [distinct_texts(column) for column in columns]
+    return group_rows([c.of_row for c in shown], [len(c.texts) for c in shown]).of_row
 
 
 def load(folder: str | Path) -> Release:

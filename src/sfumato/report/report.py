@@ -21,7 +21,7 @@ from sfumato.report.distributions import BeforeAfter, compare, plain
 from sfumato.report.guarantees import figure, general_limits, guarantee, in_words, is_met, method_limits
 from sfumato.report.plots import drawn, losses, percent, shortened
 from sfumato.report.randomized import reconstructed, response
-from sfumato.report.risk import combinations, risks
+from sfumato.report.risk import Risk, combinations, risk_of, risks
 from sfumato.report.sample import sample_limits, weighted
 from sfumato.report.summary import Summary, summarize
 from sfumato.table.encode import Role
@@ -46,15 +46,16 @@ def render_report(
     table: Microdata,
     policy_text: str = "",
     summary: Summary | None = None,
+    risk: Risk | None = None,
     warnings: Sequence[str] = (),
     seeded: bool = False,
     made: dt.datetime | None = None,
 ) -> str:
     """The report as one HTML page that needs nothing but itself.
 
-    ``table`` is the microdata that the release was made from, ``summary`` what `summarize` says of both, if it is known
-    already; ``warnings`` are added to those of the
-    release; ``seeded`` says whether its randomness came from a known seed; ``made`` is when.
+    ``table`` is the microdata that the release was made from, ``summary`` what `summarize` says of both and ``risk``
+    what `risk_of` does, if they are known already; ``warnings`` are added to those of the release; ``seeded`` says
+    whether its randomness came from a known seed; ``made`` is when.
     """
     entity = entity_of(release.description.requirements)
     labels = {
@@ -70,7 +71,7 @@ def render_report(
         "scheme_words": _SCHEMES.get(release.scheme, "see the manifest"),
         "requirements": _requirements(release, drawn),
         "response": drawn,
-        "risk": risks(release, table, entity),
+        "risk": risks(release, table, entity, risk or risk_of(release, table)),
         "riskiest": combinations(table, entity),
         "loss": _loss(release, labels),
         "figures": _figures(release, table, labels),
@@ -102,6 +103,11 @@ def write_report(
     except OSError as e:
         raise OutputError(f"the report cannot be written to {target}: {e.strerror}; choose another place") from None
     return target
+
+
+def prepare_report() -> None:
+    """Compile the page's template, which the first report of a process otherwise does."""
+    _template()
 
 
 @cache

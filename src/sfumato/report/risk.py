@@ -1,7 +1,7 @@
 """The risk of re-identification before and after, and the combinations that identify best."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,18 +18,35 @@ Facts = dict[str, Any]
 _TOP_COMBINATIONS = 6
 
 
-def risks(release: Release, table: Microdata, entity: str | None) -> Facts:
-    """The risks before and after, side by side, both counted in rows and both on what is shown."""
+class Risk(NamedTuple):
+    """What can be found out about rows before and after: who they are, and their sensitive values.
+
+    ``classes`` is the class of each row of the table: rows that agree on every quasi-identifier.
+    """
+
+    classes: NDArray[np.int64]
+    before: LinkageRisk
+    after: LinkageRisk
+    guesses: dict[str, tuple[BestGuess, BestGuess]]
+
+
+def risk_of(release: Release, table: Microdata) -> Risk:
+    """The risks of a table and of a release made from it, both counted in rows and both on what is shown."""
     classes = quasi_groups(table)
-    before, after = linkage_risk(classes), linkage_risk(release.classes())
+    after = linkage_risk(release.classes())
+    return Risk(classes, linkage_risk(classes), after, _guesses_beside(release, table, classes))
+
+
+def risks(release: Release, table: Microdata, entity: str | None, risk: Risk) -> Facts:
+    """The risks before and after, side by side."""
+    before, after = risk.before, risk.after
     sizes = np.bincount(release.groups())
-    guesses = best_guesses_beside(release, table)
     return {
         "before": before,
         "after": after,
-        "lines": _risk_lines(before, after) + _people_lines(release, table, classes, entity),
-        "guessed": _guess_lines(guesses),
-        "guesses": guesses,
+        "lines": _risk_lines(before, after) + _people_lines(release, table, risk.classes, entity),
+        "guessed": _guess_lines(risk.guesses),
+        "guesses": risk.guesses,
         "groups": len(sizes),
         "smallest": int(sizes.min()),
         "plot": class_sizes(before.histogram, after.histogram),
@@ -70,12 +87,11 @@ def _people_lines(
     return [("People", f"fewest in a class, counted by {entity}", f"{before:,}", figure(min(claims)))]
 
 
-def best_guesses_beside(release: Release, table: Microdata) -> dict[str, tuple[BestGuess, BestGuess]]:
+def _guesses_beside(
+    release: Release, table: Microdata, classes: NDArray[np.int64]
+) -> dict[str, tuple[BestGuess, BestGuess]]:
     """How well each sensitive value is guessed: by exact quasi-identifiers in the table, by groups in the release."""
     after = best_guesses(release)
-    if not after:
-        return {}
-    classes = quasi_groups(table)
     known = {name: table[name] for name in after if name in table.columns}
     before = {name: GroupValues(classes, c.codes, words=c.domain.leaves) for name, c in known.items()}
     return {name: (best_guess(values), after[name]) for name, values in before.items()}

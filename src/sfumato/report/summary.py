@@ -9,7 +9,7 @@ import polars as pl
 
 from sfumato.method.base import PartitionMethod
 from sfumato.method.catalogue import METHODS
-from sfumato.release.best_guess import BestGuess, best_guess, values_by_group
+from sfumato.release.best_guess import BestGuess, best_guess_of, values_by_group
 from sfumato.release.release import Release
 from sfumato.release.sampling import SIZE
 from sfumato.report.plots import percent
@@ -206,10 +206,10 @@ def _suppressed(release: Release) -> tuple[int, tuple[str, ...]]:
     """How many cells hide their value entirely, and which attributes show one label that covers several values."""
     cells, hidden = 0, []
     for name, entry in release.description.labelled.items() if "data" in release.tables else ():
-        labels = release.tables["data"][name].cast(pl.String)
+        labels = release.tables["data"][name].value_counts().select(pl.col(name).cast(pl.String), "count")
         if entry.nodes.get(SUPPRESSED, [SUPPRESSED]) != [SUPPRESSED]:
-            cells += int((labels == SUPPRESSED).sum())
-        if entry.loss > 0 and labels.n_unique() == 1:
+            cells += int(labels.filter(pl.col(name) == SUPPRESSED)["count"].sum())
+        if entry.loss > 0 and labels.height == 1:
             hidden.append(name)
     return cells, tuple(hidden)
 
@@ -251,8 +251,8 @@ def _changed(release: Release, table: Microdata) -> dict[str, int]:
 def _guesses(release: Release, table: Microdata) -> dict[str, BestGuess]:
     """What groups give away of each sensitive attribute and class, where the values are published as they are."""
     private = [] if _perturbs(release) else table.sensitive
-    found = {c.name: values_by_group(release, c.name) for c in (*private, *table.with_role(Role.CLASS))}
-    return {name: best_guess(values) for name, values in found.items() if values is not None}
+    found = {c.name: best_guess_of(release, c.name) for c in (*private, *table.with_role(Role.CLASS))}
+    return {name: guess for name, guess in found.items() if guess is not None}
 
 
 def _guessed(guess: BestGuess) -> str:

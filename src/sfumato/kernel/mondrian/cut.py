@@ -3,6 +3,7 @@
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.kernel.axes import (
     CHILD,
@@ -13,6 +14,7 @@ from sfumato.kernel.axes import (
     POSITION,
     SETS,
     SIZE,
+    Space,
     cover,
     shows_sets,
     tree_width,
@@ -23,7 +25,9 @@ from sfumato.kernel.judge import AHEAD, YES, verdict
 
 
 class Scratch(NamedTuple):
-    """Working memory of one thread; rows of ``ints`` are named below.
+    """Working memory of one thread, which Python allocates: each way to make an array costs a kernel compile time.
+
+    Rows of ``ints`` are named below.
 
     ``sides[0]`` and ``sides[1]`` count the values left and right of a cut, ``sums`` how many
     distinct ones there are on each side and, in the last column, its weight.
@@ -35,21 +39,20 @@ class Scratch(NamedTuple):
     sums: Any
 
 
-TALLY, RUN_CODE, RUN_WEIGHT, RUN_FIRST, ORDER, ROW_KEY = range(6)
+TALLY, RUN_CODE, RUN_WEIGHT, RUN_FIRST, ORDER, ROW_KEY, CUT_FIRST, CUT_LAST, BALANCE = range(9)
+"""By code: its weight. By run of equal codes: code, weight, where its rows begin in the order. By place in the order:
+row and key. By candidate cut: the stretch of runs [first, last) to part from the rest, the weight of the lighter side.
+"""
 
 
-@inner
-def make_scratch(space: Any, n: int, sizes: Any) -> Any:
+def make_scratch(space: Space, n: int, sizes: NDArray[np.int64]) -> Scratch:
     """Working memory for groups of up to ``n`` rows."""
-    largest, values = 1, 1
-    for j in range(len(space.axes)):
-        largest = max(largest, space.axes[j, SIZE])
-    for size in sizes:
-        values = max(values, size)
+    largest = int(space.axes[:, SIZE].max(initial=1))
+    cuts = 2 * min(n, largest)  # a tree's node has a cut per child and one per prefix of the children
     return Scratch(
-        np.zeros(words_for(largest), np.uint64),
-        np.zeros((6, max(n, largest) + 2), np.int64),
-        np.zeros((2, len(sizes), values), np.int64),
+        np.zeros((largest + 63) // 64, np.uint64),
+        np.zeros((9, max(n, largest, cuts) + 2), np.int64),
+        np.zeros((2, len(sizes), int(sizes.max(initial=1))), np.int64),
         np.zeros((2, len(sizes) + 1), np.int64),
     )
 
@@ -198,22 +201,21 @@ def _judges_sides(spec: Any) -> bool:
 
 
 @inner
-def _both_pass(sizes: Any, spec: Any, aux: Any, s: Any) -> bool:
+def _both_pass(sizes: Any, spec: Any, aux: Any, costly: Any, s: Any) -> bool:
     """Whether both sides pass all tests."""
     for t in range(len(spec)):
         c = spec[t, 1]
-        if verdict(spec[t], aux[t], s.sides[0, c, : sizes[c]], s.sums[0, -1], s.sums[0, c]) != YES:
-            return False
-        if verdict(spec[t], aux[t], s.sides[1, c, : sizes[c]], s.sums[1, -1], s.sums[1, c]) != YES:
-            return False
+        for side in range(2):
+            counts = s.sides[side, c, : sizes[c]]
+            if verdict(spec[t], aux[t], counts, s.sums[side, -1], s.sums[side, c], costly) != YES:
+                return False
     return True
 
 
 @inner
-def _child_runs(space: Any, j: int, node: int, runs: int, s: Any) -> Any:
-    """Which runs lie below each child of the node: bounds into the runs, a pair a child that occurs."""
+def _child_cuts(space: Any, j: int, node: int, runs: int, s: Any) -> int:
+    """A cut per child of the node that occurs: the runs that lie below it. Returns how many there are."""
     base = space.axes[j, NODE]
-    bounds = np.empty((space.nodes[base + node + 1, CHILD] - space.nodes[base + node, CHILD], 2), np.int64)
     used, r = 0, 0
     for c in range(space.nodes[base + node, CHILD], space.nodes[base + node + 1, CHILD]):
         top = space.nodes[base + space.child[c], HI]
@@ -221,32 +223,28 @@ def _child_runs(space: Any, j: int, node: int, runs: int, s: Any) -> Any:
         while r < runs and s.ints[RUN_CODE, r] < top:
             r += 1
         if r > first:
-            bounds[used, 0], bounds[used, 1] = first, r
+            s.ints[CUT_FIRST, used], s.ints[CUT_LAST, used] = first, r
             used += 1
-    return bounds[:used]
+    return used
 
 
 @inner
-def _candidates(space: Any, j: int, lo: int, hi: int, runs: int, s: Any) -> Any:
-    """The cuts of axis ``j``, each a stretch of runs to part from the rest, in the order that settles ties.
+def _candidates(space: Any, j: int, lo: int, hi: int, runs: int, s: Any) -> int:
+    """List the cuts of axis ``j``, each a stretch of runs to part from the rest, in the order that settles ties.
 
     On a line: the runs up to each boundary. In a tree: each child, then the first two children, the
-    first three, and so on, where a set of children can be shown.
+    first three, and so on, where a set of children can be shown. Returns how many there are.
     """
     if space.axes[j, KIND] == LINE:
-        out = np.zeros((runs - 1, 2), np.int64)
         for r in range(1, runs):
-            out[r - 1, 1] = r
-        return out
+            s.ints[CUT_FIRST, r - 1], s.ints[CUT_LAST, r - 1] = 0, r
+        return runs - 1
     node = cover(space, j, lo, hi)
-    below = _child_runs(space, j, node, runs, s)
-    prefixes = len(below) - 1 if space.axes[j, SETS] and shows_sets(space, j, node) else 0
-    out = np.zeros((len(below) + prefixes, 2), np.int64)
-    for i in range(len(below)):
-        out[i, 0], out[i, 1] = below[i, 0], below[i, 1]
+    children = _child_cuts(space, j, node, runs, s)
+    prefixes = children - 1 if space.axes[j, SETS] and shows_sets(space, j, node) else 0
     for i in range(prefixes):
-        out[len(below) + i, 1] = below[i, 1]
-    return out
+        s.ints[CUT_FIRST, children + i], s.ints[CUT_LAST, children + i] = 0, s.ints[CUT_LAST, i]
+    return children + prefixes
 
 
 @inner
@@ -256,23 +254,26 @@ def _move_runs(weights: Any, counted: Any, first: int, last: int, to_left: bool,
 
 
 @inner
-def _sweep(weights: Any, counted: Any, sizes: Any, spec: Any, aux: Any, cuts: Any, balance: Any, s: Any) -> int:
-    """The most balanced cut whose sides pass all tests; each row is moved a bounded number of times."""
-    best, best_balance, reached = -1, np.int64(-1), 0
-    for i in range(len(cuts)):
-        first, last = cuts[i, 0], cuts[i, 1]
-        better = balance[i] > best_balance
-        if first == 0 and last > reached:
-            _move_runs(weights, counted, reached, last, True, s)
-            reached = last
-            if better and _both_pass(sizes, spec, aux, s):
-                best, best_balance = i, balance[i]
-        elif better:
+def _sweep(weights: Any, counted: Any, sizes: Any, spec: Any, aux: Any, costly: Any, cuts: int, s: Any) -> int:
+    """The most balanced cut whose sides pass all tests; each row is moved a bounded number of times.
+
+    A cut that begins with the first run only adds rows to those that are on the left already.
+    """
+    best, best_balance, reached = -1, np.int64(-1), np.int64(0)
+    for i in range(cuts):
+        first, last, balance = s.ints[CUT_FIRST, i], s.ints[CUT_LAST, i], s.ints[BALANCE, i]
+        grows = first == 0 and last > reached
+        if not grows and balance <= best_balance:
+            continue
+        if not grows:
             _move_runs(weights, counted, 0, reached, False, s)
-            reached = 0
-            _move_runs(weights, counted, first, last, True, s)
-            if _both_pass(sizes, spec, aux, s):
-                best, best_balance = i, balance[i]
+            reached = np.int64(0)
+        _move_runs(weights, counted, max(first, reached), last, True, s)
+        if balance > best_balance and _both_pass(sizes, spec, aux, costly, s):
+            best, best_balance = i, balance
+        if grows:
+            reached = last
+        else:
             _move_runs(weights, counted, first, last, False, s)
     _move_runs(weights, counted, 0, reached, False, s)
     return best
@@ -280,18 +281,37 @@ def _sweep(weights: Any, counted: Any, sizes: Any, spec: Any, aux: Any, cuts: An
 
 @inner
 def best_cut(
-    space: Any, rows: Any, weights: Any, counted: Any, sizes: Any, spec: Any, aux: Any, least: int, total: int,
-    start: int, end: int, j: int, lo: int, hi: int, s: Any,
+    space: Any, rows: Any, weights: Any, counted: Any, sizes: Any, spec: Any, aux: Any, costly: Any, least: int,
+    total: int, start: int, end: int, j: int, lo: int, hi: int, s: Any,
 ) -> Any:  # fmt: skip
-    """The codes ``[a, b)`` to part from the rest on axis ``j``: (found, a, b). Counts are loaded if there are tests."""
+    """The codes ``[a, b)`` to part from the rest on axis ``j``: (found, a, b). Counts are loaded if there are tests.
+
+    The most balanced cut is judged alone first, since mostly it passes; only if it fails are the others tried.
+    """
     runs = runs_on(rows, weights, start, end, j, lo, hi, s)
     cuts = _candidates(space, j, lo, hi, runs, s)
-    balance = np.full(len(cuts), -1, np.int64)
-    best, best_balance, reached, below = -1, np.int64(-1), 0, np.int64(0)
-    for i in range(len(cuts)):
-        first, last = cuts[i, 0], cuts[i, 1]
+    best = _balance_cuts(cuts, least, total, s)
+    if best >= 0 and _judges_sides(spec):
+        _sort_by_run(rows, start, end, j, runs, s)
+        first, last = s.ints[CUT_FIRST, best], s.ints[CUT_LAST, best]
+        _move_runs(weights, counted, first, last, True, s)
+        good = _both_pass(sizes, spec, aux, costly, s)
+        _move_runs(weights, counted, first, last, False, s)
+        if not good:
+            best = _sweep(weights, counted, sizes, spec, aux, costly, cuts, s)
+    if best < 0:
+        return False, np.int64(0), np.int64(0)
+    return True, s.ints[RUN_CODE, s.ints[CUT_FIRST, best]], s.ints[RUN_CODE, s.ints[CUT_LAST, best] - 1] + 1
+
+
+@inner
+def _balance_cuts(cuts: int, least: int, total: int, s: Any) -> int:
+    """Weigh the lighter side of each cut, -1 where it is too light; returns the first of the most balanced, or -1."""
+    best, best_balance, reached, below = -1, np.int64(-1), np.int64(0), np.int64(0)
+    for i in range(cuts):
+        first, last = s.ints[CUT_FIRST, i], s.ints[CUT_LAST, i]
         inside = np.int64(0)
-        if first == 0 and last > reached:
+        if first == 0 and last > reached:  # add to what is below the last such cut
             for r in range(reached, last):
                 below += s.ints[RUN_WEIGHT, r]
             reached, inside = last, below
@@ -299,20 +319,10 @@ def best_cut(
             for r in range(first, last):
                 inside += s.ints[RUN_WEIGHT, r]
         smaller = min(inside, total - inside)
-        if smaller >= least:
-            balance[i] = smaller
-            if smaller > best_balance:
-                best, best_balance = i, smaller
-    if best >= 0 and _judges_sides(spec):
-        _sort_by_run(rows, start, end, j, runs, s)
-        _move_runs(weights, counted, cuts[best, 0], cuts[best, 1], True, s)
-        good = _both_pass(sizes, spec, aux, s)
-        _move_runs(weights, counted, cuts[best, 0], cuts[best, 1], False, s)
-        if not good:
-            best = _sweep(weights, counted, sizes, spec, aux, cuts, balance, s)
-    if best < 0:
-        return False, np.int64(0), np.int64(0)
-    return True, s.ints[RUN_CODE, cuts[best, 0]], s.ints[RUN_CODE, cuts[best, 1] - 1] + 1
+        s.ints[BALANCE, i] = smaller if smaller >= least else -1
+        if s.ints[BALANCE, i] > best_balance:
+            best, best_balance = i, smaller
+    return best
 
 
 @inner
@@ -332,7 +342,7 @@ def _part_width(space: Any, rows: Any, first: int, last: int, j: int, s: Any) ->
 
 @inner
 def relaxed_cut(
-    space: Any, rows: Any, weights: Any, counted: Any, sizes: Any, spec: Any, aux: Any, least: int,
+    space: Any, rows: Any, weights: Any, counted: Any, sizes: Any, spec: Any, aux: Any, costly: Any, least: int,
     start: int, end: int, measures: Any, flags: Any, s: Any,
 ) -> bool:  # fmt: skip
     """Divide a group within equal codes, on the axis and at the place that narrow it most; sets ``flags``."""
@@ -351,7 +361,7 @@ def relaxed_cut(
             gain = n * width - place * left - (n - place) * right
             if gain <= best_gain:
                 continue
-            if len(spec) > 0 and not _place_passes(weights, counted, sizes, spec, aux, place, s):
+            if len(spec) > 0 and not _place_passes(weights, counted, sizes, spec, aux, costly, place, s):
                 continue
             best_gain = gain
             for i in range(n):
@@ -362,11 +372,11 @@ def relaxed_cut(
 
 
 @inner
-def _place_passes(weights: Any, counted: Any, sizes: Any, spec: Any, aux: Any, place: int, s: Any) -> bool:
+def _place_passes(weights: Any, counted: Any, sizes: Any, spec: Any, aux: Any, costly: Any, place: int, s: Any) -> bool:
     """Whether the first ``place`` rows in order and the others both pass all tests."""
     for o in range(place):
         _move(weights, counted, s.ints[ORDER, o], True, s)
-    good = _both_pass(sizes, spec, aux, s)
+    good = _both_pass(sizes, spec, aux, costly, s)
     for o in range(place):
         _move(weights, counted, s.ints[ORDER, o], False, s)
     return good

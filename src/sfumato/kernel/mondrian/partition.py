@@ -13,8 +13,16 @@ from numpy.typing import NDArray
 
 from sfumato.kernel.axes import KIND, LINE, SIZE, Space, line_width, mark, tree_width
 from sfumato.kernel.jit import inner, kernel
-from sfumato.kernel.judge import Tests
-from sfumato.kernel.mondrian.cut import best_cut, clear_counts, load_counts, look_ahead, make_scratch, relaxed_cut
+from sfumato.kernel.judge import Tests, costly_tests
+from sfumato.kernel.mondrian.cut import (
+    Scratch,
+    best_cut,
+    clear_counts,
+    load_counts,
+    look_ahead,
+    make_scratch,
+    relaxed_cut,
+)
 
 _THREADS = 2
 _PIECES = 24
@@ -67,8 +75,8 @@ def _widest(measures: Any) -> int:
 
 @inner
 def _find_cut(
-    space: Any, rows: Any, weights: Any, counted: Any, sizes: Any, spec: Any, aux: Any, least: int, relaxed: bool,
-    start: int, end: int, flat: Any, measures: Any, flags: Any, scratch: Any,
+    space: Any, rows: Any, weights: Any, counted: Any, sizes: Any, spec: Any, aux: Any, costly: Any, least: int,
+    relaxed: Any, start: int, end: int, flat: Any, measures: Any, flags: Any, scratch: Any,
 ) -> Any:  # fmt: skip
     """Flag the rows to part from the others: (the axes known to be flat, whether there is a cut)."""
     total = np.int64(0)
@@ -89,13 +97,13 @@ def _find_cut(
             break
         lo, hi = np.int64(measures[FIRST, j]), np.int64(measures[LAST, j])
         found, a, b = best_cut(
-            space, rows, weights, counted, sizes, spec, aux, least, total, start, end, j, lo, hi, scratch
+            space, rows, weights, counted, sizes, spec, aux, costly, least, total, start, end, j, lo, hi, scratch
         )
         if found:
             _flag_range(rows, start, end, j, a, b, flags)
-    if relaxed and not found:
+    if relaxed is not None and not found:  # left out when this is compiled for strict cuts
         found = relaxed_cut(
-            space, rows, weights, counted, sizes, spec, aux, least, start, end, measures, flags, scratch
+            space, rows, weights, counted, sizes, spec, aux, costly, least, start, end, measures, flags, scratch
         )
     if len(spec) > 0:
         clear_counts(counted, start, end, scratch)
@@ -154,19 +162,13 @@ def _flag_range(rows: Any, start: int, end: int, j: int, a: int, b: int, flags: 
 @kernel
 def _split(
     space: Any, rows: Any, words: Any, ids: Any, weights: Any, counted: Any, sizes: Any, spec: Any, aux: Any,
-    least: int, relaxed: bool, begin: int, finish: int, stop: int, is_start: Any,
+    costly: Any, least: int, relaxed: Any, begin: int, finish: int, stop: int, is_start: Any, room: Any,
 ) -> Any:  # fmt: skip
-    """Split ``[begin, finish)`` until no cut is allowed; stretches of fewer than ``stop`` rows are given back."""
-    n = finish - begin
-    measures = np.zeros((4, len(space.axes)))
-    flags = np.zeros(n + 1, np.uint8)
-    buffer = (
-        np.empty((n + 1, words.shape[1]), np.uint64),
-        np.empty(n + 1, ids.dtype),
-        np.empty(n + 1, weights.dtype),
-        np.empty((n + 1, counted.shape[1]), counted.dtype),
-    )
-    scratch = make_scratch(space, n, sizes)
+    """Split ``[begin, finish)`` until no cut is allowed; stretches of fewer than ``stop`` rows are given back.
+
+    ``relaxed`` is True or None, ``costly`` as ``costly_tests`` says: what is None is not compiled.
+    """
+    measures, flags, buffer, scratch = room
     stack = np.zeros((64, 3), np.int64)
     pending = np.zeros((64, 3), np.int64)
     depth, given_back = 1, 0
@@ -181,22 +183,9 @@ def _split(
             given_back += 1
             continue
         flat, found = _find_cut(
-            space,
-            rows,
-            weights,
-            counted,
-            sizes,
-            spec,
-            aux,
-            least,
-            relaxed,
-            start,
-            end,
-            flat,
-            measures,
-            flags,
-            scratch,
-        )
+            space, rows, weights, counted, sizes, spec, aux, costly, least, relaxed, start, end, flat,
+            measures, flags, scratch,
+        )  # fmt: skip
         if not found:
             is_start[start] = 1
             continue
@@ -236,11 +225,12 @@ def partition(
     for i, column in enumerate(counted or ()):
         c[:, i] = column
     is_start = np.zeros(n, np.uint8)
+    values = np.array(sizes or [1], np.int64)
 
     def split(begin: int, finish: int, stop: int) -> Any:
         return _split(
-            space, rows, words, ids, w, c, np.array(sizes or [1], np.int64), tests.spec, tests.aux,
-            max(least, 1), relaxed, begin, finish, stop, is_start,
+            space, rows, words, ids, w, c, values, tests.spec, tests.aux, costly_tests(tests.spec), max(least, 1),
+            relaxed or None, begin, finish, stop, is_start, _room(space, finish - begin, words, c, values),
         )  # fmt: skip
 
     pieces = split(0, n, max(n // _PIECES, _SMALL)).tolist()
@@ -251,6 +241,28 @@ def partition(
             done += end - start
             progress(done / n)
     return Parts(ids, np.flatnonzero(is_start), rows)
+
+
+class _Room(NamedTuple):
+    """Working memory of one call: measures of a group, flags of its rows, room to move them to, and for cuts."""
+
+    measures: NDArray[np.float64]
+    flags: NDArray[np.uint8]
+    buffer: tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]
+    scratch: Scratch
+
+
+def _room(
+    space: Space, n: int, words: NDArray[np.uint64], counted: NDArray[np.int32], sizes: NDArray[np.int64]
+) -> _Room:
+    """Working memory for up to ``n`` rows; one row more, since rows are written before it is known where they stay."""
+    buffer = (
+        np.empty((n + 1, words.shape[1]), np.uint64),
+        np.empty(n + 1, np.int64),
+        np.empty(n + 1, np.int64),
+        np.empty((n + 1, counted.shape[1]), np.int32),
+    )
+    return _Room(np.zeros((4, len(space.axes))), np.zeros(n + 1, np.uint8), buffer, make_scratch(space, n, sizes))
 
 
 def pack_rows(codes: list[NDArray[Any]]) -> tuple[NDArray[Any], NDArray[np.uint64]]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from sfumato.kernel.axes import CHILD, HI, KIND, LINE, LO, NODE, POSITION, SIZE, Space, cover
 from sfumato.kernel.jit import inner, kernel
-from sfumato.kernel.mondrian.cut import RUN_CODE, RUN_WEIGHT, make_scratch, runs_on
+from sfumato.kernel.mondrian.cut import RUN_CODE, RUN_WEIGHT, Scratch, make_scratch, runs_on
 from sfumato.kernel.mondrian.partition import pack_rows, twice
 
 PLAIN, WHOLE_OR_ONE, LAST_APART = range(3)
@@ -186,13 +186,11 @@ def _move(rows: Any, words: Any, ids: Any, weights: Any, start: int, end: int, j
 @kernel
 def _split(
     space: Any, mode: Any, rows: Any, words: Any, ids: Any, weights: Any, least: int, begin: int, finish: int,
-    stop: int, tight: bool, box: Any, is_start: Any,
+    stop: int, tight: bool, box: Any, is_start: Any, room: Any,
 ) -> Any:  # fmt: skip
     """Divide ``[begin, finish)``, whose box stands at ``box[:, begin]``; stretches below ``stop`` are given back."""
-    n, axes = finish - begin, len(mode)
-    ends, widths = np.zeros((2, axes), np.int64), np.zeros(axes)
-    buffer = (np.empty((n + 1, words.shape[1]), np.uint64), np.empty(n + 1, ids.dtype), np.empty(n + 1, weights.dtype))
-    scratch = make_scratch(space, n, np.ones(1, np.int64))
+    axes = len(mode)
+    ends, widths, buffer, scratch = room
     stack, pending = np.zeros((64, 2), np.int64), np.zeros((64, 2), np.int64)
     depth, given_back = 1, 0
     stack[0, 0], stack[0, 1] = begin, finish
@@ -224,6 +222,23 @@ def _split(
     return pending[:given_back]
 
 
+class _Room(NamedTuple):
+    """Working memory of one call: ends and widths of a group's axes, room to move its rows to, and for cuts."""
+
+    ends: NDArray[np.int64]
+    widths: NDArray[np.float64]
+    buffer: tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.int64]]
+    scratch: Scratch
+
+
+def _room(space: Space, n: int, words: int) -> _Room:
+    """Working memory for up to ``n`` rows of so many words."""
+    axes = len(space.axes)
+    buffer = (np.empty((n + 1, words), np.uint64), np.empty(n + 1, np.int64), np.empty(n + 1, np.int64))
+    scratch = make_scratch(space, n, np.ones(1, np.int64))
+    return _Room(np.zeros((2, axes), np.int64), np.zeros(axes), buffer, scratch)
+
+
 def divide(
     space: Space,
     mode: NDArray[np.int64],
@@ -242,7 +257,8 @@ def divide(
     box[1, 0] = space.axes[:, SIZE]
 
     def split(begin: int, finish: int, stop: int) -> Any:
-        return _split(space, mode, rows, words, ids, w, max(least, 1), begin, finish, stop, tight, box, is_start)
+        room = _room(space, finish - begin, words.shape[1])
+        return _split(space, mode, rows, words, ids, w, max(least, 1), begin, finish, stop, tight, box, is_start, room)
 
     pieces = sorted(split(0, n, max(n // _PIECES, _SMALL)).tolist(), key=lambda piece: piece[0] - piece[1])
     done = n - sum(end - start for start, end in pieces)

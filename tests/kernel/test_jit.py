@@ -1,0 +1,120 @@
+"""How kernels are compiled: inner ones once per type and only as a part of others, and somebody may listen."""
+
+import gc
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+from sfumato import cli
+from sfumato.kernel import cache, jit
+from sfumato.kernel.link import UnoptimizedLibrary
+
+SOURCE = """
+import numpy as np
+from sfumato.kernel.jit import inner, kernel
+
+@inner
+def scaled(x, by):
+    return x * by
+
+@inner
+def total(values, by):
+    out = 0
+    for x in values:
+        out += scaled(x, by)
+    return out
+
+@kernel
+def both(values):
+    return total(values, 2) + scaled(values[0], 100)
+
+@kernel
+def made(size):
+    return np.full(size, 7)
+"""
+
+
+@pytest.fixture
+def kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """Kernels that nobody compiled before."""
+    place = tmp_path / "cache"
+    place.mkdir(mode=0o700)
+    monkeypatch.setattr(cache._config, "CACHE_DIR", str(place))
+    source = tmp_path / "some_kernels.py"
+    source.write_text(SOURCE)
+    spec = importlib.util.spec_from_file_location("some_kernels", source)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, "some_kernels", module)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_inner_functions_are_compiled_once_per_type_and_never_alone(kernels: ModuleType) -> None:
+    assert kernels.both(np.array([1, 2, 3])) == 112
+    for function in (kernels.scaled, kernels.total):
+        (compiled,) = function.overloads.values()
+        assert isinstance(compiled.library, UnoptimizedLibrary)
+
+
+def test_compilation_is_heard_and_collects_no_garbage(kernels: ModuleType) -> None:
+    heard: list[tuple[bool, bool]] = []
+    with jit.hearing_compilation(lambda begun: heard.append((begun, gc.isenabled()))):
+        assert kernels.both(np.array([1])) == 102
+        assert kernels.both(np.array([2])) == 204
+    assert kernels.made(2).tolist() == [7, 7]
+    assert heard == [(True, False), (False, True)]
+
+
+def test_a_kernel_that_fails_to_compile_ends_it_too(kernels: ModuleType) -> None:
+    heard: list[bool] = []
+    with jit.hearing_compilation(heard.append), pytest.raises(Exception, match=r"No implementation|Invalid use"):
+        kernels.both(np.array(["a"]))
+    assert heard == [True, False]
+    assert gc.isenabled()
+
+
+def test_progress_says_that_it_compiles(
+    kernels: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setattr(cli, "_is_terminal", lambda stream: True)
+    monkeypatch.setattr(cache, "_said", [])
+    with cli._progress() as progress:
+        progress("cuts", 0.0)
+        kernels.both(np.array([1]))
+        shown = capsys.readouterr().err
+    assert "Cutting into groups: compiling (once)" in shown
+    assert "Cutting into groups" in shown.rpartition("compiling")[2]
+
+
+def test_what_is_not_cached_is_not_said_to_be_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cache, "_said", ["the disk is full"])
+    assert cli._compiling() == "compiling"
+
+
+@pytest.mark.parametrize(("terminal", "told"), [(True, "compiling (once)\n"), (False, "")])
+def test_a_command_without_progress_says_it_in_a_line(
+    kernels: ModuleType,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    terminal: bool,
+    told: str,
+) -> None:
+    monkeypatch.setattr(cli, "_is_terminal", lambda stream: terminal)
+    monkeypatch.setattr(cache, "_said", [])
+    with cli._compile_note():
+        kernels.both(np.array([1]))
+        kernels.made(1)
+    assert capsys.readouterr().err == told
+
+
+def test_all_methods_compile_by_the_same_two_decorators() -> None:
+    for source in Path(jit.__file__).parent.rglob("*.py"):
+        if source.name not in ("jit.py", "link.py", "cache.py"):
+            assert "numba" not in source.read_text(), source
