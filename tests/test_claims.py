@@ -108,6 +108,15 @@ def test_nothing_is_left_out() -> None:
     assert bucketizing == {n for n, c in METHODS.items() if "scheme" in {f.name for f in fields(c)}} - {"tdr", "tdd"}
 
 
+@pytest.mark.parametrize("requirement", REQUIREMENTS, ids=lambda r: r.words())
+def test_every_requirement_says_what_it_promises_and_what_not(requirement: Requirement) -> None:
+    told = requirement.guarantee({})
+    assert told.name
+    assert told.promise.endswith(".")
+    assert told.limits
+    assert all(limit.endswith(".") for limit in told.limits)
+
+
 @pytest.mark.parametrize(("name", "scheme"), CASES)
 def test_what_is_accepted_is_true(name: str, scheme: str | None) -> None:
     method, served = made(name, scheme), Counter[str]()

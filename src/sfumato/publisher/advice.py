@@ -13,15 +13,14 @@ from sfumato.release.judgement import TableSchema
 from sfumato.release.release import Release
 from sfumato.report.plots import percent
 from sfumato.report.summary import Summary
-from sfumato.requirement.base import Requirement
-from sfumato.requirement.t_closeness import TCloseness
+from sfumato.requirement.base import GroupRequirement, Requirement
 from sfumato.table.encode import Column, Role
 from sfumato.table.microdata import Microdata
 
 SURE = 0.5
 """A guess that is right more often than this is worth a warning where no requirement bounds it."""
 GAIN = 0.2
-"""By how much groups may raise the confidence in a value under t-closeness before it is worth a warning."""
+"""By how much groups may raise the confidence in a value before a comparison with the table is worth a warning."""
 
 _MOST_ROWS_EACH = 20
 
@@ -77,7 +76,7 @@ def _uncovered(column: Column, summary: Summary, guess: BestGuess | None) -> str
 
 
 def _skewed(about: Sequence[Requirement], guess: BestGuess) -> bool:
-    if any(isinstance(r, TCloseness) for r in about):
+    if any(isinstance(r, GroupRequirement) and r.against_table for r in about):
         return guess.worst > SURE and guess.worst - guess.base > GAIN
     return guess.worst > SURE
 

@@ -18,12 +18,13 @@ from sfumato.release.bucketization import COUNT
 from sfumato.release.people import entity_of
 from sfumato.release.release import Release
 from sfumato.report.distributions import BeforeAfter, compare, plain
-from sfumato.report.guarantees import figure, general_limits, guarantee, in_words, is_met, method_limits
+from sfumato.report.guarantees import general_limits, guarantee, in_words, met, method_limits
 from sfumato.report.plots import drawn, losses, percent, shortened
 from sfumato.report.randomized import reconstructed, response
 from sfumato.report.risk import combinations, risks
 from sfumato.report.sample import sample_limits, weighted
 from sfumato.report.summary import Summary, summarize
+from sfumato.requirement.guarantee import figure
 from sfumato.table.encode import Role
 from sfumato.table.microdata import Microdata
 from sfumato.table.ordered_domain import MISSING
@@ -125,20 +126,19 @@ def _resource(name: str) -> str:
 
 def _requirements(release: Release, drawn: Facts | None) -> list[Facts]:
     """What was required and achieved; the risk of randomized values is no business of the public."""
-    entries = [
-        entry | {"achieved": {"tau": drawn["after"]}} if drawn and entry["model"] == "disclosure" else entry
-        for entry in release.manifest["requirements"]
-    ]
-    return [
-        {
-            "model": entry["model"],
-            "words": in_words(entry),
-            "required": _pairs(entry["required"]),
-            "achieved": _pairs(entry["achieved"]),
-            "met": is_met(entry),
-        }
-        for entry in entries
-    ]
+    return [_requirement(entry, drawn) for entry in release.manifest["requirements"]]
+
+
+def _requirement(entry: Facts, drawn: Facts | None) -> Facts:
+    shown = entry | {"achieved": {"tau": drawn["after"]}} if drawn and entry["model"] == "disclosure" else entry
+    one_limit = not isinstance(entry["required"].get("tau"), Mapping)  # else the risk is of values without a limit too
+    return {
+        "model": shown["model"],
+        "words": in_words(shown),
+        "required": _pairs(shown["required"]),
+        "achieved": _pairs(shown["achieved"]),
+        "met": met(shown if one_limit else entry),
+    }
 
 
 def _pairs(parameters: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -16,12 +16,20 @@ from sfumato.requirement.r_robustness import RRobustness
 from sfumato.requirement.t_closeness import TCloseness
 from sfumato.requirement.templates import Anonymity, Confidentiality
 
-MODELS: dict[str, type[Requirement]] = {
-    cls.model: cls for cls in (KAnonymity, LDiversity, TCloseness, AlphaK, Anonymity, Confidentiality, MConfidentiality)
-}
-MODELS[Disclosure.model] = Disclosure
-MODELS |= {cls.model: cls for cls in (RhoBreach, Growth)}
-MODELS |= {cls.model: cls for cls in (RRobustness,)}
+_CLASSES: tuple[type[Requirement], ...] = (
+    KAnonymity,
+    LDiversity,
+    TCloseness,
+    AlphaK,
+    Anonymity,
+    Confidentiality,
+    MConfidentiality,
+    Disclosure,
+    RhoBreach,
+    Growth,
+    RRobustness,
+)
+MODELS: dict[str, type[Requirement]] = {cls.model: cls for cls in _CLASSES}
 
 
 def from_table(entry: Mapping[str, Any]) -> Requirement:

@@ -9,7 +9,8 @@ from typing import Any, ClassVar, Self
 import polars as pl
 
 from sfumato.errors import PolicyError
-from sfumato.requirement.base import Promise, Schema, Verdict, as_fraction, is_number, share
+from sfumato.requirement.base import Promise, Schema, Verdict, as_fraction, is_number, rounded_up, share
+from sfumato.requirement.guarantee import INDEPENDENT, ONE_ROW, Guarantee, figure
 from sfumato.requirement.pg_bounds import Setting, checked_rho1, checked_rho2, four_digits_up, setting
 
 
@@ -88,6 +89,7 @@ class RhoBreach(CorruptionPromise):
     summary: ClassVar[str] = (
         "whoever is sure by at most rho1 before is sure by at most rho2 after, even with everyone corrupted"
     )
+    weaker: ClassVar[str | None] = "a larger rho2"
     rho1: float
     rho2: float
 
@@ -112,6 +114,16 @@ class RhoBreach(CorruptionPromise):
             f"likely holds it for at most {self.rho2:g} likely after the release, whoever is corrupted"
         )
 
+    def guarantee(self, achieved: Mapping[str, float]) -> Guarantee:
+        return Guarantee(
+            "No ρ1-to-ρ2 breach under corruption",
+            f"Take anyone who gives no value of the victim more than {figure(self.skew)}, and a statement about it "
+            f"that he holds for at most {figure(self.rho1)} likely. Even if he knows the values of all others, after "
+            f"the release he holds it for at most {_up(achieved.get('rho2'))} likely (the worst attack; by theorem "
+            f"{_up(achieved.get('rho2_by_theorem'))}). Required is {figure(self.rho2)}.",
+            (INDEPENDENT, ONE_ROW, "Who is surer than that before is not bound by it."),
+        )
+
 
 @dataclass(frozen=True, kw_only=True)
 class Growth(CorruptionPromise):
@@ -123,6 +135,7 @@ class Growth(CorruptionPromise):
 
     model: ClassVar[str] = "growth"
     summary: ClassVar[str] = "nobody's confidence in a statement grows by more than delta, even with everyone corrupted"
+    weaker: ClassVar[str | None] = "a larger delta"
     delta: float
 
     def __post_init__(self) -> None:
@@ -145,3 +158,18 @@ class Growth(CorruptionPromise):
             f"the confidence of an adversary who gives no value more than {self.skew:g} in any statement grows by at "
             f"most {self.delta:g}, whoever is corrupted"
         )
+
+    def guarantee(self, achieved: Mapping[str, float]) -> Guarantee:
+        return Guarantee(
+            "No Δ-growth breach under corruption",
+            f"The confidence of anyone who gives no value of the victim more than {figure(self.skew)} in any statement "
+            f"about it grows by at most {_up(achieved.get('delta'))} (the worst attack; by theorem "
+            f"{_up(achieved.get('delta_by_theorem'))}), even if he knows the values of all others. Required is "
+            f"{figure(self.delta)}.",
+            (INDEPENDENT, ONE_ROW),
+        )
+
+
+def _up(value: float | None) -> str:
+    """A probability, rounded up."""
+    return "unknown" if value is None else figure(rounded_up(value))

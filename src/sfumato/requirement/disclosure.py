@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import PolicyError, SfumatoError
 from sfumato.requirement.base import Promise, Schema, Verdict, names, share
+from sfumato.requirement.guarantee import ONE_ROW, Guarantee, figure
 from sfumato.requirement.local_privacy import by_attribute, refuse_misstated
 from sfumato.table.distortion import Distortion, Floats, distorted, stated
 from sfumato.table.encode import places
@@ -121,6 +122,23 @@ class Disclosure(Promise):
         if self.person is not None:
             what += f"{' or ' if self.tau is not None else ''}the person’s own limit ({self.person})"
         return what
+
+    def guarantee(self, achieved: Mapping[str, float]) -> Guarantee:
+        one = self.tau is not None and not isinstance(self.tau, Mapping)
+        limit = figure(self.tau) if one else "the limit of the value or the person"
+        return Guarantee(
+            "Bounded disclosure (randomized response)",
+            "Whoever picks a row, traces its quasi-identifiers and its sensitive value back by the public matrices, "
+            "and takes it for a certain person’s, finds that person’s value in this way with a probability of at most "
+            f"{limit} (Equation 6 of Guo, Ying and Wu).",
+            (
+                "It is not how often the best attacker is right. Who reconstructs the distribution and takes the most "
+                "frequent value among people of the same quasi-identifiers is right as often as it is frequent, "
+                "whatever was randomized; this report states that rate beside the risk.",
+                "The release tells that the private table meets this limit with the public matrices.",
+                ONE_ROW,
+            ),
+        )
 
     @property
     def is_void(self) -> bool:

@@ -27,6 +27,7 @@ from sfumato.requirement.base import (
 )
 from sfumato.requirement.distribution import ProtectedValues, told_apart
 from sfumato.requirement.exposure import Exposure, GroupedPeople, Worlds, exposure, judged
+from sfumato.requirement.guarantee import ONE_ROW, Guarantee, figure
 from sfumato.requirement.knowledge import Knowledge, as_given, estimated
 from sfumato.requirement.link_probability import MOST_STATES, STATES
 from sfumato.requirement.user_distributions import checked, resolved
@@ -37,6 +38,12 @@ from sfumato.table.taxonomy import named
 _HAIR = 1e-9
 _LEAST_SMOOTHING = 1e-6
 _WORLDS = ("values", "two-valued")
+_OTHER_VALUES = {
+    "values": "It weighs the actual sensitive values against each other. An adversary who knows the algorithm can be "
+    "surer.",
+    "two-valued": "It weighs a protected value against its absence only, as published in ART. That is refuted: an "
+    "adversary who knows the distributions of the other values as well can exceed it (0.6435 where 1/2 was promised).",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,6 +64,7 @@ class RRobustness(Promise):
 
     model: ClassVar[str] = "r-robustness"
     summary: ClassVar[str] = "no link above 1/r, for an adversary who knows who is likely to have what"
+    weaker: ClassVar[str | None] = "a lower r"
     r: float
     sensitive: str | Sequence[str] | None = None
     values: Sequence[str] | Sequence[Sequence[str]] = ()
@@ -109,6 +117,21 @@ class RRobustness(Promise):
         what = " or ".join(sets) or "a sensitive value"
         told = f"nobody is linked to {what} with a probability above 1/{float(self.r):g}, by any known distribution"
         return told + (" of it alone (two-valued worlds, as published in ART)" if self.worlds == "two-valued" else "")
+
+    def guarantee(self, achieved: Mapping[str, float]) -> Guarantee:
+        told = f" No probability is above 1/{figure(achieved['r'])}." if "r" in achieved else ""
+        where = "that were given" if self.distributions else "estimated from the table"
+        return Guarantee(
+            "r-robustness",
+            "Take anyone who knows who is in which group and how likely people of given quasi-identifiers are to have "
+            f"a value, by the distributions {where}. He links nobody to a protected value with a probability above "
+            f"1/{figure(self.r)}.{told}",
+            (
+                _OTHER_VALUES[self.worlds],
+                "Whoever knows better distributions, or the values of some people, can be surer.",
+                ONE_ROW,
+            ),
+        )
 
     def parameters(self) -> dict[str, Any]:
         plain = {name: value for name, value in super().parameters().items() if name not in ("values", "distributions")}
