@@ -22,10 +22,15 @@ def occurring(column: Column) -> Column:
     """
     seen = np.zeros(column.size, np.bool_)
     seen[column.codes] = True
-    kept = seen | lasting(column.domain)
-    domain = _line(column.domain, kept) if isinstance(column.domain, OrderedDomain) else _tree(column.domain, kept)
+    domain, kept = narrowed(column.domain, seen)
     place = np.cumsum(kept) - 1
     return replace(column, domain=domain, codes=smallest(place[column.codes], domain.size))
+
+
+def narrowed(domain: Domain, seen: NDArray[np.bool_]) -> tuple[Domain, NDArray[np.bool_]]:
+    """The domain of a table in which these values occur, and which values are still in it."""
+    kept = seen | lasting(domain)
+    return (_line(domain, kept) if isinstance(domain, OrderedDomain) else _tree(domain, kept)), kept
 
 
 def lasting(domain: Domain) -> NDArray[np.bool_]:
