@@ -237,6 +237,13 @@ def share(model: str, name: str, value: object, *, zero: bool = False) -> float:
     return value  # type: ignore[return-value]
 
 
+def positive(model: str, name: str, value: object) -> float:
+    """A parameter that is a number from a thousand-millionth up to a thousand million."""
+    if not is_number(value) or not 1 / _FINEST <= value <= _FINEST:  # type: ignore[operator]
+        raise PolicyError(f"{model}: {name} = {value!r}; it must be a number from 1e-9 up to 1e9")
+    return value  # type: ignore[return-value]
+
+
 def names(value: str | Sequence[str] | None) -> Key:
     """One name or several, as a tuple."""
     if value is None:
