@@ -92,8 +92,8 @@ class Incognito(Method):
     whole; a suppressed row is left out of the release with all its values, and the manifest states how many there
     are. ``loss``: arx, precision, discernibility or aecs, see `sfumato.method.incognito.losses`.
 
-    t-closeness decides by the distribution of the whole table what is suppressed; what is then kept must be
-    t-close to its own distribution too, since that is the one that the release shows.
+    A requirement that compares with the table (t-closeness, say) decides by the distribution of the whole table what is
+    suppressed; what is then kept must hold against its own distribution too, since that is the one the release shows.
     """
 
     name: ClassVar[str] = "incognito"
