@@ -124,6 +124,23 @@ def _t_closeness(seen: Seen, required: Mapping[str, Any]) -> Figures:
     return {"t": float(worst)}
 
 
+def _gains(seen: Seen, required: Mapping[str, Any]) -> Iterable[tuple[Fraction, Fraction]]:
+    """For each value in each group its share there, and its share in all groups together."""
+    for name in listed(required["sensitive"]):
+        bags = seen.bags(name)
+        whole: Bag = sum(bags, Counter())
+        for bag in bags:
+            for v in whole:
+                yield Fraction(bag[v], bag.total()), Fraction(whole[v], whole.total())
+
+
+def _beta_likeness(seen: Seen, required: Mapping[str, Any]) -> Figures:
+    gains = [((q - p) / p, p) for q, p in _gains(seen, required)]
+    if required["variant"] == "enhanced":
+        assert all(gain <= 0 or gain <= -math.log(p) for gain, p in gains)
+    return {"beta": max(0.0, *(float(gain) for gain, _ in gains))}
+
+
 def _confidentiality(seen: Seen, required: Mapping[str, Any]) -> Figures:
     protected = required["y"]
     shares = [
@@ -153,11 +170,12 @@ JUDGES: dict[str, Callable[[Seen, Mapping[str, Any]], Figures]] = {
     "alpha-k": _alpha_k,
     "l-diversity": _l_diversity,
     "t-closeness": _t_closeness,
+    "beta-likeness": _beta_likeness,
     "confidentiality": _confidentiality,
     "m-confidentiality": _m_confidentiality,
     "r-robustness": _r_robustness,
 }
-AT_MOST = {"alpha", "c", "t", ("confidentiality", "k")}
+AT_MOST = {"alpha", "beta", "c", "t", ("confidentiality", "k")}
 BEYOND_COUNTS = {"rho-breach", "growth", "disclosure"}
 """Promises about how a release was drawn; what a release shows neither proves nor refutes them."""
 

@@ -9,6 +9,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 from itertools import pairwise
 from random import Random
@@ -20,6 +21,7 @@ from hypothesis import strategies as st
 
 from sfumato.requirement.alpha_k import AlphaK
 from sfumato.requirement.base import Requirement
+from sfumato.requirement.beta_likeness import BetaLikeness
 from sfumato.requirement.k_anonymity import KAnonymity
 from sfumato.requirement.l_diversity import LDiversity
 from sfumato.requirement.t_closeness import TCloseness
@@ -211,6 +213,8 @@ def satisfies(requirement: Requirement, rows: Sequence[Row], facts: Facts) -> bo
         totals = facts.counts(facts.rows)
         moved = earth_movers(counts, totals, requirement.distance, facts.domain, facts.tree)
         return moved <= exact(requirement.t)
+    if isinstance(requirement, BetaLikeness):
+        return all(gains_little(requirement, Fraction(c, n), p) for c, p in zip(counts, shares(facts), strict=True))
     if isinstance(requirement, Anonymity):
         y = [requirement.y] if isinstance(requirement.y, str) else list(requirement.y or ())
         return (len({tuple(row[a] for a in y) for row in rows}) if y else n) >= requirement.k
@@ -225,6 +229,23 @@ def satisfies(requirement: Requirement, rows: Sequence[Row], facts: Facts) -> bo
         )
     assert isinstance(requirement, LDiversity)
     return diverse(requirement, counts)
+
+
+def shares(facts: Facts) -> list[Fraction]:
+    """How frequent each sensitive value is in the whole table."""
+    return [Fraction(total, len(facts.rows)) for total in facts.counts(facts.rows)]
+
+
+def gains_little(requirement: BetaLikeness, q: Fraction, p: Fraction) -> bool:
+    """β-likeness of a value with the share q in a group and p in the table, from its definition."""
+    if q <= p:
+        return True
+    gain = (q - p) / p
+    if gain > exact(requirement.beta):
+        return False
+    with localcontext(Context(prec=80)):
+        bound = -(Decimal(p.numerator) / p.denominator).ln()
+        return requirement.variant == "basic" or Decimal(gain.numerator) / gain.denominator <= bound
 
 
 def diverse(requirement: LDiversity, counts: Sequence[int]) -> bool:
@@ -473,6 +494,11 @@ def requirements() -> st.SearchStrategy[Requirement]:
             TCloseness,
             t=st.sampled_from([0, 0.1, 0.25, 0.3, 1 / 3, 0.5, 0.75]),
             distance=st.sampled_from(["equal", "ordered", "hierarchical"]),
+        ),
+        st.builds(
+            BetaLikeness,
+            beta=st.sampled_from([0.25, 1 / 3, 0.5, 1, 2, 5]),
+            variant=st.sampled_from(["basic", "enhanced"]),
         ),
         st.builds(AlphaK, alpha=st.sampled_from([0.3, 0.4, 0.5, 2 / 3, 0.75, 1]), k=k),
         st.builds(Anonymity, y=st.sampled_from([None, "ill", "person", ("ill", "person")]), k=st.integers(1, 4)),

@@ -33,6 +33,8 @@ REQUIREMENTS: list[Requirement] = [
     sf.LDiversity(l=2, variant="recursive", c=3),
     sf.TCloseness(t=0.5),
     sf.TCloseness(t=0.4, distance="ordered"),
+    sf.BetaLikeness(beta=1.5),
+    sf.BetaLikeness(beta=4, variant="enhanced"),
     sf.AlphaK(alpha=0.75, k=2),
     sf.Anonymity(x="zip", k=2),
     sf.Anonymity(y="ill", k=2),

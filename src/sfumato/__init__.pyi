@@ -60,6 +60,7 @@ from sfumato.release.release import load as load
 from sfumato.report.summary import Summary as Summary
 from sfumato.report.summary import summarize as summarize
 from sfumato.requirement.alpha_k import AlphaK as AlphaK
+from sfumato.requirement.beta_likeness import BetaLikeness as BetaLikeness
 from sfumato.requirement.corruption import Growth as Growth
 from sfumato.requirement.corruption import RhoBreach as RhoBreach
 from sfumato.requirement.disclosure import Disclosure as Disclosure

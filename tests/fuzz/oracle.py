@@ -179,7 +179,7 @@ def _claim(
 
 
 def _unmet(model: str, required: dict[str, Any], found: dict[str, float]) -> Iterator[str]:
-    at_most = {"t", "alpha", "c"} | ({"k"} if model == "confidentiality" else set())
+    at_most = {"t", "alpha", "beta", "c"} | ({"k"} if model == "confidentiality" else set())
     for name, value in found.items():
         limit = required[name] if not isinstance(required[name], dict) else None
         if limit is None:
@@ -240,10 +240,22 @@ def _shares(
         return {"l": 1 / worst}
     if model == "l-diversity" and required["variant"] == "distinct":
         return {"l": min(len({r[a] for r in g}) for g in groups for a in attributes)}
+    if model == "beta-likeness":
+        gains = [(q / p - 1, p) for a in attributes for q, p in _before_after(groups, a)]
+        broken = required.get("variant") == "enhanced" and any(gain > max(0.0, -math.log(p)) for gain, p in gains)
+        return {"beta": math.inf if broken else max(0.0, *(gain for gain, _ in gains))}
     if model == "t-closeness":
         kind = required.get("distance", "equal")
         return {"t": max(_distance(kind, g, groups, a, m) for g in groups for a in attributes)}
     raise NotImplementedError(f"{model} {required}")
+
+
+def _before_after(groups: list[Rows], a: str) -> Iterator[tuple[float, float]]:
+    """The share of each value in each group, and in all of them."""
+    everyone = Counter(r[a] for g in groups for r in g)
+    for g in groups:
+        here = Counter(r[a] for r in g)
+        yield from ((here[v] / len(g), n / everyone.total()) for v, n in everyone.items())
 
 
 def _distance(kind: str, group: Rows, groups: list[Rows], a: str, m: dict[str, Any]) -> float:

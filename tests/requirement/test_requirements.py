@@ -18,6 +18,7 @@ from sfumato.release.judgement import TableSchema, bind
 from sfumato.release.judgement import judge as judge_groups
 from sfumato.requirement.alpha_k import AlphaK
 from sfumato.requirement.base import GroupRequirement, Requirement, Tally, as_fraction
+from sfumato.requirement.beta_likeness import BetaLikeness
 from sfumato.requirement.catalogue import MODELS, from_table
 from sfumato.requirement.k_anonymity import KAnonymity
 from sfumato.requirement.l_diversity import LDiversity
@@ -102,6 +103,7 @@ def test_unknown_words() -> None:
 NAMES: dict[str, Any] = {
     "l-diversity": lambda wrong: LDiversity(l=2, sensitive=wrong),
     "t-closeness": lambda wrong: TCloseness(t=0.2, sensitive=wrong),
+    "beta-likeness": lambda wrong: BetaLikeness(beta=1, sensitive=wrong),
     "alpha-k": lambda wrong: AlphaK(alpha=0.5, k=2, sensitive=wrong),
     "anonymity x": lambda wrong: Anonymity(x=wrong, k=2),
     "anonymity y": lambda wrong: Anonymity(y=wrong, k=2),
@@ -167,6 +169,8 @@ ALL: list[Requirement] = [
     LDiversity(l=2, variant="recursive", c=1.5),
     TCloseness(t=0.2),
     TCloseness(t=0, distance="hierarchical", sensitive="ill"),
+    BetaLikeness(beta=1),
+    BetaLikeness(beta=0.5, variant="enhanced", sensitive="ill"),
     AlphaK(alpha=0.5, k=3),
     AlphaK(alpha=1, k=3, sensitive=["ill"]),
     Anonymity(k=4),

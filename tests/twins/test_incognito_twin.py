@@ -18,9 +18,11 @@ import sfumato as sf
 from sfumato.errors import Infeasible
 from sfumato.method.incognito import compressed as vectors
 from sfumato.requirement.base import Requirement
+from sfumato.requirement.beta_likeness import BetaLikeness
 from sfumato.requirement.t_closeness import TCloseness
 from strategies import Facts, Row, Sample, TreeAxis, examples, leaves, path, policies, requirements, samples, satisfies
 
+COMPARED = (TCloseness, BetaLikeness)
 LOSSES = ["arx", "precision", "discernibility", "aecs"]
 LIMITS = [0.0, 0.1, 0.25, 1 / 3, 0.5, 0.9, 1.0]
 
@@ -115,7 +117,7 @@ def lattice(sample: Sample, required: Sequence[Requirement], limit: float, name:
         ]
         kept = [group for _, group, good in groups if good]
         lost = len(rows) - sum(len(group) for group in kept)
-        measured = [r for r in required if isinstance(r, TCloseness)]
+        measured = [r for r in required if isinstance(r, COMPARED)]
         if lost > allowed or not kept:
             continue
         if lost and not all(close_to_itself(r, kept, sample.facts, derived) for r in measured):
@@ -239,14 +241,24 @@ def test_sensitive_values_that_are_not_declared(sample: Sample, required: Requir
 
 @given(
     st.lists(st.tuples(st.integers(0, 3), st.sampled_from("abcd")), min_size=6, max_size=14),
-    st.sampled_from([0.1, 0.2, 0.25, 0.3, 1 / 3, 0.4, 0.5]),
-    st.sampled_from(["equal", "ordered"]),
+    st.one_of(
+        st.builds(
+            TCloseness,
+            t=st.sampled_from([0.1, 0.2, 0.25, 0.3, 1 / 3, 0.4, 0.5]),
+            distance=st.sampled_from(["equal", "ordered"]),
+        ),
+        st.builds(
+            BetaLikeness,
+            beta=st.sampled_from([0.25, 1 / 3, 0.5, 0.75, 1, 1.5]),
+            variant=st.sampled_from(["basic", "enhanced"]),
+        ),
+    ),
     st.sampled_from([0.25, 0.5, 0.75]),
     st.booleans(),
 )
-@examples(400)
-def test_t_closeness_where_rows_are_suppressed(
-    people: list[tuple[int, str]], t: float, distance: str, limit: float, derived: bool
+@examples(800)
+def test_models_that_compare_with_the_table_where_rows_are_suppressed(
+    people: list[tuple[int, str]], required: Requirement, limit: float, derived: bool
 ) -> None:
     """What is kept must be close to its own distribution too; an undeclared domain lists only what is kept."""
     rows: list[Row] = [{"q": f"z{q}", "ill": ill, "row": i} for i, (q, ill) in enumerate(people)]
@@ -256,7 +268,7 @@ def test_t_closeness_where_rows_are_suppressed(
     if not derived:
         options["taxonomies"] = {"ill": {"Any": domain}}
     sample = Sample(Facts(rows, "ill", domain), {"q": TreeAxis(tree, sets=False)}, options, ["q"])
-    agree(sample, [sf.TCloseness(t=t, distance=distance)], limit, "arx", derived=derived)  # type: ignore[arg-type]
+    agree(sample, [required], limit, "arx", derived=derived)
 
 
 def test_chunks_do_not_change_the_groups() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 from sfumato.errors import PolicyError, nearest
 from sfumato.requirement.alpha_k import AlphaK
 from sfumato.requirement.base import Requirement
+from sfumato.requirement.beta_likeness import BetaLikeness
 from sfumato.requirement.corruption import Growth, RhoBreach
 from sfumato.requirement.disclosure import Disclosure
 from sfumato.requirement.k_anonymity import KAnonymity
@@ -20,6 +21,7 @@ _CLASSES: tuple[type[Requirement], ...] = (
     KAnonymity,
     LDiversity,
     TCloseness,
+    BetaLikeness,
     AlphaK,
     Anonymity,
     Confidentiality,
