@@ -141,6 +141,10 @@ def _beta_likeness(seen: Seen, required: Mapping[str, Any]) -> Figures:
     return {"beta": max(0.0, *(float(gain) for gain, _ in gains))}
 
 
+def _delta_disclosure(seen: Seen, required: Mapping[str, Any]) -> Figures:
+    return {"delta": max(abs(math.log(q / p)) if q else math.inf for q, p in _gains(seen, required))}
+
+
 def _confidentiality(seen: Seen, required: Mapping[str, Any]) -> Figures:
     protected = required["y"]
     shares = [
@@ -171,11 +175,12 @@ JUDGES: dict[str, Callable[[Seen, Mapping[str, Any]], Figures]] = {
     "l-diversity": _l_diversity,
     "t-closeness": _t_closeness,
     "beta-likeness": _beta_likeness,
+    "delta-disclosure": _delta_disclosure,
     "confidentiality": _confidentiality,
     "m-confidentiality": _m_confidentiality,
     "r-robustness": _r_robustness,
 }
-AT_MOST = {"alpha", "beta", "c", "t", ("confidentiality", "k")}
+AT_MOST = {"alpha", "beta", "c", "delta", "t", ("confidentiality", "k")}
 BEYOND_COUNTS = {"rho-breach", "growth", "disclosure"}
 """Promises about how a release was drawn; what a release shows neither proves nor refutes them."""
 

@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 from sfumato.requirement.alpha_k import AlphaK
 from sfumato.requirement.base import Requirement
 from sfumato.requirement.beta_likeness import BetaLikeness
+from sfumato.requirement.delta_disclosure import DeltaDisclosure
 from sfumato.requirement.k_anonymity import KAnonymity
 from sfumato.requirement.l_diversity import LDiversity
 from sfumato.requirement.t_closeness import TCloseness
@@ -215,6 +216,9 @@ def satisfies(requirement: Requirement, rows: Sequence[Row], facts: Facts) -> bo
         return moved <= exact(requirement.t)
     if isinstance(requirement, BetaLikeness):
         return all(gains_little(requirement, Fraction(c, n), p) for c, p in zip(counts, shares(facts), strict=True))
+    if isinstance(requirement, DeltaDisclosure):
+        before = zip(counts, shares(facts), strict=True)
+        return all(discloses_little(requirement, Fraction(c, n), p) for c, p in before)
     if isinstance(requirement, Anonymity):
         y = [requirement.y] if isinstance(requirement.y, str) else list(requirement.y or ())
         return (len({tuple(row[a] for a in y) for row in rows}) if y else n) >= requirement.k
@@ -246,6 +250,16 @@ def gains_little(requirement: BetaLikeness, q: Fraction, p: Fraction) -> bool:
     with localcontext(Context(prec=80)):
         bound = -(Decimal(p.numerator) / p.denominator).ln()
         return requirement.variant == "basic" or Decimal(gain.numerator) / gain.denominator <= bound
+
+
+def discloses_little(requirement: DeltaDisclosure, q: Fraction, p: Fraction) -> bool:
+    """δ-disclosure of a value with the share q in a group and p in the table, from its definition."""
+    if p == 0 or q == 0:
+        return p == 0
+    with localcontext(Context(prec=80)):
+        ratio = q / p
+        delta = Decimal(exact(requirement.delta).numerator) / exact(requirement.delta).denominator
+        return abs((Decimal(ratio.numerator) / ratio.denominator).ln()) < delta
 
 
 def diverse(requirement: LDiversity, counts: Sequence[int]) -> bool:
@@ -500,6 +514,7 @@ def requirements() -> st.SearchStrategy[Requirement]:
             beta=st.sampled_from([0.25, 1 / 3, 0.5, 1, 2, 5]),
             variant=st.sampled_from(["basic", "enhanced"]),
         ),
+        st.builds(DeltaDisclosure, delta=st.sampled_from([0.1, 0.3, 0.5, math.log(2), 1, 1.5, 3])),
         st.builds(AlphaK, alpha=st.sampled_from([0.3, 0.4, 0.5, 2 / 3, 0.75, 1]), k=k),
         st.builds(Anonymity, y=st.sampled_from([None, "ill", "person", ("ill", "person")]), k=st.integers(1, 4)),
         st.builds(Confidentiality, y=st.just({"ill": ["a", "c"]}), k=st.sampled_from([0.25, 0.5, 2 / 3])),

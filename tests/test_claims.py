@@ -35,6 +35,7 @@ REQUIREMENTS: list[Requirement] = [
     sf.TCloseness(t=0.4, distance="ordered"),
     sf.BetaLikeness(beta=1.5),
     sf.BetaLikeness(beta=4, variant="enhanced"),
+    sf.DeltaDisclosure(delta=2),
     sf.AlphaK(alpha=0.75, k=2),
     sf.Anonymity(x="zip", k=2),
     sf.Anonymity(y="ill", k=2),

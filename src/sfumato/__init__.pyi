@@ -63,6 +63,7 @@ from sfumato.requirement.alpha_k import AlphaK as AlphaK
 from sfumato.requirement.beta_likeness import BetaLikeness as BetaLikeness
 from sfumato.requirement.corruption import Growth as Growth
 from sfumato.requirement.corruption import RhoBreach as RhoBreach
+from sfumato.requirement.delta_disclosure import DeltaDisclosure as DeltaDisclosure
 from sfumato.requirement.disclosure import Disclosure as Disclosure
 from sfumato.requirement.k_anonymity import KAnonymity as KAnonymity
 from sfumato.requirement.l_diversity import LDiversity as LDiversity

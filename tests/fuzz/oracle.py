@@ -179,7 +179,7 @@ def _claim(
 
 
 def _unmet(model: str, required: dict[str, Any], found: dict[str, float]) -> Iterator[str]:
-    at_most = {"t", "alpha", "beta", "c"} | ({"k"} if model == "confidentiality" else set())
+    at_most = {"t", "alpha", "beta", "c", "delta"} | ({"k"} if model == "confidentiality" else set())
     for name, value in found.items():
         limit = required[name] if not isinstance(required[name], dict) else None
         if limit is None:
@@ -244,6 +244,9 @@ def _shares(
         gains = [(q / p - 1, p) for a in attributes for q, p in _before_after(groups, a)]
         broken = required.get("variant") == "enhanced" and any(gain > max(0.0, -math.log(p)) for gain, p in gains)
         return {"beta": math.inf if broken else max(0.0, *(gain for gain, _ in gains))}
+    if model == "delta-disclosure":
+        ratios = [q / p for a in attributes for q, p in _before_after(groups, a)]
+        return {"delta": max(abs(math.log(ratio)) if ratio else math.inf for ratio in ratios)}
     if model == "t-closeness":
         kind = required.get("distance", "equal")
         return {"t": max(_distance(kind, g, groups, a, m) for g in groups for a in attributes)}

@@ -93,6 +93,7 @@ MODELS = {
     "l-diversity recursive": {"variant": '"recursive"', "l": "2", "c": "3"},
     "t-closeness": {"t": "0.5", "distance": '"equal"', "sensitive": None},
     "beta-likeness": {"beta": "2", "variant": '"basic"', "enhanced": None, "sensitive": None},
+    "delta-disclosure": {"delta": "2", "sensitive": None},
     "alpha-k": {"alpha": "0.9", "k": "2", "sensitive": None},
     "k-anonymity": {"k": "2", "entity": None},
     "anonymity": {"x": '["sex"]', "y": '"name"', "k": "2"},

@@ -63,6 +63,7 @@ def _releases() -> dict[str, sf.Release]:
             few, [sf.TCloseness(t=0.5, distance="hierarchical"), sf.AlphaK(alpha=0.8, k=3)], "mondrian"
         ),
         "likeness": publish(few, [sf.BetaLikeness(beta=2), sf.BetaLikeness(beta=3, variant="enhanced")], "mondrian"),
+        "disclosure": publish(few, [sf.DeltaDisclosure(delta=1.5)], "mondrian"),
         "mondrian+": publish(few, [sf.LDiversity(l=2)], "mondrian+"),
         "incognito": publish(wide, [sf.KAnonymity(k=5)], sf.Incognito(suppression=0.1)),
         "tdr": publish(plain, [sf.Confidentiality(x=["age", "sex"], y="ill", k=0.8)], "tdr"),

@@ -20,6 +20,7 @@ from sfumato.requirement.alpha_k import AlphaK
 from sfumato.requirement.base import GroupRequirement, Requirement, Tally, as_fraction
 from sfumato.requirement.beta_likeness import BetaLikeness
 from sfumato.requirement.catalogue import MODELS, from_table
+from sfumato.requirement.delta_disclosure import DeltaDisclosure
 from sfumato.requirement.k_anonymity import KAnonymity
 from sfumato.requirement.l_diversity import LDiversity
 from sfumato.requirement.t_closeness import TCloseness
@@ -104,6 +105,7 @@ NAMES: dict[str, Any] = {
     "l-diversity": lambda wrong: LDiversity(l=2, sensitive=wrong),
     "t-closeness": lambda wrong: TCloseness(t=0.2, sensitive=wrong),
     "beta-likeness": lambda wrong: BetaLikeness(beta=1, sensitive=wrong),
+    "delta-disclosure": lambda wrong: DeltaDisclosure(delta=1, sensitive=wrong),
     "alpha-k": lambda wrong: AlphaK(alpha=0.5, k=2, sensitive=wrong),
     "anonymity x": lambda wrong: Anonymity(x=wrong, k=2),
     "anonymity y": lambda wrong: Anonymity(y=wrong, k=2),
@@ -171,6 +173,7 @@ ALL: list[Requirement] = [
     TCloseness(t=0, distance="hierarchical", sensitive="ill"),
     BetaLikeness(beta=1),
     BetaLikeness(beta=0.5, variant="enhanced", sensitive="ill"),
+    DeltaDisclosure(delta=1.5),
     AlphaK(alpha=0.5, k=3),
     AlphaK(alpha=1, k=3, sensitive=["ill"]),
     Anonymity(k=4),
@@ -477,4 +480,5 @@ def test_merging_counts(one: list[int], two: list[int], rest: list[int], data: s
 
 def test_every_comparison_has_its_own_number() -> None:
     ops = (judge.SIZE, judge.DISTINCT, judge.SHARE, judge.ENTROPY, judge.TAIL, judge.EQUAL, judge.ORDERED, judge.TREE)
+    ops += (judge.AHEAD, judge.SHARE_AT_LEAST)
     assert len(set(ops)) == len(ops)

@@ -19,10 +19,11 @@ from sfumato.errors import Infeasible
 from sfumato.method.incognito import compressed as vectors
 from sfumato.requirement.base import Requirement
 from sfumato.requirement.beta_likeness import BetaLikeness
+from sfumato.requirement.delta_disclosure import DeltaDisclosure
 from sfumato.requirement.t_closeness import TCloseness
 from strategies import Facts, Row, Sample, TreeAxis, examples, leaves, path, policies, requirements, samples, satisfies
 
-COMPARED = (TCloseness, BetaLikeness)
+COMPARED = (TCloseness, BetaLikeness, DeltaDisclosure)
 LOSSES = ["arx", "precision", "discernibility", "aecs"]
 LIMITS = [0.0, 0.1, 0.25, 1 / 3, 0.5, 0.9, 1.0]
 
@@ -252,6 +253,7 @@ def test_sensitive_values_that_are_not_declared(sample: Sample, required: Requir
             beta=st.sampled_from([0.25, 1 / 3, 0.5, 0.75, 1, 1.5]),
             variant=st.sampled_from(["basic", "enhanced"]),
         ),
+        st.builds(DeltaDisclosure, delta=st.sampled_from([0.2, 0.5, 0.7, 1, 1.5, 2])),
     ),
     st.sampled_from([0.25, 0.5, 0.75]),
     st.booleans(),

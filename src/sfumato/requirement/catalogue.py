@@ -9,6 +9,7 @@ from sfumato.requirement.alpha_k import AlphaK
 from sfumato.requirement.base import Requirement
 from sfumato.requirement.beta_likeness import BetaLikeness
 from sfumato.requirement.corruption import Growth, RhoBreach
+from sfumato.requirement.delta_disclosure import DeltaDisclosure
 from sfumato.requirement.disclosure import Disclosure
 from sfumato.requirement.k_anonymity import KAnonymity
 from sfumato.requirement.l_diversity import LDiversity
@@ -22,6 +23,7 @@ _CLASSES: tuple[type[Requirement], ...] = (
     LDiversity,
     TCloseness,
     BetaLikeness,
+    DeltaDisclosure,
     AlphaK,
     Anonymity,
     Confidentiality,

@@ -63,6 +63,8 @@ class Test:
         if self.op == judge.SHARE:
             greatest = max(Fraction(int(p), int(q)) for p, q in zip(*self.vectors, strict=True))
             return math.ceil(1 / greatest) if greatest > 0 else 0
+        if self.op == judge.SHARE_AT_LEAST:
+            return sum(p > 0 for p in self.vectors[0])
         return 0
 
     def holds(self, tally: Tally) -> NDArray[np.bool_]:
