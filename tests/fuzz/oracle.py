@@ -192,7 +192,7 @@ def _found(
     model: str, required: dict[str, Any], m: dict[str, Any], tables: Tables, quasi: list[str], sensitive: list[str]
 ) -> dict[str, float] | None:
     """What the worst group achieves, or None where only the publisher can tell."""
-    if m["scheme"] in ("sampling", "randomization") or model == "r-robustness":
+    if m["scheme"] in ("sampling", "randomization") or model in ("r-robustness", "k-map"):
         return None
     x = _names(required.get("x")) or quasi
     groups = _groups(m["scheme"], tables, x)

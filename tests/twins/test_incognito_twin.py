@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 from unittest.mock import patch
 
 import numpy as np
@@ -20,8 +21,22 @@ from sfumato.method.incognito import compressed as vectors
 from sfumato.requirement.base import Requirement
 from sfumato.requirement.beta_likeness import BetaLikeness
 from sfumato.requirement.delta_disclosure import DeltaDisclosure
+from sfumato.requirement.k_map import KMap
 from sfumato.requirement.t_closeness import TCloseness
-from strategies import Facts, Row, Sample, TreeAxis, examples, leaves, path, policies, requirements, samples, satisfies
+from strategies import (
+    Facts,
+    LineAxis,
+    Row,
+    Sample,
+    TreeAxis,
+    examples,
+    leaves,
+    path,
+    policies,
+    requirements,
+    samples,
+    satisfies,
+)
 
 COMPARED = (TCloseness, BetaLikeness, DeltaDisclosure)
 LOSSES = ["arx", "precision", "discernibility", "aecs"]
@@ -103,6 +118,19 @@ def close_to_itself(r: Requirement, kept: list[list[Row]], facts: Facts, derived
 Node = tuple[Fraction, int, tuple[int, ...], int]
 
 
+def fit(r: KMap, label: tuple[str, ...], levels: Sequence[int], known: Sequence[Attribute]) -> int:
+    """How many people of the population show this label; a value that the table lacks is covered by ``*`` alone."""
+    people = r.people_of().frame.to_dicts()
+    shown = [
+        tuple(
+            a.labels[level].get(person[f"q{j}"], "*" if set(a.labels[level].values()) == {"*"} else None)
+            for j, (a, level) in enumerate(zip(known, levels, strict=True))
+        )
+        for person in people
+    ]
+    return sum(s == label for s in shown)
+
+
 def lattice(sample: Sample, required: Sequence[Requirement], limit: float, name: str, derived: bool) -> Iterator[Node]:
     """Every node that will do: its loss, how many steps it takes, its levels, and the rows it suppresses."""
     known = [attribute(sample, q) for q in sample.quasi]
@@ -113,8 +141,15 @@ def lattice(sample: Sample, required: Sequence[Requirement], limit: float, name:
         for row in rows:
             shown = zip(sample.quasi, known, levels, strict=True)
             members[tuple(a.labels[level][row[q]] for q, a, level in shown)].append(row)
+        counted = [r for r in required if not isinstance(r, KMap)]
         groups = [
-            (label, group, all(satisfies(r, group, sample.facts) for r in required)) for label, group in members.items()
+            (
+                label,
+                group,
+                all(satisfies(r, group, sample.facts) for r in counted)
+                and all(fit(r, label, levels, known) >= r.k for r in required if isinstance(r, KMap)),
+            )
+            for label, group in members.items()
         ]
         kept = [group for _, group, good in groups if good]
         lost = len(rows) - sum(len(group) for group in kept)
@@ -271,6 +306,47 @@ def test_models_that_compare_with_the_table_where_rows_are_suppressed(
         options["taxonomies"] = {"ill": {"Any": domain}}
     sample = Sample(Facts(rows, "ill", domain), {"q": TreeAxis(tree, sets=False)}, options, ["q"])
     agree(sample, [required], limit, "arx", derived=derived)
+
+
+@st.composite
+def mapped(draw: st.DrawFn) -> tuple[Sample, KMap]:
+    """A table with up to three quasi-identifiers, and a population with values that the table may lack."""
+    rng = draw(st.randoms(use_true_random=True))
+    tree = {"Any": {"A": {"a": {}, "b": {}}, "B": {"c": {}, "d": {}, "e": {}}}}
+    pools: list[tuple[list[Any], TreeAxis | LineAxis, list[Any]]] = [
+        (list("abcde"), TreeAxis(tree, sets=False), ["x", "y"]),
+        ([1, 2, 3, 7], LineAxis({v: float(v) for v in (1, 2, 3, 7)}), [10, 11]),
+        (list("rgb"), LineAxis({v: float(i) for i, v in enumerate("rgb")}), ["z"]),
+    ]
+    chosen = [rng.choice(pools) for _ in range(rng.choice([1, 2, 3]))]
+    few = [rng.sample(values, rng.randint(1, len(values))) for values, _, _ in chosen]
+    rows = [
+        {f"q{j}": rng.choice(values) for j, values in enumerate(few)} | {"ill": rng.choice("ab"), "row": i}
+        for i in range(rng.randint(1, 12))
+    ]
+    people = [
+        {f"q{j}": rng.choice(values if rng.random() < 0.8 else more) for j, (values, _, more) in enumerate(chosen)}
+        for _ in range(rng.randint(0, 25))
+    ] + [{f"q{j}": row[f"q{j}"] for j in range(len(chosen))} for row in rows]
+    axes: dict[str, Any] = {f"q{j}": axis for j, (_, axis, _) in enumerate(chosen)}
+    options = {
+        "quasi": list(axes),
+        "sensitive": "ill",
+        "insensitive": ["row"],
+        "domains": {},
+        "taxonomies": {q: tree for q, axis in axes.items() if isinstance(axis, TreeAxis)},
+    }
+    sample = Sample(Facts(rows, "ill", ["a", "b"]), axes, options)
+    return sample, KMap(k=rng.randint(1, 8), population=pl.DataFrame(people))
+
+
+@given(mapped(), st.sampled_from([[], [sf.KAnonymity(k=2)], [TCloseness(t=0.3)]]), st.sampled_from(LIMITS), st.data())
+@examples(400)
+def test_k_map_is_that_of_the_enumeration(
+    given_: tuple[Sample, KMap], others: list[Requirement], limit: float, data: st.DataObject
+) -> None:
+    sample, required = given_
+    agree(sample, [*others, required], limit, data.draw(st.sampled_from(LOSSES)), derived=True)
 
 
 def test_chunks_do_not_change_the_groups() -> None:

@@ -3,7 +3,7 @@
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import Field, dataclass, fields, replace
 from fractions import Fraction
 from typing import Any, ClassVar, Literal, Self
 
@@ -18,6 +18,9 @@ from sfumato.requirement.comparison import Test as Test
 from sfumato.requirement.guarantee import Guarantee
 from sfumato.table.checks import is_number as is_number
 from sfumato.table.encode import Domain
+
+PRIVATE = {"private": True}
+"""Marks a field that policy and manifest do not write as a parameter: Python, or another section, gives it."""
 
 _FINEST = 10**9
 _LARGEST = 10**15
@@ -53,6 +56,12 @@ class Requirement(ABC):
     """What would ask for less, as advice names it: "a lower k"."""
     spelled: ClassVar[Mapping[str, str]] = {}
     """Fields that policy and manifest spell differently than Python: field -> word."""
+    by_labels: ClassVar[bool] = False
+    """Whether it is about people whom the published quasi-identifiers do not tell apart; exact ones tell them apart."""
+    counts_rows: ClassVar[bool] = True
+    """Whether it counts rows of the table, which are people only where each has one; see `people`."""
+    served_by: ClassVar[str | None] = None
+    """The methods that serve it, where those that make groups do not."""
     person_parameter: ClassVar[str | None] = None
     """The parameter that names the column telling people apart, if it can count people instead of rows."""
 
@@ -84,9 +93,14 @@ class Requirement(ABC):
         """Whether it limits how likely a sensitive value of a person may become, rather than a spread or a size."""
         return True
 
+    @classmethod
+    def public_fields(cls) -> dict[str, Field[Any]]:
+        """The fields that policy and manifest write, by the words that they write them with."""
+        return {cls.spelled.get(f.name, f.name): f for f in fields(cls) if "private" not in f.metadata}
+
     def parameters(self) -> dict[str, Any]:
         """The parameters as the policy file and the manifest write them."""
-        values = {self.spelled.get(f.name, f.name): getattr(self, f.name) for f in fields(self)}
+        values = {word: getattr(self, f.name) for word, f in self.public_fields().items()}
         return {name: _plain(v) for name, v in values.items() if v is not None and not (isinstance(v, tuple) and not v)}
 
     @abstractmethod
@@ -111,8 +125,6 @@ class GroupRequirement(Requirement):
     """Whether it compares groups with the whole table, so that the rows left out of a release change what it asks."""
     at_most: ClassVar[frozenset[str]] = frozenset()
     """The achieved figures that are worse when greater; all others are worse when smaller."""
-    by_labels: ClassVar[bool] = False
-    """Whether it is about people whom the published quasi-identifiers do not tell apart; exact ones tell them apart."""
 
     def groups_by(self) -> Key | None:
         """The quasi-identifiers that form its groups; None: all of them."""

@@ -1,7 +1,7 @@
 """All requirement models by name, and how a policy's table becomes one."""
 
 from collections.abc import Mapping
-from dataclasses import MISSING, fields
+from dataclasses import MISSING
 from typing import Any
 
 from sfumato.errors import PolicyError, nearest
@@ -12,6 +12,7 @@ from sfumato.requirement.corruption import Growth, RhoBreach
 from sfumato.requirement.delta_disclosure import DeltaDisclosure
 from sfumato.requirement.disclosure import Disclosure
 from sfumato.requirement.k_anonymity import KAnonymity
+from sfumato.requirement.k_map import KMap
 from sfumato.requirement.l_diversity import LDiversity
 from sfumato.requirement.m_confidentiality import MConfidentiality
 from sfumato.requirement.r_robustness import RRobustness
@@ -20,6 +21,7 @@ from sfumato.requirement.templates import Anonymity, Confidentiality
 
 _CLASSES: tuple[type[Requirement], ...] = (
     KAnonymity,
+    KMap,
     LDiversity,
     TCloseness,
     BetaLikeness,
@@ -49,7 +51,7 @@ def from_table(entry: Mapping[str, Any]) -> Requirement:
     if not isinstance(model, str) or model not in MODELS:
         raise PolicyError(f"there is no requirement model {model!r}{nearest(str(model), MODELS)}")
     cls = MODELS[model]
-    known = {cls.spelled.get(f.name, f.name): f for f in fields(cls)}
+    known = cls.public_fields()
     for name in parameters:
         if name not in known:
             raise PolicyError(f"{model} has no parameter {name!r}{nearest(name, known)}")

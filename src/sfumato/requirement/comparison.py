@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, localcontext
 from fractions import Fraction
+from functools import cached_property
 from itertools import accumulate
 from typing import Any
 
@@ -52,8 +53,9 @@ class Test:
 
     def least_rows(self) -> int:
         """How many rows a group needs to pass."""
-        return math.ceil(self.limit) if self.persists else self.least_distinct()
+        return math.ceil(self.limit) if self.persists else self.least_distinct
 
+    @cached_property
     def least_distinct(self) -> int:
         """How many distinct values a group needs to pass: entropy ln l, or shares of at most 1/l, need l of them."""
         if self.op == judge.ENTROPY:

@@ -21,6 +21,7 @@ class CorruptionPromise(Promise):
     ``skew`` is λ: the adversary gives no value a prior probability above it. A policy writes ``lambda``.
     """
 
+    served_by: ClassVar[str | None] = "pg"
     spelled: ClassVar[Mapping[str, str]] = {"skew": "lambda"}
     skew: float
 

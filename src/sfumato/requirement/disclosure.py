@@ -82,6 +82,7 @@ class Disclosure(Promise):
 
     model: ClassVar[str] = "disclosure"
     summary: ClassVar[str] = "randomized response: the chance to trace a person's sensitive value back is at most tau"
+    served_by: ClassVar[str | None] = "rr"
     tau: float | Mapping[str, float] | None = None
     person: str | None = None
 

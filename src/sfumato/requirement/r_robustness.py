@@ -64,6 +64,7 @@ class RRobustness(Promise):
 
     model: ClassVar[str] = "r-robustness"
     summary: ClassVar[str] = "no link above 1/r, for an adversary who knows who is likely to have what"
+    served_by: ClassVar[str | None] = "art"
     weaker: ClassVar[str | None] = "a lower r"
     r: float
     sensitive: str | Sequence[str] | None = None

@@ -10,6 +10,7 @@ from sfumato.engine.local import combine, totals
 from sfumato.method.base import Progress
 from sfumato.method.incognito.compressed import Grouped, Levels, Pairs, Vectors, tally
 from sfumato.method.incognito.losses import Loss, Mask
+from sfumato.method.incognito.population import PopulationMatch
 from sfumato.release.judgement import TableSchema
 from sfumato.requirement.base import GroupRequirement, Key, Schema, Tally, Test
 from sfumato.table.encode import Domain
@@ -38,8 +39,14 @@ class Judge:
     and what has fewer fails for sure.
     """
 
-    def __init__(self, table: Microdata, requirements: Sequence[GroupRequirement], vectors: Vectors) -> None:
-        self.schema = TableSchema(table)
+    def __init__(
+        self,
+        table: Microdata,
+        requirements: Sequence[GroupRequirement],
+        vectors: Vectors,
+        populations: Sequence[PopulationMatch] = (),
+    ) -> None:
+        self.schema, self.populations = TableSchema(table), populations
         self.counted = {
             key: Pairs.of(vectors, self.schema.counted(key[0])) for r in requirements for key in r.columns()
         }
@@ -55,20 +62,28 @@ class Judge:
         self.counts = bool(self.counted or self.distinct)
         self.least = max([1] + [test.least_rows() for test in self.tests])
 
-    def __call__(self, grouped: Grouped) -> Judged:
+    def __call__(self, grouped: Grouped, levels: Levels) -> Judged:
+        few, first = self._too_few_people(grouped, levels), 0
         bad, sure = [], []
         counts: dict[Key, list[NDArray[np.int64]]] = {key: [] for r in self.compared for key in r.columns()}
         for block in tally(grouped, self.counted, self.distinct):
             here = Tally(block.sizes, block.counts, block.distinct, self.totals)
+            unmapped = few[first : first + len(block.sizes)]
+            first += len(block.sizes)
             fails = [~test.holds(here) for test in self.tests]
-            bad.append(np.logical_or.reduce(fails))
+            bad.append(np.logical_or.reduce([unmapped, *fails]))
             final = [f if t.persists else _too_few(t, here) for t, f in zip(self.tests, fails, strict=True)]
-            sure.append(np.logical_or.reduce(final))
+            sure.append(np.logical_or.reduce([unmapped, *final]))
             for key, parts in counts.items():
                 parts.append(block.counts[key][~bad[-1]])
         violating = np.concatenate(bad)
         kept = {key: np.concatenate(parts) for key, parts in counts.items()}
         return Judged(violating, np.concatenate(sure), not violating.any() or self._holds_without(kept))
+
+    def _too_few_people(self, grouped: Grouped, levels: Levels) -> Mask:
+        """Which groups fit fewer people of a population than they must; they do so on every finer node too."""
+        counts = [match(grouped, levels) < match.k for match in self.populations]
+        return np.asarray(np.logical_or.reduce([np.zeros(len(grouped.sizes), np.bool_), *counts]))
 
     def _holds_without(self, counts: dict[Key, NDArray[np.int64]]) -> bool:
         """Whether the kept groups hold against their own totals, which a release shows and `check` judges by."""
@@ -87,7 +102,7 @@ class Judge:
 def _too_few(test: Test, here: Tally) -> Mask:
     """Which groups have fewer distinct values than the test needs in any case."""
     present = (here.counts[test.column] > 0).sum(axis=1)
-    return np.asarray(present < test.least_distinct())
+    return np.asarray(present < test.least_distinct)
 
 
 class _Kept(Schema):
@@ -176,7 +191,7 @@ class Search:
             return
         if self.judge.counts:
             grouped = self.vectors.group(levels, places=True)
-        judged = self.judge(grouped)
+        judged = self.judge(grouped, levels)
         fails = not self._allows(int(grouped.sizes @ judged.bad))
         surely = int(grouped.sizes @ judged.sure)
         if not self._allows(surely) or (fails and self.allowed == 0 and self.monotone):

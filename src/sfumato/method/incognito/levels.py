@@ -74,6 +74,10 @@ class Ladder:
             np.array([hidden for _, _, hidden in told])[place],
         )
 
+    def labels(self, level: int) -> list[tuple[str, Meaning]]:
+        """The label of each node on a level, and its meaning for the manifest."""
+        return [self._label(level, number)[:2] for number in range(len(self.nodes[level]))]
+
     def _label(self, level: int, number: int) -> tuple[str, Meaning, float]:
         node, share = int(self.nodes[level][number]), float(self.leaves[level][number] / self.size)
         if isinstance(self.domain, Taxonomy):
