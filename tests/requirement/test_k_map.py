@@ -234,6 +234,25 @@ def test_a_policy_there_and_back(tmp_path: Path) -> None:
     assert "k-map (k): the labels of every group" in CliRunner().invoke(cli, ["models"]).output
 
 
+def test_people_whom_the_population_lacks_are_warned_of_in_private(tmp_path: Path) -> None:
+    ill = pl.Series("ill", ["a", "b"] * 20)
+    data = REGISTER.head(40).select("age", "sex").with_columns(ill)
+    data.write_csv(tmp_path / "ward.csv")
+    (tmp_path / "policy.toml").write_text(POLICY, encoding="utf-8")
+    lacking = REGISTER.select("age", "sex").slice(3)
+    for register, warned in ((REGISTER.select("age", "sex"), False), (lacking, False), (lacking.slice(1900), True)):
+        register.write_parquet(tmp_path / "secret-register.parquet")
+        policy = (tmp_path / "policy.toml").read_text(encoding="utf-8").replace("k = 20", "k = 1")
+        done = sf.publish_policy(parse_policy(policy, folder=tmp_path), tmp_path / "out", force=True, ledger=False)
+        found = [w for w in done.warnings if w.startswith("The population lacks people of the table: for ")]
+        assert bool(found) is warned
+        assert not any("population" in w for w in done.release.warnings)
+    cells = data.select("age", "sex").to_dicts()
+    there = lacking.slice(1900).to_dicts()
+    rows = sum(max(0, cells.count(cell) - there.count(cell)) for cell in {tuple(c.items()): c for c in cells}.values())
+    assert f"for {rows:,} of 40 rows" in found[0]
+
+
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [

@@ -8,6 +8,7 @@ from sfumato.publisher.lone_ends import lone_ends
 from sfumato.publisher.policy import Policy
 from sfumato.publisher.remedy import Job, remedies
 from sfumato.publisher.toml import toml
+from sfumato.publisher.unregistered import unregistered
 from sfumato.release.best_guess import BestGuess
 from sfumato.release.judgement import TableSchema
 from sfumato.release.release import Release
@@ -34,6 +35,7 @@ def advice(policy: Policy, table: Microdata, release: Release, summary: Summary)
         *_sensitive(bound, table, summary),
         *exposed(policy, table),
         *_several_rows(bound, table),
+        *unregistered(bound, table),
         *lone_ends(table, release),
     ]
 

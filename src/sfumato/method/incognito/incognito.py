@@ -103,8 +103,8 @@ class Incognito(Method):
     name: ClassVar[str] = "incognito"
     summary: ClassVar[str] = "full-domain generalization, optimal over the lattice of levels, with record suppression"
     guarantees: ClassVar[str] = (
-        "every requirement on groups of all quasi-identifiers, against an adversary who does not exploit how levels "
-        "were chosen and rows suppressed; the least loss of all full-domain generalizations"
+        "every requirement on groups of all quasi-identifiers, and k-map, against an adversary who does not exploit "
+        "how levels were chosen and rows suppressed; the least loss of all full-domain generalizations"
     )
     refuted: ClassVar[str | None] = (
         "where a requirement reads sensitive values, which levels and rows were not shown tells about them. Smallest "
