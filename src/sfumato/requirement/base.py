@@ -227,7 +227,7 @@ def as_fraction(value: float | Fraction) -> Fraction:
 def whole_number(model: str, name: str, value: object, least: int) -> int:
     """A parameter that is a whole number of at least ``least``."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise PolicyError(f"{model}: {name} = {value!r}; it is a whole number, {least} or more")
+        raise PolicyError(f"{model}: {name} = {value!r}; it must be a whole number, {least} or more")
     if value > _LARGEST:
         raise PolicyError(f"{model}: {name} is larger than {_LARGEST}; no table has that many rows")
     return int(value)
@@ -245,7 +245,7 @@ def settled(value: float, limit: float | Fraction) -> float:
 def share(model: str, name: str, value: object, *, zero: bool = False) -> float:
     """A parameter in (0, 1], or in [0, 1] where ``zero`` is allowed."""
     if not is_number(value) or not (0 <= value <= 1) or (value == 0 and not zero):  # type: ignore[operator]
-        raise PolicyError(f"{model}: {name} = {value!r}; it lies {'from' if zero else 'above'} 0 up to 1")
+        raise PolicyError(f"{model}: {name} = {value!r}; it must be in {'[' if zero else '('}0, 1]")
     return value  # type: ignore[return-value]
 
 
@@ -263,7 +263,7 @@ def names(value: str | Sequence[str] | None) -> Key:
     several = (value,) if isinstance(value, str) else tuple(value) if isinstance(value, Sequence) else (value,)
     for name in several:
         if not isinstance(name, str):
-            raise PolicyError(f"{name!r} is no name of a column; a column is named by a text")
+            raise PolicyError(f"{name!r} is not a column name; a column name must be a string")
     return several
 
 
@@ -296,7 +296,7 @@ def sensitive_or_all(model: str, chosen: Key, schema: Schema) -> Key:
     """The sensitive attributes meant: those named, else all that the table has."""
     known = schema.sensitive_names()
     if unknown := [c for c in chosen if c not in known]:
-        raise PolicyError(f"{model}: {unknown[0]!r} is no sensitive attribute of this table; it has {known or 'none'}")
+        raise PolicyError(f"{model}: {unknown[0]!r} is not a sensitive attribute; the table has {known or 'none'}")
     if not known:
         raise PolicyError(f"{model} needs a sensitive attribute; give one column the role 'sensitive'")
     return chosen or tuple(known)

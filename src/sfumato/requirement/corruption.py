@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 import polars as pl
 
 from sfumato.errors import PolicyError
-from sfumato.requirement.base import Promise, Schema, Verdict, as_fraction, is_number, rounded_up, share
+from sfumato.requirement.base import Promise, Schema, Verdict, as_fraction, rounded_up, share
 from sfumato.requirement.guarantee import INDEPENDENT, ONE_ROW, Guarantee, figure
 from sfumato.requirement.pg_bounds import Setting, checked_rho1, checked_rho2, four_digits_up, setting
 
@@ -118,11 +118,12 @@ class RhoBreach(CorruptionPromise):
     def guarantee(self, achieved: Mapping[str, float]) -> Guarantee:
         return Guarantee(
             "No ρ1-to-ρ2 breach under corruption",
-            f"Take anyone who gives no value of the victim more than {figure(self.skew)}, and a statement about it "
-            f"that he holds for at most {figure(self.rho1)} likely. Even if he knows the values of all others, after "
-            f"the release he holds it for at most {_up(achieved.get('rho2'))} likely (the worst attack; by theorem "
-            f"{_up(achieved.get('rho2_by_theorem'))}). Required is {figure(self.rho2)}.",
-            (INDEPENDENT, ONE_ROW, "Who is surer than that before is not bound by it."),
+            "Take an adversary who gives no value of the victim a probability above "
+            f"{figure(self.skew)}, and a statement about the victim that he believes with a probability of at most "
+            f"{figure(self.rho1)}. Even if he knows the values of everyone else, after the release he believes it with "
+            f"a probability of at most {_up(achieved.get('rho2'))} (the worst attack; by theorem "
+            f"{_up(achieved.get('rho2_by_theorem'))}). The limit is {figure(self.rho2)}.",
+            (INDEPENDENT, ONE_ROW, "An adversary who was surer than that before the release is not bound by it."),
         )
 
 
@@ -141,8 +142,6 @@ class Growth(CorruptionPromise):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not is_number(self.delta):
-            raise PolicyError(f"growth: delta = {self.delta!r}; it lies above 0 up to 1")
         share(self.model, "delta", self.delta)
 
     def bounds(self, s: Setting) -> tuple[Fraction, Fraction]:
@@ -163,10 +162,10 @@ class Growth(CorruptionPromise):
     def guarantee(self, achieved: Mapping[str, float]) -> Guarantee:
         return Guarantee(
             "No Δ-growth breach under corruption",
-            f"The confidence of anyone who gives no value of the victim more than {figure(self.skew)} in any statement "
-            f"about it grows by at most {_up(achieved.get('delta'))} (the worst attack; by theorem "
-            f"{_up(achieved.get('delta_by_theorem'))}), even if he knows the values of all others. Required is "
-            f"{figure(self.delta)}.",
+            f"Take an adversary who gives no value of the victim a probability above {figure(self.skew)}. His "
+            f"confidence in any statement about the victim grows by at most {_up(achieved.get('delta'))} (the worst "
+            f"attack; by theorem {_up(achieved.get('delta_by_theorem'))}), even if he knows the values of everyone "
+            f"else. The limit is {figure(self.delta)}.",
             (INDEPENDENT, ONE_ROW),
         )
 

@@ -88,7 +88,7 @@ class Disclosure(Promise):
 
     def __post_init__(self) -> None:
         if self.tau is None and self.person is None:
-            raise PolicyError("disclosure needs tau, a number above 0 up to 1, or person, a column with one a person")
+            raise PolicyError("disclosure needs tau, a number in (0, 1], or person, a column with one limit per person")
         if isinstance(self.tau, Mapping):
             if not self.tau:
                 raise PolicyError("disclosure: tau names no value; write e.g. tau = { HIV = 0.2 }, or one number")
@@ -109,9 +109,9 @@ class Disclosure(Promise):
         if isinstance(self.tau, Mapping):
             leaves = schema.domain(known[0]).leaves
             if strange := [v for v in self.tau if v not in leaves]:
-                raise PolicyError(f"disclosure: tau names {strange[0]!r}, which is no value of {known[0]!r}")
+                raise PolicyError(f"disclosure: tau names {strange[0]!r}, which is not a value of {known[0]!r}")
         if self.person is not None and self.person not in schema.all_names():
-            raise PolicyError(f"disclosure: there is no column {self.person!r} with a limit a person")
+            raise PolicyError(f"disclosure: there is no column {self.person!r} with a limit per person")
         return self
 
     def words(self) -> str:
@@ -133,9 +133,9 @@ class Disclosure(Promise):
             "and takes it for a certain person’s, finds that person’s value in this way with a probability of at most "
             f"{limit} (Equation 6 of Guo, Ying and Wu).",
             (
-                "It is not how often the best attacker is right. Who reconstructs the distribution and takes the most "
-                "frequent value among people of the same quasi-identifiers is right as often as it is frequent, "
-                "whatever was randomized; this report states that rate beside the risk.",
+                "It is not how often the best attacker is right. An attacker who reconstructs the distribution and "
+                "guesses the most frequent value among people with the same quasi-identifiers is right as often as it "
+                "is frequent, whatever was randomized; this report states that rate beside the risk.",
                 "The release tells that the private table meets this limit with the public matrices.",
                 ONE_ROW,
             ),

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 RULED_OUT = (
-    "Who knows more than the quasi-identifiers, and can rule out some people or values of a group, is left with "
-    "fewer and may conclude more."
+    "An adversary who knows more than the quasi-identifiers, and can rule out some people or values of a group, is "
+    "left with fewer and may conclude more."
 )
 SIMILAR = (
     "Values that differ but mean nearly the same are counted as different, so a group may still tell what kind of "
@@ -22,9 +22,9 @@ MANY_ROWS = (
 )
 WHOLE_TABLE = "What the whole table tells about everybody in it is not hidden."
 INDEPENDENT = (
-    "It takes the victim’s value for independent of the values of others. Where people share a value for a common "
-    "reason (a family, an outbreak), what is known of others tells of the victim, and the row of another may tell as "
-    "much as his own."
+    "It assumes that the victim’s value is independent of the values of others. Where people share a value for a "
+    "common reason (a family, an outbreak), what is known about others tells about the victim, and another person’s "
+    "row may tell as much as the victim’s own."
 )
 
 

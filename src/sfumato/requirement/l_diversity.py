@@ -59,11 +59,11 @@ class LDiversity(GroupRequirement):
         if self.variant in ("distinct", "recursive"):
             whole_number(self.model, "l", self.l, 1)
         elif not is_number(self.l) or not 1 <= self.l < 1e9:
-            raise PolicyError(f"{self.model}: l = {self.l!r}; it is a number from 1 up to a thousand million")
+            raise PolicyError(f"{self.model}: l = {self.l!r}; it must be a number from 1 up to 1e9")
         if (self.c is None) == (self.variant == "recursive"):
-            raise PolicyError(f"{self.model}: c belongs to the recursive variant, and it needs one, e.g. c = 3")
+            raise PolicyError(f"{self.model}: c is for the recursive variant, which needs it, e.g. c = 3")
         if self.c is not None and (not is_number(self.c) or not 0 < self.c < 1e9):
-            raise PolicyError(f"{self.model}: c = {self.c!r}; it is a positive number below a thousand million")
+            raise PolicyError(f"{self.model}: c = {self.c!r}; it must be a positive number below 1e9")
         object.__setattr__(self, "sensitive", names(self.sensitive))
 
     def bind(self, schema: Schema) -> Self:

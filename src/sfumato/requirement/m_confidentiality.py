@@ -49,7 +49,7 @@ class MConfidentiality(GroupRequirement):
         )
         wrong = [v for v in listed if not isinstance(v, str)]
         if self.values is not None and wrong:
-            raise PolicyError(f"{self.model}: {wrong[0]!r} among the sensitive values; name them as texts, in a list")
+            raise PolicyError(f"{self.model}: {wrong[0]!r} among the sensitive values; name them as strings, in a list")
         if self.values is not None and not listed:
             raise PolicyError(
                 f"{self.model}: the set of sensitive values is empty; name some, or leave `values` out if all are"
@@ -119,8 +119,8 @@ class MConfidentiality(GroupRequirement):
             "By the published values nobody has a sensitive value with a confidence above "
             f"1/{figure(self.m)}; at best 1 in {figure(achieved.get('m'))} of a group has one.",
             (
-                "Values were changed to reach this, and only where it was needed. Who knows the method can tell more: "
-                "see the warning.",
+                "Values were changed to reach this, and only where it was needed. An adversary who knows the method "
+                "can tell more: see the warning.",
                 ONE_ROW,
             ),
         )

@@ -32,13 +32,13 @@ def _quasi(model: str, x: Key, schema: Schema) -> Key:
     known = schema.quasi_names()
     for name in x:
         if name not in known:
-            raise PolicyError(f"{model}: {name!r} in x is no quasi-identifying attribute{nearest(name, known)}")
+            raise PolicyError(f"{model}: {name!r} in x is not a quasi-identifying attribute{nearest(name, known)}")
     return x or tuple(known)
 
 
 def _disjoint(model: str, x: Key, y: Key) -> None:
     if both := sorted(set(x) & set(y)):
-        raise PolicyError(f"{model}: {both[0]!r} stands in x and in y; a template links x to another attribute")
+        raise PolicyError(f"{model}: {both[0]!r} is in both x and y; a template links x to another attribute")
 
 
 def _texts(values: object) -> list[str]:
@@ -113,7 +113,7 @@ class Anonymity(GroupRequirement):
             "⟨X, Y⟩-anonymity",
             f"Whoever knows a person's {x} is left with at least {figure(self.k)} different {y}.",
             (
-                f"It speaks of {x} only; who knows further attributes may be left with fewer.",
+                f"It covers {x} only; an adversary who knows further attributes may be left with fewer.",
                 *(() if self.y else (SHARED, ONE_ROW)),
             ),
         )
@@ -234,7 +234,7 @@ class Confidentiality(GroupRequirement):
             f"From a person's {x} no protected value of {figure(self._attributes())} follows with a confidence above "
             f"its limit ({figure(self.k)}).",
             (
-                f"It speaks of {x} only; from further attributes more may follow.",
+                f"It covers {x} only; more may follow from further attributes.",
                 "It does not keep people from being found: a group may be small, even one row.",
                 ONE_ROW,
             ),
