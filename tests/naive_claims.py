@@ -12,6 +12,12 @@ from fractions import Fraction
 from typing import Any
 
 Row = dict[str, Any]
+
+POPULATION: dict[str, list[Any]] = {
+    "age": [20 + i * 7 % 43 for i in range(600)],
+    "zip": [("11", "12", "21", "22")[i * 5 % 7 % 4] for i in range(600)],
+}
+"""The people whom k-map counts; ages up to 62 and the zip 22 occur in no table."""
 Figures = dict[str, float]
 Bag = Counter[str]
 """How often each value occurs."""
@@ -26,6 +32,7 @@ class Seen:
     def __init__(self, manifest: Mapping[str, Any], tables: Mapping[str, Any], people: Mapping[int, str]) -> None:
         self.roles = {name: a["role"] for name, a in manifest["attributes"].items()}
         self.domains = {name: a.get("domain", []) for name, a in manifest["attributes"].items()}
+        self.nodes = {name: a.get("nodes") for name, a in manifest["attributes"].items()}
         self.quasi = [n for n, role in self.roles.items() if role == "quasi"]
         self.people = people
         self.bucketized = "quasi" in tables
@@ -70,6 +77,27 @@ def listed(value: Any) -> list[str]:
 
 def _k_anonymity(seen: Seen, required: Mapping[str, Any]) -> Figures:
     return {"k": seen.fewest(y=listed(required.get("entity")))}
+
+
+def _k_map(seen: Seen, required: Mapping[str, Any]) -> Figures:
+    people = list(zip(*(POPULATION[name] for name in seen.quasi), strict=True))
+    rows = [seen.rows[members[0]] for members in seen.classes()]
+    return {"k": min(sum(_covered(seen, row, person) for person in people) for row in rows)}
+
+
+def _covered(seen: Seen, row: Row, person: tuple[Any, ...]) -> bool:
+    """Whether the labels of a row cover a person: numbers between two ends, values that are listed, or all."""
+    for name, value in zip(seen.quasi, person, strict=True):
+        meaning = seen.nodes[name][str(row[name])]
+        if meaning is None:
+            inside = str(row[name]) == "*"
+        elif isinstance(value, int):
+            inside = (meaning[0] is None or meaning[0] <= value) and (meaning[1] is None or value < meaning[1])
+        else:
+            inside = value in meaning
+        if not inside:
+            return False
+    return True
 
 
 def _anonymity(seen: Seen, required: Mapping[str, Any]) -> Figures:
@@ -124,6 +152,27 @@ def _t_closeness(seen: Seen, required: Mapping[str, Any]) -> Figures:
     return {"t": float(worst)}
 
 
+def _gains(seen: Seen, required: Mapping[str, Any]) -> Iterable[tuple[Fraction, Fraction]]:
+    """For each value in each group its share there, and its share in all groups together."""
+    for name in listed(required["sensitive"]):
+        bags = seen.bags(name)
+        whole: Bag = sum(bags, Counter())
+        for bag in bags:
+            for v in whole:
+                yield Fraction(bag[v], bag.total()), Fraction(whole[v], whole.total())
+
+
+def _beta_likeness(seen: Seen, required: Mapping[str, Any]) -> Figures:
+    gains = [((q - p) / p, p) for q, p in _gains(seen, required)]
+    if required["variant"] == "enhanced":
+        assert all(gain <= 0 or gain <= -math.log(p) for gain, p in gains)
+    return {"beta": max(0.0, *(float(gain) for gain, _ in gains))}
+
+
+def _delta_disclosure(seen: Seen, required: Mapping[str, Any]) -> Figures:
+    return {"delta": max(abs(math.log(q / p)) if q else math.inf for q, p in _gains(seen, required))}
+
+
 def _confidentiality(seen: Seen, required: Mapping[str, Any]) -> Figures:
     protected = required["y"]
     shares = [
@@ -150,14 +199,17 @@ def _r_robustness(seen: Seen, required: Mapping[str, Any]) -> Figures:
 JUDGES: dict[str, Callable[[Seen, Mapping[str, Any]], Figures]] = {
     "k-anonymity": _k_anonymity,
     "anonymity": _anonymity,
+    "k-map": _k_map,
     "alpha-k": _alpha_k,
     "l-diversity": _l_diversity,
     "t-closeness": _t_closeness,
+    "beta-likeness": _beta_likeness,
+    "delta-disclosure": _delta_disclosure,
     "confidentiality": _confidentiality,
     "m-confidentiality": _m_confidentiality,
     "r-robustness": _r_robustness,
 }
-AT_MOST = {"alpha", "c", "t", ("confidentiality", "k")}
+AT_MOST = {"alpha", "beta", "c", "delta", "t", ("confidentiality", "k")}
 BEYOND_COUNTS = {"rho-breach", "growth", "disclosure"}
 """Promises about how a release was drawn; what a release shows neither proves nor refutes them."""
 

@@ -9,6 +9,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 from itertools import pairwise
 from random import Random
@@ -20,6 +21,8 @@ from hypothesis import strategies as st
 
 from sfumato.requirement.alpha_k import AlphaK
 from sfumato.requirement.base import Requirement
+from sfumato.requirement.beta_likeness import BetaLikeness
+from sfumato.requirement.delta_disclosure import DeltaDisclosure
 from sfumato.requirement.k_anonymity import KAnonymity
 from sfumato.requirement.l_diversity import LDiversity
 from sfumato.requirement.t_closeness import TCloseness
@@ -211,6 +214,11 @@ def satisfies(requirement: Requirement, rows: Sequence[Row], facts: Facts) -> bo
         totals = facts.counts(facts.rows)
         moved = earth_movers(counts, totals, requirement.distance, facts.domain, facts.tree)
         return moved <= exact(requirement.t)
+    if isinstance(requirement, BetaLikeness):
+        return all(gains_little(requirement, Fraction(c, n), p) for c, p in zip(counts, shares(facts), strict=True))
+    if isinstance(requirement, DeltaDisclosure):
+        before = zip(counts, shares(facts), strict=True)
+        return all(discloses_little(requirement, Fraction(c, n), p) for c, p in before)
     if isinstance(requirement, Anonymity):
         y = [requirement.y] if isinstance(requirement.y, str) else list(requirement.y or ())
         return (len({tuple(row[a] for a in y) for row in rows}) if y else n) >= requirement.k
@@ -225,6 +233,33 @@ def satisfies(requirement: Requirement, rows: Sequence[Row], facts: Facts) -> bo
         )
     assert isinstance(requirement, LDiversity)
     return diverse(requirement, counts)
+
+
+def shares(facts: Facts) -> list[Fraction]:
+    """How frequent each sensitive value is in the whole table."""
+    return [Fraction(total, len(facts.rows)) for total in facts.counts(facts.rows)]
+
+
+def gains_little(requirement: BetaLikeness, q: Fraction, p: Fraction) -> bool:
+    """β-likeness of a value with the share q in a group and p in the table, from its definition."""
+    if q <= p:
+        return True
+    gain = (q - p) / p
+    if gain > exact(requirement.beta):
+        return False
+    with localcontext(Context(prec=80)):
+        bound = -(Decimal(p.numerator) / p.denominator).ln()
+        return requirement.variant == "basic" or Decimal(gain.numerator) / gain.denominator <= bound
+
+
+def discloses_little(requirement: DeltaDisclosure, q: Fraction, p: Fraction) -> bool:
+    """δ-disclosure of a value with the share q in a group and p in the table, from its definition."""
+    if p == 0 or q == 0:
+        return p == 0
+    with localcontext(Context(prec=80)):
+        ratio = q / p
+        delta = Decimal(exact(requirement.delta).numerator) / exact(requirement.delta).denominator
+        return abs((Decimal(ratio.numerator) / ratio.denominator).ln()) < delta
 
 
 def diverse(requirement: LDiversity, counts: Sequence[int]) -> bool:
@@ -474,6 +509,12 @@ def requirements() -> st.SearchStrategy[Requirement]:
             t=st.sampled_from([0, 0.1, 0.25, 0.3, 1 / 3, 0.5, 0.75]),
             distance=st.sampled_from(["equal", "ordered", "hierarchical"]),
         ),
+        st.builds(
+            BetaLikeness,
+            beta=st.sampled_from([0.25, 1 / 3, 0.5, 1, 2, 5]),
+            variant=st.sampled_from(["basic", "enhanced"]),
+        ),
+        st.builds(DeltaDisclosure, delta=st.sampled_from([0.1, 0.3, 0.5, math.log(2), 1, 1.5, 3])),
         st.builds(AlphaK, alpha=st.sampled_from([0.3, 0.4, 0.5, 2 / 3, 0.75, 1]), k=k),
         st.builds(Anonymity, y=st.sampled_from([None, "ill", "person", ("ill", "person")]), k=st.integers(1, 4)),
         st.builds(Confidentiality, y=st.just({"ill": ["a", "c"]}), k=st.sampled_from([0.25, 0.5, 2 / 3])),

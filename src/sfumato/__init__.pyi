@@ -60,10 +60,13 @@ from sfumato.release.release import load as load
 from sfumato.report.summary import Summary as Summary
 from sfumato.report.summary import summarize as summarize
 from sfumato.requirement.alpha_k import AlphaK as AlphaK
+from sfumato.requirement.beta_likeness import BetaLikeness as BetaLikeness
 from sfumato.requirement.corruption import Growth as Growth
 from sfumato.requirement.corruption import RhoBreach as RhoBreach
+from sfumato.requirement.delta_disclosure import DeltaDisclosure as DeltaDisclosure
 from sfumato.requirement.disclosure import Disclosure as Disclosure
 from sfumato.requirement.k_anonymity import KAnonymity as KAnonymity
+from sfumato.requirement.k_map import KMap as KMap
 from sfumato.requirement.l_diversity import LDiversity as LDiversity
 from sfumato.requirement.link_probability import linkage_bounds as linkage_bounds
 from sfumato.requirement.link_probability import linkage_probabilities as linkage_probabilities
@@ -79,6 +82,7 @@ from sfumato.table.hierarchy import from_arx_csv as from_arx_csv
 from sfumato.table.hierarchy import to_arx_csv as to_arx_csv
 from sfumato.table.microdata import Microdata as Microdata
 from sfumato.table.microdata import read as read
+from sfumato.table.population import Population as Population
 from sfumato.table.taxonomy import Taxonomy as Taxonomy
 
 # Former names.

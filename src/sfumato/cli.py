@@ -284,7 +284,7 @@ def methods(as_json: bool) -> None:
 @_common
 def models(as_json: bool) -> None:
     """List the requirement models and their parameters."""
-    from dataclasses import MISSING, fields
+    from dataclasses import MISSING
 
     from sfumato.requirement.catalogue import MODELS
 
@@ -294,7 +294,7 @@ def models(as_json: bool) -> None:
             "summary": m.summary,
             "monotone": getattr(m, "monotone", None),
             "parameters": {
-                m.spelled.get(f.name, f.name): "required" if f.default is MISSING else f.default for f in fields(m)
+                word: "required" if f.default is MISSING else f.default for word, f in m.public_fields().items()
             },
         }
         for m in MODELS.values()

@@ -215,7 +215,7 @@ def test_what_cannot_be_measured_is_refused(settings: dict[str, Any], words: str
     for wrong in ("x", 1.5, 0):
         with pytest.raises(sf.PolicyError, match="whole number, 1 or more"):
             sf.rank_attributes(people(40, 1), class_="rich", top=wrong)
-        with pytest.raises(sf.PolicyError, match="above 0 up to 1"):
+        with pytest.raises(sf.PolicyError, match=r"must be in \(0, 1\]"):
             C45(confidence=wrong)
 
 

@@ -179,7 +179,7 @@ def _claim(
 
 
 def _unmet(model: str, required: dict[str, Any], found: dict[str, float]) -> Iterator[str]:
-    at_most = {"t", "alpha", "c"} | ({"k"} if model == "confidentiality" else set())
+    at_most = {"t", "alpha", "beta", "c", "delta"} | ({"k"} if model == "confidentiality" else set())
     for name, value in found.items():
         limit = required[name] if not isinstance(required[name], dict) else None
         if limit is None:
@@ -192,7 +192,7 @@ def _found(
     model: str, required: dict[str, Any], m: dict[str, Any], tables: Tables, quasi: list[str], sensitive: list[str]
 ) -> dict[str, float] | None:
     """What the worst group achieves, or None where only the publisher can tell."""
-    if m["scheme"] in ("sampling", "randomization") or model == "r-robustness":
+    if m["scheme"] in ("sampling", "randomization") or model in ("r-robustness", "k-map"):
         return None
     x = _names(required.get("x")) or quasi
     groups = _groups(m["scheme"], tables, x)
@@ -240,10 +240,25 @@ def _shares(
         return {"l": 1 / worst}
     if model == "l-diversity" and required["variant"] == "distinct":
         return {"l": min(len({r[a] for r in g}) for g in groups for a in attributes)}
+    if model == "beta-likeness":
+        gains = [(q / p - 1, p) for a in attributes for q, p in _before_after(groups, a)]
+        broken = required.get("variant") == "enhanced" and any(gain > max(0.0, -math.log(p)) for gain, p in gains)
+        return {"beta": math.inf if broken else max(0.0, *(gain for gain, _ in gains))}
+    if model == "delta-disclosure":
+        ratios = [q / p for a in attributes for q, p in _before_after(groups, a)]
+        return {"delta": max(abs(math.log(ratio)) if ratio else math.inf for ratio in ratios)}
     if model == "t-closeness":
         kind = required.get("distance", "equal")
         return {"t": max(_distance(kind, g, groups, a, m) for g in groups for a in attributes)}
     raise NotImplementedError(f"{model} {required}")
+
+
+def _before_after(groups: list[Rows], a: str) -> Iterator[tuple[float, float]]:
+    """The share of each value in each group, and in all of them."""
+    everyone = Counter(r[a] for g in groups for r in g)
+    for g in groups:
+        here = Counter(r[a] for r in g)
+        yield from ((here[v] / len(g), n / everyone.total()) for v, n in everyone.items())
 
 
 def _distance(kind: str, group: Rows, groups: list[Rows], a: str, m: dict[str, Any]) -> float:

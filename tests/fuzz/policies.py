@@ -89,9 +89,12 @@ def replaced_values() -> Iterator[Case]:
 
 
 MODELS = {
+    "k-map": {"k": "2", "population": None},
     "l-diversity": {"variant": '"frequency"', "l": "2", "c": None, "sensitive": None},
     "l-diversity recursive": {"variant": '"recursive"', "l": "2", "c": "3"},
     "t-closeness": {"t": "0.5", "distance": '"equal"', "sensitive": None},
+    "beta-likeness": {"beta": "2", "variant": '"basic"', "enhanced": None, "sensitive": None},
+    "delta-disclosure": {"delta": "2", "sensitive": None},
     "alpha-k": {"alpha": "0.9", "k": "2", "sensitive": None},
     "k-anonymity": {"k": "2", "entity": None},
     "anonymity": {"x": '["sex"]', "y": '"name"', "k": "2"},
@@ -170,6 +173,9 @@ def no_files() -> Iterator[Case]:
         yield case(f"SQLite file is {name}", policy=text, files={"ward.db": make}, expect="refused")
         listed = GOOD.replace('model = "k-anonymity"\nk = 2', 'model = "r-robustness"\nr = 3\ndistributions = "d.csv"')
         yield case(f"distributions are {name}", policy=listed, files={"d.csv": make}, expect="refused")
+        mapped = GOOD.replace('model = "k-anonymity"', 'model = "k-map"').replace('"mondrian"', '"incognito"')
+        mapped += '[population]\nsource = "register.csv"\n'
+        yield case(f"population is {name}", policy=mapped, files={"register.csv": make}, expect="refused")
         for command in (("plan", "policy.toml"), ("init", "policy.toml")):
             yield Case(f"{command[0]} of {name}", {"policy.toml": make, "ward.csv": table}, command, "refused")
 

@@ -62,8 +62,13 @@ def _releases() -> dict[str, sf.Release]:
         "closeness": publish(
             few, [sf.TCloseness(t=0.5, distance="hierarchical"), sf.AlphaK(alpha=0.8, k=3)], "mondrian"
         ),
+        "likeness": publish(few, [sf.BetaLikeness(beta=2), sf.BetaLikeness(beta=3, variant="enhanced")], "mondrian"),
+        "disclosure": publish(few, [sf.DeltaDisclosure(delta=1.5)], "mondrian"),
         "mondrian+": publish(few, [sf.LDiversity(l=2)], "mondrian+"),
         "incognito": publish(wide, [sf.KAnonymity(k=5)], sf.Incognito(suppression=0.1)),
+        "population": publish(
+            wide, [sf.KMap(k=5, population=frame(300).select("age", "zip"))], sf.Incognito(suppression=0.1)
+        ),
         "tdr": publish(plain, [sf.Confidentiality(x=["age", "sex"], y="ill", k=0.8)], "tdr"),
         "anatomy": publish(few, [sf.LDiversity(l=2, variant="frequency")], "anatomy"),
         "buckets": publish(plain, [sf.TCloseness(t=0.6)], sf.Mondrian(scheme="bucketization")),

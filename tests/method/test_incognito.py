@@ -112,8 +112,8 @@ def test_the_optimum_on_a_hospital_is_that_of_an_enumeration() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"suppression": -0.1}, "suppression = -0.1; it lies from 0 up to 1"),
-        ({"suppression": 5}, "suppression = 5; it lies from 0 up to 1"),
+        ({"suppression": -0.1}, "suppression = -0.1; it must be in [0, 1]"),
+        ({"suppression": 5}, "suppression = 5; it must be in [0, 1]"),
         ({"suppression": "5%"}, "suppression = '5%'"),
         ({"suppression": True}, "suppression = True"),
         ({"suppression": float("nan")}, "suppression = nan"),

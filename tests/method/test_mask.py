@@ -199,7 +199,7 @@ def test_groups_of_m_rows_need_so_many_rows() -> None:
 
 @pytest.mark.parametrize("values", [[1], 1, {"a"}])
 def test_sensitive_values_are_texts(values: object) -> None:
-    with pytest.raises(PolicyError, match="name them as texts"):
+    with pytest.raises(PolicyError, match="name them as strings"):
         sf.MConfidentiality(m=2, values=values)  # type: ignore[arg-type]
 
 

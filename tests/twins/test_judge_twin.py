@@ -108,6 +108,17 @@ def test_share(data: st.DataObject, counts: list[int]) -> None:
     assert holds(Comparison(judge.SHARE, KEY, vectors=vectors), counts) == expected
 
 
+@given(st.data(), st.one_of(counts_of, large_counts))
+@examples(100)
+def test_share_at_least(data: st.DataObject, counts: list[int]) -> None:
+    each = data.draw(st.lists(st.one_of(fine, st.just(Fraction(0))), min_size=len(counts), max_size=len(counts)))
+    if data.draw(st.booleans()):  # exactly on the limit
+        each = [Fraction(c, sum(counts)) for c in counts]
+    vectors = ([f.numerator for f in each], [f.denominator for f in each])
+    expected = all(Fraction(c, sum(counts)) >= limit for c, limit in zip(counts, each, strict=True))
+    assert holds(Comparison(judge.SHARE_AT_LEAST, KEY, vectors=vectors), counts) == expected
+
+
 @given(st.one_of(counts_of, large_counts), st.one_of(limits, fine), st.integers(1, 7))
 @examples(100)
 def test_tail(counts: list[int], c: Fraction, l: int) -> None:

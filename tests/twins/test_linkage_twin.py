@@ -134,12 +134,12 @@ def test_draws_cover_the_exact_probabilities() -> None:
     ("f", "counts", "words"),
     [
         ([[0.5, 0.5]], [1], "shape"),
-        ([[0.5, 0.5]], [1, 1], "one a person"),
+        ([[0.5, 0.5]], [1, 1], "one per person"),
         ([[0.5, 0.7]], [1, 0], "add up to 1.2"),
-        ([[0.5, -0.1]], [1, 0], "no probability"),
+        ([[0.5, -0.1]], [1, 0], "not a probability"),
         ([[0.5, 0.5]], [0.5, 0.5], "whole numbers"),
-        ([["a", 0.5]], [1, 0], "no array of numbers"),
-        ([[0.5], [0.5, 0.5]], [1, 1], "no array of numbers"),
+        ([["a", 0.5]], [1, 0], "not an array of numbers"),
+        ([[0.5], [0.5, 0.5]], [1, 1], "not an array of numbers"),
     ],
 )
 def test_bad_input(f: list[list[float]], counts: list[float], words: str) -> None:

@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 
 from sfumato.kernel.jit import inner, kernel
 
-SIZE, DISTINCT, SHARE, ENTROPY, TAIL, EQUAL, ORDERED, TREE, AHEAD = range(9)
+SIZE, DISTINCT, SHARE, ENTROPY, TAIL, EQUAL, ORDERED, TREE, AHEAD, SHARE_AT_LEAST = range(10)
 """What a test compares with its limit ``p/q``.
 
 AHEAD is judged before a group is cut: each side must be at least p/q times as large as the most
 frequent value of the whole group is frequent. Of a side alone it says nothing.
 """
 
-_CHEAP = (SIZE, DISTINCT, SHARE, AHEAD)
+_CHEAP = (SIZE, DISTINCT, SHARE, SHARE_AT_LEAST, AHEAD)
 """Tests whose code is short; that of the others is compiled only where one of them is asked for."""
 
 NO, YES, CLOSE = 0, 1, 2
@@ -31,7 +31,7 @@ _AUX = 6
 class Tests(NamedTuple):
     """Tests in arrays. ``spec`` rows are (op, counted column, p, q, l); ``aux`` holds their vectors.
 
-    aux of SHARE: the limit of each value, numerators in row 0 and denominators in row 1. Of the
+    aux of SHARE and SHARE_AT_LEAST: the limit of each value, numerators in row 0 and denominators in row 1. Of the
     distances: the totals in row 0; of TREE also lo, hi, parent and height of the nodes in rows 1-4
     and in [5, 0] how many nodes there are.
     """
@@ -239,6 +239,11 @@ def verdict(spec: Any, aux: Any, counts: Any, n: int, distinct: int, costly: Any
     if op == SHARE:
         for i in range(len(counts)):
             if not at_most(counts[i], aux[1, i], aux[0, i], n):
+                return NO
+        return YES
+    if op == SHARE_AT_LEAST:
+        for i in range(len(counts)):
+            if not at_most(aux[0, i], n, counts[i], aux[1, i]):
                 return NO
         return YES
     if costly is not None:  # an argument that is None is known when this is compiled, and what follows is left out

@@ -8,20 +8,20 @@ from sfumato.publisher.lone_ends import lone_ends
 from sfumato.publisher.policy import Policy
 from sfumato.publisher.remedy import Job, remedies
 from sfumato.publisher.toml import toml
+from sfumato.publisher.unregistered import unregistered
 from sfumato.release.best_guess import BestGuess
 from sfumato.release.judgement import TableSchema
 from sfumato.release.release import Release
 from sfumato.report.plots import percent
 from sfumato.report.summary import Summary
-from sfumato.requirement.base import Requirement
-from sfumato.requirement.t_closeness import TCloseness
+from sfumato.requirement.base import GroupRequirement, Requirement
 from sfumato.table.encode import Column, Role
 from sfumato.table.microdata import Microdata
 
 SURE = 0.5
 """A guess that is right more often than this is worth a warning where no requirement bounds it."""
 GAIN = 0.2
-"""By how much groups may raise the confidence in a value under t-closeness before it is worth a warning."""
+"""By how much groups may raise the confidence in a value before a comparison with the table is worth a warning."""
 
 _MOST_ROWS_EACH = 20
 
@@ -35,6 +35,7 @@ def advice(policy: Policy, table: Microdata, release: Release, summary: Summary)
         *_sensitive(bound, table, summary),
         *exposed(policy, table),
         *_several_rows(bound, table),
+        *unregistered(bound, table),
         *lone_ends(table, release),
     ]
 
@@ -77,7 +78,7 @@ def _uncovered(column: Column, summary: Summary, guess: BestGuess | None) -> str
 
 
 def _skewed(about: Sequence[Requirement], guess: BestGuess) -> bool:
-    if any(isinstance(r, TCloseness) for r in about):
+    if any(isinstance(r, GroupRequirement) and r.against_table for r in about):
         return guess.worst > SURE and guess.worst - guess.base > GAIN
     return guess.worst > SURE
 

@@ -238,9 +238,10 @@ def policy_digest(job: Policy) -> str:
 
 
 def _named_files(job: Policy) -> Iterator[tuple[str, str]]:
-    """The digests of the taxonomies and distributions that a policy names by file."""
+    """The digests of the taxonomies, distributions and population that a policy names by file."""
     named = [a.taxonomy for a in job.attributes]
     named += [entry.get("distributions") for entry in job.content["require"]]
+    named += [job.content.get("population", {}).get("source")]
     for name in named:
         if isinstance(name, str):
             with contextlib.suppress(OSError):

@@ -1,8 +1,8 @@
 """The policy: one TOML file says what the data are, what is required and how to publish."""
 
 import tomllib
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +13,12 @@ from sfumato.publisher.toml import document
 from sfumato.release.spreadsheet import SPREADSHEET
 from sfumato.requirement.base import Requirement
 from sfumato.requirement.catalogue import from_table as requirement_from_table
+from sfumato.requirement.k_map import KMap
 from sfumato.table.address import masked, may_hold_secret
 from sfumato.table.checks import located, read_text
 from sfumato.table.encode import Attribute, Role, kind_of
 from sfumato.table.microdata import Missing
+from sfumato.table.population import Population
 from sfumato.table.taxonomy import named
 
 ROLE_WORDS = {
@@ -39,8 +41,9 @@ ROLE_WORDS = {
 }
 """Role words, those of other tools included, in lower case."""
 
-_TOP = ("title", "data", "attributes", "require", "method", "output")
+_TOP = ("title", "data", "population", "attributes", "require", "method", "output")
 _DATA = ("source", "query", "missing", "others", "nulls")
+_POPULATION = ("source", "query")
 _OUTPUT = ("spreadsheet",)
 _ATTRIBUTE = ("role", "kind", "taxonomy", "domain")
 _MISSING = ("error", "category", "drop")
@@ -70,7 +73,10 @@ class Policy:
     def to_toml(self) -> str:
         """The policy as it may be kept: rebuilt from what it says, without comments and without a password."""
         data = {**self.content["data"], "source": masked(self.source)}
-        return document({**self.content, "data": data})
+        told = {**self.content, "data": data}
+        if "population" in told:
+            told["population"] = {**told["population"], "source": masked(str(told["population"]["source"]))}
+        return document(told)
 
     def covering(self, columns: Iterable[str]) -> tuple[Attribute, ...]:
         """The attributes of a table with these columns: those named, and by the rule for others the rest."""
@@ -114,15 +120,19 @@ def parse_policy(text: str, *, folder: Path, name: str = "the policy") -> Policy
     _known_keys(content, _TOP, name)
     data = _table(content, "data", name)
     _known_keys(data, _DATA, f"[data] of {name}")
+    missing = _one_of(data.get("missing", "error"), _MISSING, "missing")
+    nulls = tuple(_texts(data.get("nulls", ()), "nulls"))
+    required = list(_requirements(content.get("require"), name, folder))
+    people = _population(content, name, Population(None, nulls=nulls, missing=missing, folder=folder))
     return Policy(
         title=_text(content.get("title", ""), "title"),
         source=_source(data.get("source")),
         query=_text(data["query"], "query under [data]") if "query" in data else None,
-        missing=_one_of(data.get("missing", "error"), _MISSING, "missing"),
+        missing=missing,
         others=_one_of(data.get("others", "error"), _OTHERS, "others"),
-        nulls=tuple(_texts(data.get("nulls", ()), "nulls")),
+        nulls=nulls,
         attributes=tuple(_attributes(_table(content, "attributes", name))),
-        requirements=tuple(_requirements(content.get("require"), name, folder)),
+        requirements=tuple(_with_population(required, people)),
         method=method_from_table(_table(content, "method", name) if "method" in content else {"name": "mondrian"}),
         spreadsheet=_spreadsheet(_table(content, "output", name) if "output" in content else {}, name),
         folder=folder,
@@ -163,6 +173,28 @@ def _source(value: object) -> str:
     if not isinstance(value, str):
         raise PolicyError("source under [data] must be a string: a file name or a database URL")
     return value
+
+
+def _population(content: Mapping[str, Any], name: str, like_data: Population) -> Population | None:
+    """The population, read as the data are; None where the policy names none."""
+    if "population" not in content:
+        return None
+    table, where = _table(content, "population", name), f"[population] of {name}"
+    _known_keys(table, _POPULATION, where)
+    if not isinstance(table.get("source"), str):  # it is not shown, for it may hold a password
+        raise PolicyError(f"{where} must have a source: a file name or a database URL")
+    query = _text(table["query"], "query under [population]") if "query" in table else None
+    return replace(like_data, source=table["source"], query=query)
+
+
+def _with_population(requirements: Sequence[Requirement], people: Population | None) -> list[Requirement]:
+    """The requirements, those that need a population with it."""
+    maps = [r for r in requirements if isinstance(r, KMap)]
+    if people is not None and not maps:
+        raise PolicyError("only k-map uses a [population], and it is not required; require it, or leave it out")
+    for r in maps:
+        replace(r, population=people).people_of()
+    return [replace(r, population=people) if isinstance(r, KMap) else r for r in requirements]
 
 
 def _spreadsheet(output: Mapping[str, Any], name: str) -> str:

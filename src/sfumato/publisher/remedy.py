@@ -34,18 +34,6 @@ TIGHT = 0.7
 """How near the commonest value may come to its bound in the whole table before there is no room for groups."""
 SOME = 0.05
 """A limit for suppression that costs little."""
-_WEAKER = {
-    "k-anonymity": "a lower k",
-    "l-diversity": "a lower l",
-    "t-closeness": "a larger t",
-    "alpha-k": "a larger alpha or a lower k",
-    "anonymity": "a lower k",
-    "confidentiality": "a larger k",
-    "m-confidentiality": "a lower m",
-    "r-robustness": "a lower r",
-    "rho-breach": "a larger rho2",
-    "growth": "a larger delta",
-}
 _MOST_ROWS = 200_000
 _MANY_QUASI = 8
 
@@ -195,7 +183,7 @@ def _ways(job: Job, summary: Summary) -> Iterator[str]:
         yield "mondrian (but whoever knows the algorithm can learn more than l allows)"
     if not isinstance(job.method, Anatomy) and _diverse(job):
         yield "anatomy (shows quasi-identifiers as they are: people can be found, their values with 1/l at most)"
-    yield " and ".join(dict.fromkeys(_WEAKER.get(r.model, "a weaker requirement") for r in job.requirements))
+    yield " and ".join(dict.fromkeys(r.weaker or "a weaker requirement" for r in job.requirements))
 
 
 def _diverse(job: Job) -> bool:

@@ -25,7 +25,7 @@ GROUP, COUNT = "group", "count"
 def refuse_exact(requirements: Sequence[Requirement]) -> None:
     """Refuse models that exact quasi-identifiers defeat: there people are told apart, whatever their groups."""
     for r in requirements:
-        if isinstance(r, GroupRequirement) and r.by_labels:
+        if r.by_labels:
             raise PolicyError(
                 f"{r.model} is about people who show the same quasi-identifiers, and bucketization shows these "
                 'exactly, so it would promise what does not hold; set scheme = "generalization", or drop '

@@ -11,9 +11,11 @@ import polars as pl
 from sfumato.errors import SfumatoError
 from sfumato.release.finding import Finding
 from sfumato.release.manifest import Claim, Manifest
+from sfumato.release.population_match import unseen
 from sfumato.release.public import PublicSchema
 from sfumato.requirement.base import GroupRequirement, Promise, Requirement, Status, Verdict, names
 from sfumato.requirement.catalogue import from_table
+from sfumato.requirement.k_map import KMap
 
 if TYPE_CHECKING:
     from sfumato.release.release import Release
@@ -35,6 +37,8 @@ def judged(release: "Release", claim: Claim) -> Finding:
         view = PublicSchema(release.description.attributes, release.tables)
         if isinstance(requirement, Promise):
             found = requirement.verify(release.manifest, release.tables)
+        elif isinstance(requirement, KMap):
+            found = unseen(release)
         elif isinstance(requirement, GroupRequirement):
             requirement, found = _on_groups(release, requirement, view, claim.achieved)
         else:

@@ -113,7 +113,9 @@ def on_groups(requirements: Sequence[Requirement], method: str) -> list[GroupReq
     """The same requirements, if all of them are judged on groups."""
     for r in requirements:
         if not isinstance(r, GroupRequirement):
-            raise PolicyError(f"{method} makes groups, and {r.model} is no requirement on groups; it cannot serve it")
+            other = f"; {r.served_by} does" if r.served_by else ""
+            why = "" if r.by_labels else f": it makes groups, and {r.model} is no requirement on groups"
+            raise PolicyError(f"{method} does not serve {r.model}{why}{other}")
     return [r for r in requirements if isinstance(r, GroupRequirement)]
 
 

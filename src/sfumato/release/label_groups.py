@@ -33,11 +33,12 @@ class Generalization(Scheme):
         progress("labels", 0.0)
         shown = decision.shown or show(people, grouping.group, grouping.groups, sets=decision.sets)
         progress("judgement", 0.0)
-        judgements = list(decision.judgements)
+        judgements = []
         for requirement in bound:
             if isinstance(requirement, GroupRequirement):
                 classes = by_labels(shown, requirement.groups_by())
                 judgements.append(judged(requirement, people, classes.of_row[grouping.group], classes.number))
+        judgements += decision.judgements
         progress("order", 0.0)
         outputs: list[Output] = [ByGroup(s.name, s.labels, s.of_group) for s in shown]
         outputs += [AsIs(c.name) for c in table.columns.values() if c.role is not Role.QUASI]

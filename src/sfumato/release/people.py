@@ -18,7 +18,7 @@ def refuse_rows_for_people(requirements: Sequence[Requirement], table: Microdata
     """
     identifiers = table.hidden.columns
     entities = dict.fromkeys(key for r in requirements if (key := r.people(identifiers)))
-    rows_only = [r for r in requirements if not r.people(identifiers)]
+    rows_only = [r for r in requirements if r.counts_rows and not r.people(identifiers)]
     for entity in entities if rows_only else ():
         people, several = _people(table, entity)
         if several:

@@ -20,11 +20,13 @@ from sfumato.release.judgement import Judgement, judge, judge_sizes
 from sfumato.release.made import examined, warned
 from sfumato.release.manifest import Manifest
 from sfumato.release.output import whole_folder
+from sfumato.release.population_match import judge_release
 from sfumato.release.public import PublicSchema
 from sfumato.release.sampling import SIZE
 from sfumato.release.statement import parse_manifest
 from sfumato.release.store import fill, read_folder
 from sfumato.requirement.base import GroupRequirement, names
+from sfumato.requirement.k_map import KMap
 from sfumato.table.encode import Role
 from sfumato.table.published import distinct_texts, value_codes
 
@@ -177,8 +179,10 @@ class Release:
             "are unique; a bucketized release cannot claim this"
         )
 
-    def judge(self, requirement: GroupRequirement) -> Judgement:
-        """Judge any requirement on the groups of the release."""
+    def judge(self, requirement: GroupRequirement | KMap) -> Judgement:
+        """Judge any requirement on the groups of the release; k-map by the population that it comes with."""
+        if isinstance(requirement, KMap) and self.scheme == "generalization":
+            return judge_release(requirement, self)
         if not isinstance(requirement, GroupRequirement):
             raise PolicyError(
                 f"{requirement.model} is not judged on the counts of groups; take check, or for r-robustness "

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from sfumato.adversary.linkage import SizeBin
 from sfumato.report.distributions import BeforeAfter
+from sfumato.requirement.guarantee import percent as percent
 
 Floats = NDArray[np.float64]
 
@@ -23,21 +24,6 @@ _LONGEST = 21
 _PLOT_HEIGHT = 168
 _LEFT = 40
 _MOST_TICKS = 7
-
-
-def percent(share: float) -> str:
-    """A share for people; what is not none or all never reads so.
-
-    >>> percent(0), percent(0.0001), percent(0.125), percent(0.9999), percent(1)
-    ('0%', '<0.1%', '12.5%', '>99.9%', '100%')
-    """
-    if share <= 0 or share >= 1:
-        return "0%" if share <= 0 else "100%"
-    if share < 0.001:
-        return "<0.1%"
-    if share > 0.999:
-        return ">99.9%"
-    return f"{100 * share:.1f}".removesuffix(".0") + "%"
 
 
 def shortened(text: str, longest: int = _LONGEST) -> str:

@@ -15,15 +15,17 @@ from markupsafe import Markup
 
 from sfumato.errors import OutputError
 from sfumato.release.bucketization import COUNT
+from sfumato.release.manifest import Claim
 from sfumato.release.people import entity_of
 from sfumato.release.release import Release
 from sfumato.report.distributions import BeforeAfter, compare, plain
-from sfumato.report.guarantees import figure, general_limits, guarantee, in_words, is_met, method_limits
+from sfumato.report.guarantees import general_limits, guarantee, in_words, met, method_limits
 from sfumato.report.plots import drawn, losses, percent, shortened
 from sfumato.report.randomized import reconstructed, response
 from sfumato.report.risk import Risk, combinations, risk_of, risks
 from sfumato.report.sample import sample_limits, weighted
 from sfumato.report.summary import Summary, summarize
+from sfumato.requirement.guarantee import figure
 from sfumato.table.encode import Role
 from sfumato.table.microdata import Microdata
 from sfumato.table.published import distinct_texts
@@ -131,20 +133,19 @@ def _resource(name: str) -> str:
 
 def _requirements(release: Release, drawn: Facts | None) -> list[Facts]:
     """What was required and achieved; the risk of randomized values is no business of the public."""
-    claims = [
-        replace(claim, achieved={"tau": drawn["after"]}) if drawn and claim.model == "disclosure" else claim
-        for claim in release.description.requirements
-    ]
-    return [
-        {
-            "model": claim.model,
-            "words": in_words(claim.plain()),
-            "required": _pairs(claim.required),
-            "achieved": _pairs(claim.achieved),
-            "met": is_met(claim.plain()),
-        }
-        for claim in claims
-    ]
+    return [_requirement(claim, drawn) for claim in release.description.requirements]
+
+
+def _requirement(claim: Claim, drawn: Facts | None) -> Facts:
+    shown = replace(claim, achieved={"tau": drawn["after"]}) if drawn and claim.model == "disclosure" else claim
+    one_limit = not isinstance(claim.required.get("tau"), Mapping)  # else the risk is of values without a limit too
+    return {
+        "model": shown.model,
+        "words": in_words(shown.plain()),
+        "required": _pairs(shown.required),
+        "achieved": _pairs(shown.achieved),
+        "met": met((shown if one_limit else claim).plain()),
+    }
 
 
 def _pairs(parameters: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from sfumato.adversary.linkage import LinkageRisk, linkage_risk, quasi_groups, riskiest
 from sfumato.release.best_guess import BestGuess, GroupValues, best_guess, best_guesses
 from sfumato.release.release import Release
-from sfumato.report.guarantees import figure
 from sfumato.report.plots import class_sizes, percent
+from sfumato.requirement.guarantee import figure
 from sfumato.table.microdata import Microdata
 
 Facts = dict[str, Any]

@@ -23,6 +23,7 @@ from sfumato.requirement.base import (
     share,
     whole_number,
 )
+from sfumato.requirement.guarantee import ONE_ROW, SIMILAR, Guarantee, figure
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +36,8 @@ class AlphaK(GroupRequirement):
 
     model: ClassVar[str] = "alpha-k"
     summary: ClassVar[str] = "k-anonymity, and nobody's sensitive value is known with a confidence above α"
+    weaker: ClassVar[str | None] = "a larger alpha or a lower k"
+    at_most: ClassVar[frozenset[str]] = frozenset({"alpha"})
     by_labels: ClassVar[bool] = True
     alpha: float
     k: int
@@ -64,11 +67,16 @@ class AlphaK(GroupRequirement):
         shares = [float((tally.counts[key].max(axis=1) / tally.sizes).max()) for key in self.columns()]
         return {"alpha": settled(max(shares), self.alpha), "k": int(np.min(tally.sizes))}
 
-    def worse(self, a: dict[str, float], b: dict[str, float]) -> dict[str, float]:
-        return {"alpha": max(a["alpha"], b["alpha"]), "k": min(a["k"], b["k"])}
-
     def words(self) -> str:
         return f"every group has at least {self.k} rows, and no sensitive value makes up more than {self.alpha} of it"
+
+    def guarantee(self, achieved: Mapping[str, float]) -> Guarantee:
+        return Guarantee(
+            "(α, k)-anonymity",
+            f"Whoever knows a person's quasi-identifiers finds at least {figure(self.k)} rows that fit equally well, "
+            f"and can ascribe no sensitive value to the person with a confidence above {figure(self.alpha)}.",
+            (SIMILAR, ONE_ROW),
+        )
 
     def remedy(self, schema: Schema, whole: Tally) -> str:
         best = self.achieved(schema, whole)

@@ -3,10 +3,8 @@
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, localcontext
+from dataclasses import Field, dataclass, fields, replace
 from fractions import Fraction
-from itertools import accumulate
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -14,93 +12,18 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import PolicyError
-from sfumato.kernel import judge
+from sfumato.requirement.comparison import Key as Key
+from sfumato.requirement.comparison import Tally as Tally
+from sfumato.requirement.comparison import Test as Test
+from sfumato.requirement.guarantee import Guarantee
 from sfumato.table.checks import is_number as is_number
 from sfumato.table.encode import Domain
 
-Key = tuple[str, ...]
-"""Which columns a test counts the values of; more than one are counted in combination."""
+PRIVATE = {"private": True}
+"""Marks a field that policy and manifest do not write as a parameter: Python, or another section, gives it."""
 
 _FINEST = 10**9
 _LARGEST = 10**15
-
-
-@dataclass(frozen=True)
-class Tally:
-    """The counts that requirements judge: a row a group.
-
-    ``counts[key]`` is groups x values of one column, ``distinct[key]`` how many distinct values
-    occur in each group, ``totals[key]`` the counts of the whole table.
-    """
-
-    sizes: NDArray[np.int64]
-    counts: Mapping[Key, NDArray[np.int64]]
-    distinct: Mapping[Key, NDArray[np.int64]]
-    totals: Mapping[Key, NDArray[np.int64]]
-
-
-@dataclass(frozen=True)
-class Test:
-    """One comparison of counts with the limit ``p/q``; see `sfumato.kernel.judge`."""
-
-    op: int
-    column: Key = ()
-    limit: Fraction = Fraction(1)
-    l: int = 0
-    vectors: tuple[Any, ...] = ()
-
-    def row(self, index: int) -> tuple[int, int, int, int, int]:
-        """The test as numbers; ``index`` is where its column stands among the counted ones."""
-        return (self.op, index, self.limit.numerator, self.limit.denominator, self.l)
-
-    def holds(self, tally: Tally) -> NDArray[np.bool_]:
-        """Judge all groups at once."""
-        if self.op == judge.SIZE:
-            return np.asarray(tally.sizes >= math.ceil(self.limit))
-        if self.op == judge.DISTINCT and self.column in tally.distinct:
-            return np.asarray(tally.distinct[self.column] >= math.ceil(self.limit))
-        counts = tally.counts[self.column]
-        tests = judge.pack([self.row(0)], [self.vectors])
-        verdicts = judge.verdicts(tests.spec[0], tests.aux[0], counts)
-        for group in np.flatnonzero(verdicts == judge.CLOSE):
-            verdicts[group] = self._exactly(counts[group])
-        return np.asarray(verdicts == judge.YES)
-
-    def _exactly(self, counts: NDArray[np.int64]) -> bool:
-        """Settle by whole numbers what floating point left open."""
-        if self.op == judge.ENTROPY:
-            return self._entropy_above([int(c) for c in counts if c])
-        return self._distance([int(c) for c in counts]) <= self.limit
-
-    def _entropy_above(self, counts: list[int]) -> bool:
-        """Whether the entropy is above ln(p/q), with as many digits as it takes; equal it is not."""
-        n, digits = sum(counts), 30
-        while True:
-            with localcontext(Context(prec=digits, Emax=MAX_EMAX, Emin=MIN_EMIN)):
-                ln = {c: Decimal(c).ln() for c in {*counts, n, self.limit.numerator, self.limit.denominator}}
-                gap = n * (ln[n] - ln[self.limit.numerator] + ln[self.limit.denominator])
-                gap -= sum((c * ln[c] for c in counts), Decimal())
-                if abs(gap) > Decimal(n) * n * Decimal(10) ** (3 - digits):
-                    return gap > 0
-            digits *= 2
-
-    def _distance(self, counts: list[int]) -> Fraction:
-        """The earth mover's distance to the totals, in rationals."""
-        totals = [int(t) for t in self.vectors[0]]
-        extra = [Fraction(c, sum(counts)) - Fraction(t, sum(totals)) for c, t in zip(counts, totals, strict=True)]
-        if self.op == judge.ORDERED:
-            runs = list(accumulate(extra))[:-1]
-            return sum((abs(r) for r in runs), Fraction()) / max(len(runs), 1)
-        if self.op == judge.EQUAL:
-            return sum((abs(e) for e in extra), Fraction()) / 2
-        _, lo, hi, parent, height, _ = self.vectors
-        mass = [sum(extra[int(a) : int(b)], Fraction()) for a, b in zip(lo, hi, strict=True)]
-        cost = Fraction()
-        for node in range(len(lo)):
-            below = [m for m, up in zip(mass, parent, strict=True) if up == node]
-            exchanged = min(sum(m for m in below if m > 0), -sum(m for m in below if m < 0))
-            cost += int(height[node]) * exchanged
-        return cost / max(int(height[0]), 1)
 
 
 class Schema(ABC):
@@ -129,8 +52,16 @@ class Requirement(ABC):
 
     model: ClassVar[str]
     summary: ClassVar[str]
+    weaker: ClassVar[str | None] = None
+    """What would ask for less, as advice names it: "a lower k"."""
     spelled: ClassVar[Mapping[str, str]] = {}
     """Fields that policy and manifest spell differently than Python: field -> word."""
+    by_labels: ClassVar[bool] = False
+    """Whether it is about people whom the published quasi-identifiers do not tell apart; exact ones tell them apart."""
+    counts_rows: ClassVar[bool] = True
+    """Whether it counts rows of the table, which are people only where each has one; see `people`."""
+    served_by: ClassVar[str | None] = None
+    """The methods that serve it, where those that make groups do not."""
     person_parameter: ClassVar[str | None] = None
     """The parameter that names the column telling people apart, if it can count people instead of rows."""
 
@@ -150,6 +81,10 @@ class Requirement(ABC):
     def words(self) -> str:
         """What is required, as a sentence a person can read."""
 
+    @abstractmethod
+    def guarantee(self, achieved: Mapping[str, float]) -> Guarantee:
+        """What it promises and what it does not, for the report; ``achieved`` are the figures of a release."""
+
     def covers(self, schema: Schema) -> frozenset[str]:
         """The attributes whose values it is about, once it is bound; a promise is about the sensitive ones."""
         return frozenset(names(getattr(self, "sensitive", None)) or schema.sensitive_names())
@@ -158,9 +93,14 @@ class Requirement(ABC):
         """Whether it limits how likely a sensitive value of a person may become, rather than a spread or a size."""
         return True
 
+    @classmethod
+    def public_fields(cls) -> dict[str, Field[Any]]:
+        """The fields that policy and manifest write, by the words that they write them with."""
+        return {cls.spelled.get(f.name, f.name): f for f in fields(cls) if "private" not in f.metadata}
+
     def parameters(self) -> dict[str, Any]:
         """The parameters as the policy file and the manifest write them."""
-        values = {self.spelled.get(f.name, f.name): getattr(self, f.name) for f in fields(self)}
+        values = {word: getattr(self, f.name) for word, f in self.public_fields().items()}
         return {name: _plain(v) for name, v in values.items() if v is not None and not (isinstance(v, tuple) and not v)}
 
     @abstractmethod
@@ -181,8 +121,10 @@ class GroupRequirement(Requirement):
     """Whether merging groups that satisfy it gives a group that does."""
     of_the_table: ClassVar[bool] = True
     """Whether it is about the values of the table; else about published ones, which a method may have changed."""
-    by_labels: ClassVar[bool] = False
-    """Whether it is about people whom the published quasi-identifiers do not tell apart; exact ones tell them apart."""
+    against_table: ClassVar[bool] = False
+    """Whether it compares groups with the whole table, so that the rows left out of a release change what it asks."""
+    at_most: ClassVar[frozenset[str]] = frozenset()
+    """The achieved figures that are worse when greater; all others are worse when smaller."""
 
     def groups_by(self) -> Key | None:
         """The quasi-identifiers that form its groups; None: all of them."""
@@ -211,8 +153,12 @@ class GroupRequirement(Requirement):
         """The worst value over the groups, named as the parameter that it answers."""
 
     def worse(self, a: dict[str, float], b: dict[str, float]) -> dict[str, float]:
-        """The worse of what two sets of groups achieved; sizes and distinct counts are worse when smaller."""
-        return {name: min(a[name], b[name]) for name in a}
+        """The worse of what two sets of groups achieved."""
+        return {name: max(a[name], b[name]) if self.is_at_most(name) else min(a[name], b[name]) for name in a}
+
+    def is_at_most(self, name: str) -> bool:
+        """Whether an achieved figure must be at most what is required, rather than at least."""
+        return name in self.at_most
 
     @abstractmethod
     def remedy(self, schema: Schema, whole: Tally) -> str:
@@ -225,7 +171,7 @@ class GroupRequirement(Requirement):
             return False
         wanted = {name: float(limits[name]) for name in achieved}
         worst = self.worse(dict(achieved), wanted)
-        return all(math.isclose(worst[name], limit, rel_tol=1e-9) for name, limit in wanted.items())
+        return all(math.isclose(worst[name], limit, rel_tol=1e-9, abs_tol=1e-12) for name, limit in wanted.items())
 
     def holds(self, schema: Schema, tally: Tally) -> NDArray[np.bool_]:
         """Judge all groups of a tally at once."""
@@ -281,7 +227,7 @@ def as_fraction(value: float | Fraction) -> Fraction:
 def whole_number(model: str, name: str, value: object, least: int) -> int:
     """A parameter that is a whole number of at least ``least``."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise PolicyError(f"{model}: {name} = {value!r}; it is a whole number, {least} or more")
+        raise PolicyError(f"{model}: {name} = {value!r}; it must be a whole number, {least} or more")
     if value > _LARGEST:
         raise PolicyError(f"{model}: {name} is larger than {_LARGEST}; no table has that many rows")
     return int(value)
@@ -299,7 +245,14 @@ def settled(value: float, limit: float | Fraction) -> float:
 def share(model: str, name: str, value: object, *, zero: bool = False) -> float:
     """A parameter in (0, 1], or in [0, 1] where ``zero`` is allowed."""
     if not is_number(value) or not (0 <= value <= 1) or (value == 0 and not zero):  # type: ignore[operator]
-        raise PolicyError(f"{model}: {name} = {value!r}; it lies {'from' if zero else 'above'} 0 up to 1")
+        raise PolicyError(f"{model}: {name} = {value!r}; it must be in {'[' if zero else '('}0, 1]")
+    return value  # type: ignore[return-value]
+
+
+def positive(model: str, name: str, value: object) -> float:
+    """A parameter that is a number from a thousand-millionth up to a thousand million."""
+    if not is_number(value) or not 1 / _FINEST <= value <= _FINEST:  # type: ignore[operator]
+        raise PolicyError(f"{model}: {name} = {value!r}; it must be a number from 1e-9 up to 1e9")
     return value  # type: ignore[return-value]
 
 
@@ -310,7 +263,7 @@ def names(value: str | Sequence[str] | None) -> Key:
     several = (value,) if isinstance(value, str) else tuple(value) if isinstance(value, Sequence) else (value,)
     for name in several:
         if not isinstance(name, str):
-            raise PolicyError(f"{name!r} is no name of a column; a column is named by a text")
+            raise PolicyError(f"{name!r} is not a column name; a column name must be a string")
     return several
 
 
@@ -343,7 +296,7 @@ def sensitive_or_all(model: str, chosen: Key, schema: Schema) -> Key:
     """The sensitive attributes meant: those named, else all that the table has."""
     known = schema.sensitive_names()
     if unknown := [c for c in chosen if c not in known]:
-        raise PolicyError(f"{model}: {unknown[0]!r} is no sensitive attribute of this table; it has {known or 'none'}")
+        raise PolicyError(f"{model}: {unknown[0]!r} is not a sensitive attribute; the table has {known or 'none'}")
     if not known:
         raise PolicyError(f"{model} needs a sensitive attribute; give one column the role 'sensitive'")
     return chosen or tuple(known)

@@ -1,27 +1,41 @@
 """All requirement models by name, and how a policy's table becomes one."""
 
 from collections.abc import Mapping
-from dataclasses import MISSING, fields
+from dataclasses import MISSING
 from typing import Any
 
 from sfumato.errors import PolicyError, nearest
 from sfumato.requirement.alpha_k import AlphaK
 from sfumato.requirement.base import Requirement
+from sfumato.requirement.beta_likeness import BetaLikeness
 from sfumato.requirement.corruption import Growth, RhoBreach
+from sfumato.requirement.delta_disclosure import DeltaDisclosure
 from sfumato.requirement.disclosure import Disclosure
 from sfumato.requirement.k_anonymity import KAnonymity
+from sfumato.requirement.k_map import KMap
 from sfumato.requirement.l_diversity import LDiversity
 from sfumato.requirement.m_confidentiality import MConfidentiality
 from sfumato.requirement.r_robustness import RRobustness
 from sfumato.requirement.t_closeness import TCloseness
 from sfumato.requirement.templates import Anonymity, Confidentiality
 
-MODELS: dict[str, type[Requirement]] = {
-    cls.model: cls for cls in (KAnonymity, LDiversity, TCloseness, AlphaK, Anonymity, Confidentiality, MConfidentiality)
-}
-MODELS[Disclosure.model] = Disclosure
-MODELS |= {cls.model: cls for cls in (RhoBreach, Growth)}
-MODELS |= {cls.model: cls for cls in (RRobustness,)}
+_CLASSES: tuple[type[Requirement], ...] = (
+    KAnonymity,
+    KMap,
+    LDiversity,
+    TCloseness,
+    BetaLikeness,
+    DeltaDisclosure,
+    AlphaK,
+    Anonymity,
+    Confidentiality,
+    MConfidentiality,
+    Disclosure,
+    RhoBreach,
+    Growth,
+    RRobustness,
+)
+MODELS: dict[str, type[Requirement]] = {cls.model: cls for cls in _CLASSES}
 
 
 def from_table(entry: Mapping[str, Any]) -> Requirement:
@@ -37,7 +51,7 @@ def from_table(entry: Mapping[str, Any]) -> Requirement:
     if not isinstance(model, str) or model not in MODELS:
         raise PolicyError(f"there is no requirement model {model!r}{nearest(str(model), MODELS)}")
     cls = MODELS[model]
-    known = {cls.spelled.get(f.name, f.name): f for f in fields(cls)}
+    known = cls.public_fields()
     for name in parameters:
         if name not in known:
             raise PolicyError(f"{model} has no parameter {name!r}{nearest(name, known)}")

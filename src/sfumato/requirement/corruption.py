@@ -9,7 +9,8 @@ from typing import Any, ClassVar, Self
 import polars as pl
 
 from sfumato.errors import PolicyError
-from sfumato.requirement.base import Promise, Schema, Verdict, as_fraction, is_number, share
+from sfumato.requirement.base import Promise, Schema, Verdict, as_fraction, rounded_up, share
+from sfumato.requirement.guarantee import INDEPENDENT, ONE_ROW, Guarantee, figure
 from sfumato.requirement.pg_bounds import Setting, checked_rho1, checked_rho2, four_digits_up, setting
 
 
@@ -20,6 +21,7 @@ class CorruptionPromise(Promise):
     ``skew`` is λ: the adversary gives no value a prior probability above it. A policy writes ``lambda``.
     """
 
+    served_by: ClassVar[str | None] = "pg"
     spelled: ClassVar[Mapping[str, str]] = {"skew": "lambda"}
     skew: float
 
@@ -88,6 +90,7 @@ class RhoBreach(CorruptionPromise):
     summary: ClassVar[str] = (
         "whoever is sure by at most rho1 before is sure by at most rho2 after, even with everyone corrupted"
     )
+    weaker: ClassVar[str | None] = "a larger rho2"
     rho1: float
     rho2: float
 
@@ -112,6 +115,17 @@ class RhoBreach(CorruptionPromise):
             f"likely holds it for at most {self.rho2:g} likely after the release, whoever is corrupted"
         )
 
+    def guarantee(self, achieved: Mapping[str, float]) -> Guarantee:
+        return Guarantee(
+            "No ρ1-to-ρ2 breach under corruption",
+            "Take an adversary who gives no value of the victim a probability above "
+            f"{figure(self.skew)}, and a statement about the victim that he believes with a probability of at most "
+            f"{figure(self.rho1)}. Even if he knows the values of everyone else, after the release he believes it with "
+            f"a probability of at most {_up(achieved.get('rho2'))} (the worst attack; by theorem "
+            f"{_up(achieved.get('rho2_by_theorem'))}). The limit is {figure(self.rho2)}.",
+            (INDEPENDENT, ONE_ROW, "An adversary who was surer than that before the release is not bound by it."),
+        )
+
 
 @dataclass(frozen=True, kw_only=True)
 class Growth(CorruptionPromise):
@@ -123,12 +137,11 @@ class Growth(CorruptionPromise):
 
     model: ClassVar[str] = "growth"
     summary: ClassVar[str] = "nobody's confidence in a statement grows by more than delta, even with everyone corrupted"
+    weaker: ClassVar[str | None] = "a larger delta"
     delta: float
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not is_number(self.delta):
-            raise PolicyError(f"growth: delta = {self.delta!r}; it lies above 0 up to 1")
         share(self.model, "delta", self.delta)
 
     def bounds(self, s: Setting) -> tuple[Fraction, Fraction]:
@@ -145,3 +158,18 @@ class Growth(CorruptionPromise):
             f"the confidence of an adversary who gives no value more than {self.skew:g} in any statement grows by at "
             f"most {self.delta:g}, whoever is corrupted"
         )
+
+    def guarantee(self, achieved: Mapping[str, float]) -> Guarantee:
+        return Guarantee(
+            "No Δ-growth breach under corruption",
+            f"Take an adversary who gives no value of the victim a probability above {figure(self.skew)}. His "
+            f"confidence in any statement about the victim grows by at most {_up(achieved.get('delta'))} (the worst "
+            f"attack; by theorem {_up(achieved.get('delta_by_theorem'))}), even if he knows the values of everyone "
+            f"else. The limit is {figure(self.delta)}.",
+            (INDEPENDENT, ONE_ROW),
+        )
+
+
+def _up(value: float | None) -> str:
+    """A probability, rounded up."""
+    return "unknown" if value is None else figure(rounded_up(value))

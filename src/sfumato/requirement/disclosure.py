@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import PolicyError, SfumatoError
 from sfumato.requirement.base import Promise, Schema, Verdict, names, share
+from sfumato.requirement.guarantee import ONE_ROW, Guarantee, figure
 from sfumato.requirement.local_privacy import by_attribute, refuse_misstated
 from sfumato.table.distortion import Distortion, Floats, distorted, stated
 from sfumato.table.published import domain_codes
@@ -81,12 +82,13 @@ class Disclosure(Promise):
 
     model: ClassVar[str] = "disclosure"
     summary: ClassVar[str] = "randomized response: the chance to trace a person's sensitive value back is at most tau"
+    served_by: ClassVar[str | None] = "rr"
     tau: float | Mapping[str, float] | None = None
     person: str | None = None
 
     def __post_init__(self) -> None:
         if self.tau is None and self.person is None:
-            raise PolicyError("disclosure needs tau, a number above 0 up to 1, or person, a column with one a person")
+            raise PolicyError("disclosure needs tau, a number in (0, 1], or person, a column with one limit per person")
         if isinstance(self.tau, Mapping):
             if not self.tau:
                 raise PolicyError("disclosure: tau names no value; write e.g. tau = { HIV = 0.2 }, or one number")
@@ -107,9 +109,9 @@ class Disclosure(Promise):
         if isinstance(self.tau, Mapping):
             leaves = schema.domain(known[0]).leaves
             if strange := [v for v in self.tau if v not in leaves]:
-                raise PolicyError(f"disclosure: tau names {strange[0]!r}, which is no value of {known[0]!r}")
+                raise PolicyError(f"disclosure: tau names {strange[0]!r}, which is not a value of {known[0]!r}")
         if self.person is not None and self.person not in schema.all_names():
-            raise PolicyError(f"disclosure: there is no column {self.person!r} with a limit a person")
+            raise PolicyError(f"disclosure: there is no column {self.person!r} with a limit per person")
         return self
 
     def words(self) -> str:
@@ -121,6 +123,23 @@ class Disclosure(Promise):
         if self.person is not None:
             what += f"{' or ' if self.tau is not None else ''}the person’s own limit ({self.person})"
         return what
+
+    def guarantee(self, achieved: Mapping[str, float]) -> Guarantee:
+        one = self.tau is not None and not isinstance(self.tau, Mapping)
+        limit = figure(self.tau) if one else "the limit of the value or the person"
+        return Guarantee(
+            "Bounded disclosure (randomized response)",
+            "Whoever picks a row, traces its quasi-identifiers and its sensitive value back by the public matrices, "
+            "and takes it for a certain person’s, finds that person’s value in this way with a probability of at most "
+            f"{limit} (Equation 6 of Guo, Ying and Wu).",
+            (
+                "It is not how often the best attacker is right. An attacker who reconstructs the distribution and "
+                "guesses the most frequent value among people with the same quasi-identifiers is right as often as it "
+                "is frequent, whatever was randomized; this report states that rate beside the risk.",
+                "The release tells that the private table meets this limit with the public matrices.",
+                ONE_ROW,
+            ),
+        )
 
     @property
     def is_void(self) -> bool:

@@ -62,7 +62,7 @@ def told_apart(leaves: Sequence[str], sets: Sequence[Sequence[str]], *, actual: 
         for value in members:
             if value not in leaves:
                 raise PolicyError(
-                    f"r-robustness: {value!r} is no value of the sensitive attribute; it has {named(leaves)}"
+                    f"r-robustness: {value!r} is not a value of the sensitive attribute; it has {named(leaves)}"
                 )
             if value in at:
                 raise PolicyError(f"r-robustness: {value!r} is named twice; a value belongs to one set")

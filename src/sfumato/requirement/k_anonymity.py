@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sfumato.errors import PolicyError
 from sfumato.kernel import judge
 from sfumato.requirement.base import GroupRequirement, Key, Schema, Tally, Test, names, whole_number
+from sfumato.requirement.guarantee import MANY_ROWS, ONE_ROW, RULED_OUT, SHARED, Guarantee, figure, percent
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,6 +24,7 @@ class KAnonymity(GroupRequirement):
 
     model: ClassVar[str] = "k-anonymity"
     summary: ClassVar[str] = "nobody can be told apart from fewer than k people by the quasi-identifiers"
+    weaker: ClassVar[str | None] = "a lower k"
     by_labels: ClassVar[bool] = True
     person_parameter: ClassVar[str | None] = "entity"
     k: int
@@ -59,6 +61,15 @@ class KAnonymity(GroupRequirement):
     def words(self) -> str:
         of = "rows" if self.entity is None else f"people ({self.entity})"
         return f"every group has at least {self.k} {of}"
+
+    def guarantee(self, achieved: Mapping[str, float]) -> Guarantee:
+        k, who = achieved.get("k", self.k), "rows" if self.entity is None else "people"
+        return Guarantee(
+            "k-anonymity",
+            f"Whoever knows a person's quasi-identifiers finds at least {figure(k)} {who} that fit equally well, and "
+            f"picks the right one with a probability of at most {percent(1 / k)}.",
+            (SHARED, RULED_OUT, ONE_ROW if self.entity is None else MANY_ROWS),
+        )
 
     def remedy(self, schema: Schema, whole: Tally) -> str:
         most = int(self.achieved(schema, whole)["k"])

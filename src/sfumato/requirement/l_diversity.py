@@ -25,6 +25,7 @@ from sfumato.requirement.base import (
     settled,
     whole_number,
 )
+from sfumato.requirement.guarantee import ONE_ROW, SIMILAR, Guarantee, figure
 
 Variant = Literal["distinct", "entropy", "recursive", "frequency"]
 _VARIANTS = ("distinct", "entropy", "recursive", "frequency")
@@ -44,6 +45,8 @@ class LDiversity(GroupRequirement):
 
     model: ClassVar[str] = "l-diversity"
     summary: ClassVar[str] = "no group gives a sensitive value away: its values are diverse in one of four senses"
+    weaker: ClassVar[str | None] = "a lower l"
+    at_most: ClassVar[frozenset[str]] = frozenset({"c"})
     l: float
     variant: Variant = "frequency"
     c: float | None = None
@@ -56,11 +59,11 @@ class LDiversity(GroupRequirement):
         if self.variant in ("distinct", "recursive"):
             whole_number(self.model, "l", self.l, 1)
         elif not is_number(self.l) or not 1 <= self.l < 1e9:
-            raise PolicyError(f"{self.model}: l = {self.l!r}; it is a number from 1 up to a thousand million")
+            raise PolicyError(f"{self.model}: l = {self.l!r}; it must be a number from 1 up to 1e9")
         if (self.c is None) == (self.variant == "recursive"):
-            raise PolicyError(f"{self.model}: c belongs to the recursive variant, and it needs one, e.g. c = 3")
+            raise PolicyError(f"{self.model}: c is for the recursive variant, which needs it, e.g. c = 3")
         if self.c is not None and (not is_number(self.c) or not 0 < self.c < 1e9):
-            raise PolicyError(f"{self.model}: c = {self.c!r}; it is a positive number below a thousand million")
+            raise PolicyError(f"{self.model}: c = {self.c!r}; it must be a positive number below 1e9")
         object.__setattr__(self, "sensitive", names(self.sensitive))
 
     def bind(self, schema: Schema) -> Self:
@@ -90,13 +93,6 @@ class LDiversity(GroupRequirement):
             return {"c": max(worst)}
         return {"l": settled(min(worst), self.l)}
 
-    def _names(self) -> str:
-        return "c" if self.variant == "recursive" else "l"
-
-    def worse(self, a: dict[str, float], b: dict[str, float]) -> dict[str, float]:
-        pick = max if self.variant == "recursive" else min
-        return {name: pick(a[name], b[name]) for name in a}
-
     def _worst(self, counts: NDArray[np.int64]) -> float:
         sizes = counts.sum(axis=1)
         if self.variant == "distinct":
@@ -124,6 +120,33 @@ class LDiversity(GroupRequirement):
             f"frequent as the {ordinal(int(self.l))} most frequent and all after it together",
         }
         return what[self.variant]
+
+    def guarantee(self, achieved: Mapping[str, float]) -> Guarantee:
+        l = figure(self.l)
+        promise, limit = {
+            "distinct": (
+                f"Every group holds at least {l} different sensitive values.",
+                "It bounds no probability: one value may be far more frequent in a group than all others.",
+            ),
+            "entropy": (
+                f"The sensitive values of every group are spread at least as evenly as {l} equally frequent ones "
+                "(their entropy is at least the logarithm).",
+                f"Entropy is an average: a single value may still be more likely than 1/{l}.",
+            ),
+            "recursive": (
+                f"The most frequent sensitive value of a group is bounded by the rarer ones, the "
+                f"{ordinal(int(self.l))} most frequent and those after it, so that it does not outweigh them even "
+                "after some values have been ruled out.",
+                "The bound is relative to the rarer values; it is not a limit on the probability of a value.",
+            ),
+            "frequency": (
+                f"Whoever finds a person's group can ascribe no sensitive value to the person with more confidence "
+                f"than 1/{l}.",
+                "Rare values are treated as frequent ones: a group may make a rare value much more likely than it is "
+                "in the whole table.",
+            ),
+        }[self.variant]
+        return Guarantee(f"{self.variant.capitalize()} l-diversity", promise, (limit, SIMILAR, ONE_ROW))
 
     def remedy(self, schema: Schema, whole: Tally) -> str:
         key = next(k for k in self.columns() if not self._test(k, whole.counts[k].shape[1]).holds(whole)[0])

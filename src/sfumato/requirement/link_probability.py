@@ -99,7 +99,7 @@ def sample_linkage(
     whole_number("sample_linkage", "draws", draws, 2)
     _refuse_beyond("sample_linkage: draws x people", draws * len(chance), MOST_DRAWN)
     if not is_number(confidence) or not 0 < confidence < 1:
-        raise PolicyError(f"sample_linkage: confidence = {confidence!r}; it lies between 0 and 1")
+        raise PolicyError(f"sample_linkage: confidence = {confidence!r}; it must be between 0 and 1")
     world, log_weight = _draw(chance, held, draws, rng or np.random.default_rng())
     if log_weight.max() == -np.inf:
         raise DataError(
@@ -161,18 +161,18 @@ def _checked(f: ArrayLike, counts: ArrayLike) -> tuple[Chances, Counts]:
         chance, given = np.asarray(f, dtype=np.float64), np.asarray(counts)
     except (TypeError, ValueError) as e:
         raise PolicyError(
-            f"f or counts is no array of numbers ({e}); f is people x values, counts one a value"
+            f"f or counts is not an array of numbers ({e}); f must be people x values, counts one per value"
         ) from None
     if chance.ndim != 2 or given.ndim != 1 or chance.shape[1] != len(given):
         raise PolicyError(
-            f"f has shape {chance.shape} and counts {given.shape}; f is people x values, counts one a value"
+            f"f has shape {chance.shape} and counts {given.shape}; f must be people x values, counts one per value"
         )
     if not np.issubdtype(given.dtype, np.integer) or (given < 0).any():
-        raise PolicyError(f"counts are {given.tolist()} ({given.dtype}); they are whole numbers, 0 or more")
+        raise PolicyError(f"counts are {given.tolist()} ({given.dtype}); they must be whole numbers, 0 or more")
     if given.sum() != len(chance) or not len(chance):
-        raise PolicyError(f"the counts add up to {given.sum()} values for {len(chance)} people; there is one a person")
+        raise PolicyError(f"counts add up to {given.sum()} for {len(chance)} people; there must be one per person")
     if not ((chance >= 0) & (chance <= 1)).all():
-        raise PolicyError("f holds a number that is no probability; each lies from 0 to 1")
+        raise PolicyError("f holds a number that is not a probability; each must be in [0, 1]")
     if (worst := chance.sum(axis=1).max()) > 1 + 1e-9:
-        raise PolicyError(f"the probabilities of one person add up to {worst:.6g}; they add up to 1 at most")
+        raise PolicyError(f"the probabilities of one person add up to {worst:.6g}; they must add up to at most 1")
     return chance, given.astype(np.int64)

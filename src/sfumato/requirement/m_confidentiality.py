@@ -19,6 +19,7 @@ from sfumato.requirement.base import (
     settled,
     whole_number,
 )
+from sfumato.requirement.guarantee import ONE_ROW, Guarantee, figure
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,6 +37,7 @@ class MConfidentiality(GroupRequirement):
     model: ClassVar[str] = "m-confidentiality"
     summary: ClassVar[str] = "the values that are sensitive have a share of at most 1/m in every group, as published"
     of_the_table: ClassVar[bool] = False
+    weaker: ClassVar[str | None] = "a lower m"
     m: int
     sensitive: str | Sequence[str] | None = None
     values: str | Sequence[str] | None = None
@@ -47,7 +49,7 @@ class MConfidentiality(GroupRequirement):
         )
         wrong = [v for v in listed if not isinstance(v, str)]
         if self.values is not None and wrong:
-            raise PolicyError(f"{self.model}: {wrong[0]!r} among the sensitive values; name them as texts, in a list")
+            raise PolicyError(f"{self.model}: {wrong[0]!r} among the sensitive values; name them as strings, in a list")
         if self.values is not None and not listed:
             raise PolicyError(
                 f"{self.model}: the set of sensitive values is empty; name some, or leave `values` out if all are"
@@ -110,6 +112,18 @@ class MConfidentiality(GroupRequirement):
             return f"no sensitive value makes up more than 1/{self.m} of any group"
         listed = ", ".join(repr(v) for v in names(self.values))
         return f"the sensitive values {listed} make up no more than 1/{self.m} of any group"
+
+    def guarantee(self, achieved: Mapping[str, float]) -> Guarantee:
+        return Guarantee(
+            "m-confidentiality",
+            "By the published values nobody has a sensitive value with a confidence above "
+            f"1/{figure(self.m)}; at best 1 in {figure(achieved.get('m'))} of a group has one.",
+            (
+                "Values were changed to reach this, and only where it was needed. An adversary who knows the method "
+                "can tell more: see the warning.",
+                ONE_ROW,
+            ),
+        )
 
     def remedy(self, schema: Schema, whole: Tally) -> str:
         best = self.achieved(schema, whole)["m"]

@@ -138,7 +138,7 @@ def _skew(model: str, skew: Any, domain: Any) -> Fraction:
     if exact < least:
         raise PolicyError(
             f"{model}: lambda = {skew} is below 1/{n}, the probability that the most likely of {n} values has at "
-            f"least; it lies from {1 / n:.4g} up to 1"
+            f"least; it must be in [{1 / n:.4g}, 1]"
         )
     return max(exact, Fraction(1, n))
 
@@ -146,7 +146,7 @@ def _skew(model: str, skew: Any, domain: Any) -> Fraction:
 def checked_rho1(model: str, rho1: Any) -> Fraction:
     """A prior confidence."""
     if not is_number(rho1) or not 0 < rho1 < 1:
-        raise PolicyError(f"{model}: rho1 = {rho1!r}; it lies between 0 and 1")
+        raise PolicyError(f"{model}: rho1 = {rho1!r}; it must be between 0 and 1")
     return as_fraction(rho1)
 
 
@@ -249,7 +249,7 @@ def pg_retention(
         limit = as_fraction(share("growth", "delta", growth))
         return _solve(k, domain, skew, lambda s: s.growth_exact() if exact else s.growth(), limit, f"{growth}-growth")
     if rho1 is None or rho2 is None:
-        raise PolicyError("rho2 is a limit for who is sure by at most rho1 before; give rho1 too")
+        raise PolicyError("rho2 limits adversaries who are sure by at most rho1 before; give rho1 too")
     prior = checked_rho1("rho-breach", rho1)
     limit = checked_rho2(rho1, rho2)
     return _solve(
@@ -262,8 +262,8 @@ def checked_rho2(rho1: Any, rho2: Any) -> Fraction:
     limit = as_fraction(share("rho-breach", "rho2", rho2))
     if limit <= as_fraction(rho1):
         raise PolicyError(
-            f"rho-breach: rho2 = {rho2} is not above rho1 = {rho1}; no retention probability above 0 keeps who is "
-            "that sure from becoming surer: raise rho2"
+            f"rho-breach: rho2 = {rho2} is not above rho1 = {rho1}; no retention probability above 0 "
+            "can keep such an adversary's belief from growing: raise rho2"
         )
     return limit
 

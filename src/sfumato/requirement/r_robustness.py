@@ -27,6 +27,7 @@ from sfumato.requirement.base import (
 )
 from sfumato.requirement.distribution import ProtectedValues, told_apart
 from sfumato.requirement.exposure import Exposure, GroupedPeople, Worlds, exposure, judged
+from sfumato.requirement.guarantee import ONE_ROW, Guarantee, figure
 from sfumato.requirement.knowledge import Knowledge, as_given, estimated
 from sfumato.requirement.link_probability import MOST_STATES, STATES
 from sfumato.requirement.user_distributions import checked, resolved
@@ -38,6 +39,13 @@ from sfumato.table.taxonomy import named
 _HAIR = 1e-9
 _LEAST_SMOOTHING = 1e-6
 _WORLDS = ("values", "two-valued")
+_LISTS = "it must be a list of sensitive values, or a list of such lists"
+_OTHER_VALUES = {
+    "values": "It weighs the actual sensitive values against each other. An adversary who knows the algorithm can be "
+    "surer.",
+    "two-valued": "It weighs a protected value against its absence only, as published in ART. That is refuted: an "
+    "adversary who knows the distributions of the other values as well can exceed it (0.6435 where 1/2 was promised).",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,6 +66,8 @@ class RRobustness(Promise):
 
     model: ClassVar[str] = "r-robustness"
     summary: ClassVar[str] = "no link above 1/r, for an adversary who knows who is likely to have what"
+    served_by: ClassVar[str | None] = "art"
+    weaker: ClassVar[str | None] = "a lower r"
     r: float
     sensitive: str | Sequence[str] | None = None
     values: Sequence[str] | Sequence[Sequence[str]] = ()
@@ -70,13 +80,13 @@ class RRobustness(Promise):
 
     def __post_init__(self) -> None:
         if not is_number(self.r) or not 1 < self.r < 1e9:
-            raise PolicyError(f"{self.model}: r = {self.r!r}; it is a number above 1 and below 1e9")
+            raise PolicyError(f"{self.model}: r = {self.r!r}; it must be a number above 1 and below 1e9")
         if self.worlds not in _WORLDS:
             raise PolicyError(f"{self.model}: worlds = {self.worlds!r}; it must be 'values' or 'two-valued'")
         if not is_number(self.smoothing) or not self.smoothing >= _LEAST_SMOOTHING:
             raise PolicyError(
-                f"{self.model}: smoothing = {self.smoothing!r}; it is a number of people, {_LEAST_SMOOTHING:g} or "
-                "more, since a chance of 0 or 1 would be certainty"
+                f"{self.model}: smoothing = {self.smoothing!r}; it must be a number of people, {_LEAST_SMOOTHING:g} or "
+                "more, since a probability of 0 or 1 would be certainty"
             )
         whole_number(self.model, "minimum", self.minimum, 1)
         if whole_number(self.model, "limit", self.limit, 1) > MOST_STATES:
@@ -110,6 +120,21 @@ class RRobustness(Promise):
         what = " or ".join(sets) or "a sensitive value"
         told = f"nobody is linked to {what} with a probability above 1/{float(self.r):g}, by any known distribution"
         return told + (" of it alone (two-valued worlds, as published in ART)" if self.worlds == "two-valued" else "")
+
+    def guarantee(self, achieved: Mapping[str, float]) -> Guarantee:
+        told = f" No probability is above 1/{figure(achieved['r'])}." if "r" in achieved else ""
+        where = "that were given" if self.distributions else "estimated from the table"
+        return Guarantee(
+            "r-robustness",
+            "Take an adversary who knows who is in which group, and how likely people with given quasi-identifiers are "
+            f"to have a value, by the distributions {where}. He links nobody to a protected value with a probability "
+            f"above 1/{figure(self.r)}.{told}",
+            (
+                _OTHER_VALUES[self.worlds],
+                "An adversary who knows better distributions, or the values of some people, can be surer.",
+                ONE_ROW,
+            ),
+        )
 
     def parameters(self) -> dict[str, Any]:
         plain = {name: value for name, value in super().parameters().items() if name not in ("values", "distributions")}
@@ -226,18 +251,18 @@ def _sets(model: str, values: Any) -> tuple[tuple[str, ...], ...]:
     if isinstance(values, str):
         return ((values,),)
     if not isinstance(values, Sequence):
-        raise PolicyError(f"{model}: values = {values!r}; it is a list of sensitive values, or a list of such lists")
+        raise PolicyError(f"{model}: values = {values!r}; {_LISTS}")
     if values and all(isinstance(v, str) for v in values):
         return (tuple(values),)
     if not all(isinstance(s, list | tuple) and s and all(isinstance(v, str) for v in s) for s in values):
-        raise PolicyError(f"{model}: values = {values!r}; it is a list of sensitive values, or a list of such lists")
+        raise PolicyError(f"{model}: values = {values!r}; {_LISTS}")
     return tuple(tuple(s) for s in values)
 
 
 def _only(chosen: Sequence[str], known: Sequence[str]) -> str:
     """The one sensitive attribute that a claim is about."""
     if len(chosen) != 1 or chosen[0] not in known:
-        raise PolicyError(f"it is about {named(chosen) or 'no attribute'}; it is about one of {named(known)}")
+        raise PolicyError(f"it is about {named(chosen) or 'no attribute'}; it must be about one of {named(known)}")
     return chosen[0]
 
 

@@ -21,6 +21,7 @@ from sfumato.requirement.base import (
     settled,
     share,
 )
+from sfumato.requirement.guarantee import ONE_ROW, WHOLE_TABLE, Guarantee, figure
 from sfumato.table.taxonomy import Taxonomy
 
 Distance = Literal["equal", "ordered", "hierarchical"]
@@ -41,6 +42,9 @@ class TCloseness(GroupRequirement):
 
     model: ClassVar[str] = "t-closeness"
     summary: ClassVar[str] = "a group tells little about its sensitive values that the whole table does not tell"
+    weaker: ClassVar[str | None] = "a larger t"
+    against_table: ClassVar[bool] = True
+    at_most: ClassVar[frozenset[str]] = frozenset({"t"})
     t: float
     distance: Distance = "equal"
     sensitive: str | Sequence[str] | None = None
@@ -84,9 +88,6 @@ class TCloseness(GroupRequirement):
             worst = max(worst, float(np.max(judge.distances(test.op, tally.counts[test.column], aux))))
         return {"t": settled(worst, self.t)}
 
-    def worse(self, a: dict[str, float], b: dict[str, float]) -> dict[str, float]:
-        return {"t": max(a["t"], b["t"])}
-
     def bounds_confidence(self) -> bool:
         return False
 
@@ -94,6 +95,19 @@ class TCloseness(GroupRequirement):
         return (
             f"every group's distribution of the sensitive values is within {self.t} of the table's "
             f"({self.distance} distance)"
+        )
+
+    def guarantee(self, achieved: Mapping[str, float]) -> Guarantee:
+        return Guarantee(
+            "t-closeness",
+            "The sensitive values of a group are distributed nearly as in the whole table, at a distance of at most "
+            f"{figure(self.t)}, so that finding a person's group tells little that the whole table does not.",
+            (
+                WHOLE_TABLE,
+                "It bounds a distance between distributions, not the confidence in a value: with the equal distance a "
+                "value's share in a group may exceed its share in the table by t, with the other distances by more.",
+                ONE_ROW,
+            ),
         )
 
     def remedy(self, schema: Schema, whole: Tally) -> str:

@@ -22,6 +22,9 @@ from sfumato.requirement.base import (
     share,
     whole_number,
 )
+from sfumato.requirement.guarantee import ONE_ROW, SHARED, Guarantee, figure
+
+_ALL_QUASI = "the quasi-identifiers"
 
 
 def _quasi(model: str, x: Key, schema: Schema) -> Key:
@@ -29,13 +32,13 @@ def _quasi(model: str, x: Key, schema: Schema) -> Key:
     known = schema.quasi_names()
     for name in x:
         if name not in known:
-            raise PolicyError(f"{model}: {name!r} in x is no quasi-identifying attribute{nearest(name, known)}")
+            raise PolicyError(f"{model}: {name!r} in x is not a quasi-identifying attribute{nearest(name, known)}")
     return x or tuple(known)
 
 
 def _disjoint(model: str, x: Key, y: Key) -> None:
     if both := sorted(set(x) & set(y)):
-        raise PolicyError(f"{model}: {both[0]!r} stands in x and in y; a template links x to another attribute")
+        raise PolicyError(f"{model}: {both[0]!r} is in both x and y; a template links x to another attribute")
 
 
 def _texts(values: object) -> list[str]:
@@ -54,6 +57,7 @@ class Anonymity(GroupRequirement):
 
     model: ClassVar[str] = "anonymity"
     summary: ClassVar[str] = "the template ⟨X, Y, k⟩: each value on X is linked to at least k values on Y"
+    weaker: ClassVar[str | None] = "a lower k"
     by_labels: ClassVar[bool] = True
     person_parameter: ClassVar[str | None] = "y"
     x: str | Sequence[str] | None = None
@@ -103,6 +107,17 @@ class Anonymity(GroupRequirement):
         linked = f"linked to at least {self.k} distinct values of {', '.join(names(self.y))}" if self.y else ""
         return f"every combination of {', '.join(names(self.x))} is " + (linked or f"shared by at least {self.k} rows")
 
+    def guarantee(self, achieved: Mapping[str, float]) -> Guarantee:
+        x, y = figure(self.x or _ALL_QUASI), figure(self.y or "rows")
+        return Guarantee(
+            "⟨X, Y⟩-anonymity",
+            f"Whoever knows a person's {x} is left with at least {figure(self.k)} different {y}.",
+            (
+                f"It covers {x} only; an adversary who knows further attributes may be left with fewer.",
+                *(() if self.y else (SHARED, ONE_ROW)),
+            ),
+        )
+
     def remedy(self, schema: Schema, whole: Tally) -> str:
         most = int(self.achieved(schema, whole)["k"])
         of = f"distinct values of {', '.join(names(self.y))}" if self.y else "rows"
@@ -122,6 +137,7 @@ class Confidentiality(GroupRequirement):
 
     model: ClassVar[str] = "confidentiality"
     summary: ClassVar[str] = "the template ⟨X, Y, k⟩: no value on Y is inferred from X with a confidence above k"
+    weaker: ClassVar[str | None] = "a larger k"
     by_labels: ClassVar[bool] = True
     x: str | Sequence[str] | None = None
     y: str | Sequence[str] | Mapping[str, Sequence[str]]
@@ -199,8 +215,8 @@ class Confidentiality(GroupRequirement):
                 by_value[value] = max(by_value.get(value, 0.0), float(confidence.max()))
         return by_value if isinstance(self.k, Mapping) else {"k": max(by_value.values())}
 
-    def worse(self, a: dict[str, float], b: dict[str, float]) -> dict[str, float]:
-        return {name: max(a[name], b[name]) for name in a}
+    def is_at_most(self, name: str) -> bool:
+        return True
 
     def words(self) -> str:
         if isinstance(self.y, Mapping):
@@ -210,6 +226,19 @@ class Confidentiality(GroupRequirement):
         limit = "its limit" if isinstance(self.k, Mapping) else f"{self.k}"
         x = ", ".join(names(self.x))
         return f"from no combination of {x} does {target} follow with a confidence above {limit}"
+
+    def guarantee(self, achieved: Mapping[str, float]) -> Guarantee:
+        x = figure(self.x or _ALL_QUASI)
+        return Guarantee(
+            "⟨X, Y⟩-confidentiality",
+            f"From a person's {x} no protected value of {figure(self._attributes())} follows with a confidence above "
+            f"its limit ({figure(self.k)}).",
+            (
+                f"It covers {x} only; more may follow from further attributes.",
+                "It does not keep people from being found: a group may be small, even one row.",
+                ONE_ROW,
+            ),
+        )
 
     def remedy(self, schema: Schema, whole: Tally) -> str:
         best = max(self.achieved(schema, whole).values())

@@ -65,14 +65,16 @@ def read_checked(path: str | Path) -> tuple[Raw, ...]:
 
 def _checked(entry: Raw) -> Raw:
     if len(entry) < 3 or not isinstance(entry[-2], str):
-        raise PolicyError(f"{_MODEL}: the distribution {list(entry)!r} is no [signature, value, probability]")
+        raise PolicyError(f"{_MODEL}: the distribution {list(entry)!r} is not a [signature, value, probability]")
     chance = entry[-1]
     if not is_number(chance) or not 0 <= chance <= 1:
-        raise PolicyError(f"{_MODEL}: the probability of {list(entry[:-1])!r} is {chance!r}; it lies between 0 and 1")
+        raise PolicyError(
+            f"{_MODEL}: the probability of {list(entry[:-1])!r} is {chance!r}; it must be between 0 and 1"
+        )
     if chance in (0, 1):
         raise PolicyError(
-            f"{_MODEL}: the probability of {list(entry[:-1])!r} is {chance:g}; who is certain cannot be protected, and "
-            "no sample makes certain: stay away from 0 and 1, e.g. by 1/(2n) for a sample of n"
+            f"{_MODEL}: the probability of {list(entry[:-1])!r} is {chance:g}; probabilities of 0 or 1 cannot be "
+            "protected against: stay away from them, e.g. by 1/(2n) for a sample of n"
         )
     return (*entry[:-1], float(chance))
 

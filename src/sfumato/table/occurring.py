@@ -21,10 +21,15 @@ def occurring(column: Column) -> Column:
     """
     seen = np.zeros(column.size, np.bool_)
     seen[column.codes] = True
-    kept = seen | lasting(column.domain)
-    domain = column.domain.observed(kept)
+    domain, kept = narrowed(column.domain, seen)
     place = np.cumsum(kept) - 1
     return replace(column, domain=domain, codes=smallest(place[column.codes], domain.size))
+
+
+def narrowed(domain: Domain, seen: NDArray[np.bool_]) -> tuple[Domain, NDArray[np.bool_]]:
+    """The domain of a table in which these values occur, and which values are still in it."""
+    kept = seen | lasting(domain)
+    return domain.observed(kept), kept
 
 
 def lasting(domain: Domain) -> NDArray[np.bool_]:

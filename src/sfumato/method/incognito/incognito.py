@@ -7,6 +7,7 @@ from math import prod
 from typing import Any, ClassVar
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.engine.counts import Counts
@@ -19,10 +20,13 @@ from sfumato.method.incognito.compressed import Levels, Vectors
 from sfumato.method.incognito.lattice import Judge, Search
 from sfumato.method.incognito.levels import Ladder
 from sfumato.method.incognito.losses import loss_named
-from sfumato.release.generalization import recoded
-from sfumato.release.judgement import TableSchema, listed, on_groups, whole_tally
+from sfumato.method.incognito.population import PopulationMatch
+from sfumato.release.generalization import Shown, recoded
+from sfumato.release.judgement import Judgement, TableSchema, listed, on_groups, whole_tally
+from sfumato.release.population_match import judge_population
 from sfumato.release.scheme import Grouped
 from sfumato.requirement.base import GroupRequirement, Requirement, as_fraction, is_number, share
+from sfumato.requirement.k_map import KMap
 from sfumato.table.encode import Domain, Role
 from sfumato.table.microdata import Microdata
 from sfumato.table.taxonomy import named
@@ -77,7 +81,7 @@ def incognito(
     ({'job': 0, 'sex': 0}, 2, 0.5)
     """
     method = Incognito(suppression=suppression, loss=loss)
-    bound = on_groups(method.bind(table, listed(require)), method.name)
+    bound = method.bind(table, listed(require))
     counts = LocalEngine(table).count(method.counted(table, bound))
     return method.solve(counts, bound, progress).optimum
 
@@ -94,15 +98,15 @@ class Incognito(Method):
     whole; a suppressed row is left out of the release with all its values, and the manifest states how many there
     are. ``loss``: arx, precision, discernibility or aecs, see `sfumato.method.incognito.losses`.
 
-    t-closeness decides by the distribution of the whole table what is suppressed; what is then kept must be
-    t-close to its own distribution too, since that is the one that the release shows.
+    A requirement that compares with the table (t-closeness, say) decides by the distribution of the whole table what is
+    suppressed; what is then kept must hold against its own distribution too, since that is the one the release shows.
     """
 
     name: ClassVar[str] = "incognito"
     summary: ClassVar[str] = "full-domain generalization, optimal over the lattice of levels, with record suppression"
     guarantees: ClassVar[str] = (
-        "every requirement on groups of all quasi-identifiers, against an adversary who does not exploit how levels "
-        "were chosen and rows suppressed; the least loss of all full-domain generalizations"
+        "every requirement on groups of all quasi-identifiers, and k-map, against an adversary who does not exploit "
+        "how levels were chosen and rows suppressed; the least loss of all full-domain generalizations"
     )
     refuted: ClassVar[str | None] = (
         "where a requirement reads sensitive values, which levels and rows were not shown tells about them. Smallest "
@@ -143,8 +147,9 @@ class Incognito(Method):
     def redrawn(self) -> str | None:
         return None
 
-    def solve(self, counts: Counts, wanted: Sequence[GroupRequirement], progress: Progress = silent) -> _Solved:
+    def solve(self, counts: Counts, requirements: Sequence[Requirement], progress: Progress = silent) -> _Solved:
         """Find the best node, and the vectors that are kept on it."""
+        wanted = _on_groups(requirements)
         ladders = [Ladder.of(c.name, c.domain) for c in counts.quasi]
         nodes = prod(ladder.top + 1 for ladder in ladders)
         if nodes > _MOST_NODES:
@@ -154,14 +159,15 @@ class Incognito(Method):
             )
         progress("compress", 0.0)
         vectors = Vectors(counts, ladders)
-        judge, loss = Judge(counts, wanted, vectors), loss_named(self.loss)(vectors)
+        populations = [PopulationMatch(r, counts.quasi, ladders) for r in _maps(requirements)]
+        judge, loss = Judge(counts, wanted, vectors, populations), loss_named(self.loss)(vectors)
         allowed = math.floor(as_fraction(self.suppression) * counts.rows)
         monotone = all(r.monotone for r in wanted)
         found = Search(vectors, judge, loss, allowed=allowed, monotone=monotone).run(progress)
         if found is None:
-            raise Infeasible(self._why(counts, wanted))
+            raise Infeasible(_fewest_people(vectors, populations) or self._why(counts, wanted))
         grouped = vectors.group(found.best[0], places=True)
-        bad = judge(grouped).bad
+        bad = judge(grouped, found.best[0]).bad
         kept = ~bad[grouped.place][vectors.of_entry]
         first, *ties = (_by_name(ladders, levels) for levels in found.best)
         lost = counts.rows - int(counts.weights[kept].sum())
@@ -172,15 +178,15 @@ class Incognito(Method):
         """The requirements with what they leave open filled in; groups are those of all quasi-identifiers."""
         if not table.quasi:
             raise PolicyError(f"{self.name} needs a quasi-identifier, but none is declared; give a column that role")
-        bound = on_groups(super().bind(table, requirements), self.name)
-        for r in bound:
+        bound = super().bind(table, requirements)
+        for r in on_groups([r for r in bound if not isinstance(r, KMap)], self.name):
             x = r.groups_by()
             if x is not None and set(x) != {c.name for c in table.quasi}:
                 raise PolicyError(
                     f"{self.name} judges groups of all quasi-identifiers, and {r.model} asks for groups by "
                     f"{', '.join(x)}; leave x out, or take mondrian"
                 )
-        return list(bound)
+        return bound
 
     def refuse_infeasible(self, bound: Sequence[Requirement], counts: Counts) -> None:
         """What the whole table fails may hold once some rows are suppressed."""
@@ -196,13 +202,13 @@ class Incognito(Method):
         return "no levels meet the requirements together; raise the suppression limit or weaken a requirement"
 
     def decide(self, counts: Counts, requirements: Sequence[Requirement], draws: Draws, progress: Progress) -> Grouped:
-        solved = self.solve(counts, on_groups(requirements, self.name), progress)
+        solved, maps = self.solve(counts, requirements, progress), _maps(requirements)
         if not solved.optimum.suppressed:
-            return self._recoded(counts, solved, counts.rows)
+            return self._recoded(counts, solved, counts.rows, maps)
         kept = Grouping.of_vectors(counts, np.where(solved.kept, 0, -1), 1)
-        return Grouped(grouping=kept, again=lambda left: self._recoded(left, solved, counts.rows))
+        return Grouped(grouping=kept, again=lambda left: self._recoded(left, solved, counts.rows, maps))
 
-    def _recoded(self, counts: Counts, solved: _Solved, rows: int) -> Grouped:
+    def _recoded(self, counts: Counts, solved: _Solved, rows: int, maps: Sequence[KMap]) -> Grouped:
         """Every attribute on its level, by a domain that rows left out have not shaped."""
         optimum, cuts, levels = solved.optimum, [], {}
         for ladder, column in zip(solved.ladders, counts.quasi, strict=True):
@@ -210,7 +216,8 @@ class Incognito(Method):
             cuts.append(narrow.cut(levels[column.name]))
         grouping, shown = recoded(counts, cuts)
         statement = self._statement(replace(optimum, levels=levels), rows)
-        return Grouped(grouping=grouping, shown=shown, statement=statement)
+        judgements = [_judged(r, counts, shown) for r in maps]
+        return Grouped(grouping=grouping, shown=shown, statement=statement, judgements=judgements)
 
     def _statement(self, optimum: Optimum, rows: int) -> dict[str, Any]:
         """What the manifest says beside the settings: levels, the rows left out, and the loss where none is.
@@ -223,6 +230,39 @@ class Incognito(Method):
             "suppressed_share": optimum.suppressed / rows,
             **({} if optimum.suppressed else {"lost": optimum.loss}),
         }
+
+
+def _on_groups(requirements: Sequence[Requirement]) -> list[GroupRequirement]:
+    return [r for r in requirements if isinstance(r, GroupRequirement)]
+
+
+def _maps(requirements: Sequence[Requirement]) -> list[KMap]:
+    return [r for r in requirements if isinstance(r, KMap)]
+
+
+def _fewest_people(vectors: Vectors, populations: Sequence[PopulationMatch]) -> str | None:
+    """Why no node will do for a population: even one group for all fits too few people."""
+    top = tuple(ladder.top for ladder in vectors.ladders)
+    for match in populations:
+        most = int(match(vectors.group(top, places=False), top).max())
+        if most < match.k:
+            return f"k-map: the coarsest labels fit {most} people of the population; lower k to {most} or less"
+    return None
+
+
+def _judged(requirement: KMap, kept: Counts, shown: Sequence[Shown]) -> Judgement:
+    """Judge the labels as they are published: without suppressed rows they may be narrower than those searched."""
+    nodes = {s.name: s.nodes for s in shown}
+    kinds = {c.name: c.kind for c in kept.quasi}
+    columns = [pl.Series(s.name, [s.labels[i] for i in s.of_group]) for s in shown]
+    judgement = judge_population(requirement, columns, nodes, kinds)
+    if not judgement.holds:
+        raise Infeasible(
+            f"k-map: the labels that are left without the suppressed rows fit only {judgement.achieved['k']} people of "
+            f"the population, fewer than {requirement.k}; declare the domains of the quasi-identifiers, or allow no "
+            "suppression"
+        )
+    return judgement
 
 
 def _is_count(value: object) -> bool:

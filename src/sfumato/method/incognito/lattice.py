@@ -1,25 +1,22 @@
 """Search the lattice of levels for the node that loses least and meets the requirements."""
 
-import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from fractions import Fraction
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.engine.counts import Counts, combine, totals
-from sfumato.kernel import judge
 from sfumato.method.base import Progress
 from sfumato.method.incognito.compressed import Grouped, Levels, Pairs, Vectors, tally
 from sfumato.method.incognito.losses import Loss, Mask
+from sfumato.method.incognito.population import PopulationMatch
 from sfumato.release.judgement import TableSchema
-from sfumato.requirement.base import GroupRequirement, Key, Tally, Test
+from sfumato.requirement.base import GroupRequirement, Key, Schema, Tally, Test
+from sfumato.table.encode import Domain
 from sfumato.table.microdata import Microdata
-from sfumato.table.occurring import lasting
+from sfumato.table.occurring import narrowed
 
-_PERSISTENT = (judge.SIZE, judge.DISTINCT)
-_DISTANCES = (judge.EQUAL, judge.ORDERED, judge.TREE)
 _SLACK = 1e-9
 
 
@@ -29,8 +26,8 @@ class Judged:
 
     bad: Mask
     sure: Mask
-    close: bool
-    """Whether what is kept is as close to its own distribution as it has to be to the table's."""
+    holds_without: bool
+    """Whether what is kept also holds against its own distribution, where a requirement compares with the table's."""
 
 
 class Judge:
@@ -42,8 +39,14 @@ class Judge:
     and what has fewer fails for sure.
     """
 
-    def __init__(self, table: Microdata | Counts, requirements: Sequence[GroupRequirement], vectors: Vectors) -> None:
-        self.schema = TableSchema(table)
+    def __init__(
+        self,
+        table: Microdata | Counts,
+        requirements: Sequence[GroupRequirement],
+        vectors: Vectors,
+        populations: Sequence[PopulationMatch] = (),
+    ) -> None:
+        self.schema, self.populations = TableSchema(table), populations
         self.counted = {
             key: Pairs.of(vectors, self.schema.counted(key[0])) for r in requirements for key in r.columns()
         }
@@ -54,67 +57,71 @@ class Judge:
         }
         self.totals = {key: totals(self.schema.counted(key[0]), table.weights) for key in self.counted}
         self.tests = [test for r in requirements for test in r.tests(self.schema, self.totals)]
-        self.persists = all(test.op in _PERSISTENT for test in self.tests)
+        self.compared = [r for r in requirements if r.against_table]
+        self.persists = all(test.persists for test in self.tests)
         self.counts = bool(self.counted or self.distinct)
-        self.least = max([1] + [_least_rows(test) for test in self.tests])
+        self.least = max([1] + [test.least_rows() for test in self.tests])
 
-    def __call__(self, grouped: Grouped) -> Judged:
+    def __call__(self, grouped: Grouped, levels: Levels) -> Judged:
+        few, first = self._too_few_people(grouped, levels), 0
         bad, sure = [], []
-        counts: dict[Key, list[NDArray[np.int64]]] = {key: [] for key in self._measured()}
+        counts: dict[Key, list[NDArray[np.int64]]] = {key: [] for r in self.compared for key in r.columns()}
         for block in tally(grouped, self.counted, self.distinct):
             here = Tally(block.sizes, block.counts, block.distinct, self.totals)
+            unmapped = few[first : first + len(block.sizes)]
+            first += len(block.sizes)
             fails = [~test.holds(here) for test in self.tests]
-            bad.append(np.logical_or.reduce(fails))
-            final = [f if t.op in _PERSISTENT else _too_few(t, here) for t, f in zip(self.tests, fails, strict=True)]
-            sure.append(np.logical_or.reduce(final))
+            bad.append(np.logical_or.reduce([unmapped, *fails]))
+            final = [f if t.persists else _too_few(t, here) for t, f in zip(self.tests, fails, strict=True)]
+            sure.append(np.logical_or.reduce([unmapped, *final]))
             for key, parts in counts.items():
                 parts.append(block.counts[key][~bad[-1]])
         violating = np.concatenate(bad)
-        close = not violating.any() or self._close({key: np.concatenate(parts) for key, parts in counts.items()})
-        return Judged(violating, np.concatenate(sure), close)
+        kept = {key: np.concatenate(parts) for key, parts in counts.items()}
+        return Judged(violating, np.concatenate(sure), not violating.any() or self._holds_without(kept))
 
-    def _measured(self) -> set[Key]:
-        """The columns whose distribution is compared with that of the table."""
-        return {test.column for test in self.tests if test.op in _DISTANCES}
+    def _too_few_people(self, grouped: Grouped, levels: Levels) -> Mask:
+        """Which groups fit fewer people of a population than they must; they do so on every finer node too."""
+        counts = [match(grouped, levels) < match.k for match in self.populations]
+        return np.asarray(np.logical_or.reduce([np.zeros(len(grouped.sizes), np.bool_), *counts]))
 
-    def _close(self, counts: dict[Key, NDArray[np.int64]]) -> bool:
-        """Whether groups hold against their own totals, which is what a release shows and `check` judges by.
-
-        A value that is listed only because it occurs is not listed where its rows are suppressed.
-        """
-        for test in self.tests:
-            if test.op not in _DISTANCES:
-                continue
-            here = counts[test.column]
-            if test.op != judge.TREE:
-                here = here[:, here.any(axis=0) | lasting(self.schema.domain(test.column[0]))]
-            again = replace(test, vectors=(here.sum(axis=0), *test.vectors[1:]))
-            if len(here) and not again.holds(Tally(here.sum(axis=1), {test.column: here}, {}, {})).all():
-                return False
-        return True
+    def _holds_without(self, counts: dict[Key, NDArray[np.int64]]) -> bool:
+        """Whether the kept groups hold against their own totals, which a release shows and `check` judges by."""
+        domains, there = {}, {}
+        for key, of_groups in counts.items():
+            domains[key[0]], listed = narrowed(self.schema.domain(key[0]), of_groups.any(axis=0))
+            there[key] = of_groups[:, listed]
+        if not there or not len(next(iter(there.values()))):
+            return True
+        whole = {key: of_groups.sum(axis=0) for key, of_groups in there.items()}
+        kept = _Kept(self.schema, domains)
+        sizes = next(iter(there.values())).sum(axis=1)
+        return all(r.holds(kept, Tally(sizes, there, {}, whole)).all() for r in self.compared)
 
 
 def _too_few(test: Test, here: Tally) -> Mask:
     """Which groups have fewer distinct values than the test needs in any case."""
     present = (here.counts[test.column] > 0).sum(axis=1)
-    return np.asarray(present < _least_distinct(test))
+    return np.asarray(present < test.least_distinct)
 
 
-def _least_rows(test: Test) -> int:
-    """How many rows a group needs to pass."""
-    return math.ceil(test.limit) if test.op in _PERSISTENT else _least_distinct(test)
+class _Kept(Schema):
+    """The schema of the kept rows: a value that is listed only because it occurs is not listed without its rows."""
 
+    def __init__(self, table: Schema, domains: Mapping[str, Domain]) -> None:
+        self.table, self.domains = table, domains
 
-def _least_distinct(test: Test) -> int:
-    """How many distinct values a group needs to pass: entropy ln l, or shares of at most 1/l, need l of them."""
-    if test.op == judge.ENTROPY:
-        return math.ceil(test.limit)
-    if test.op == judge.TAIL:
-        return test.l
-    if test.op == judge.SHARE:
-        limits = {Fraction(int(p), int(q)) for p, q in zip(*test.vectors, strict=True)}
-        return math.ceil(1 / max(limits)) if max(limits) > 0 else 0
-    return 0
+    def quasi_names(self) -> list[str]:
+        return self.table.quasi_names()
+
+    def sensitive_names(self) -> list[str]:
+        return self.table.sensitive_names()
+
+    def all_names(self) -> list[str]:
+        return self.table.all_names()
+
+    def domain(self, name: str) -> Domain:
+        return self.domains[name] if name in self.domains else self.table.domain(name)
 
 
 @dataclass(frozen=True)
@@ -184,14 +191,14 @@ class Search:
             return
         if self.judge.counts:
             grouped = self.vectors.group(levels, places=True)
-        judged = self.judge(grouped)
+        judged = self.judge(grouped, levels)
         fails = not self._allows(int(grouped.sizes @ judged.bad))
         surely = int(grouped.sizes @ judged.sure)
         if not self._allows(surely) or (fails and self.allowed == 0 and self.monotone):
             self.open[finer] = False
         elif surely:
             np.maximum(self.bound[finer], self.loss.below(levels, grouped, judged.sure), out=self.bound[finer])
-        if not fails and judged.close:
+        if not fails and judged.holds_without:
             self._offer(levels, self.loss.key(levels, grouped, judged.bad))
 
     def _allows(self, lost: int) -> bool:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.table.domain import BoxLabel, Domain
+from sfumato.table.domain import BoxLabel, Domain, Meaning
 from sfumato.table.taxonomy import SUPPRESSED, Taxonomy
 
 _ALL = -1
@@ -61,6 +61,10 @@ class Ladder:
     def cut(self, level: int) -> tuple[list[BoxLabel], NDArray[np.int64]]:
         """What a level shows: label, meaning and share of each of its nodes, and the node of each code."""
         return [self._label(level, i) for i in range(len(self.nodes[level]))], self.number[level]
+
+    def labels(self, level: int) -> list[tuple[str, Meaning]]:
+        """The label of each node on a level, and its meaning for the manifest."""
+        return [self._label(level, number)[:2] for number in range(len(self.nodes[level]))]
 
     def _label(self, level: int, number: int) -> BoxLabel:
         node, share = int(self.nodes[level][number]), float(self.leaves[level][number] / self.size)

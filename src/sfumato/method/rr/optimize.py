@@ -204,7 +204,7 @@ def _bounds(
     limits = [float(v) if is_number(v) else _as_number(v) for v in own.to_list()]
     if any(not 0 < v <= 1 for v in limits):
         bad = next(v for v in limits if not 0 < v <= 1)
-        raise DataError(f"column {wanted.person!r} holds the limit {bad!r}; a person's limit lies above 0 up to 1")
+        raise DataError(f"column {wanted.person!r} holds the limit {bad!r}; a person's limit must be in (0, 1]")
     np.minimum.at(bounds, (cell_of_row, sensitive.codes.astype(np.int64)), np.array(limits))
     return bounds
 

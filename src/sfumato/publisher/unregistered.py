@@ -1,0 +1,36 @@
+"""A warning for the steward: people of the table whom the population of k-map cannot hold."""
+
+from collections.abc import Iterator, Sequence
+
+import polars as pl
+
+from sfumato.requirement.base import Requirement
+from sfumato.requirement.k_map import KMap
+from sfumato.table.encode import Column
+from sfumato.table.microdata import Microdata
+
+_ROWS = "rows"
+
+
+def unregistered(bound: Sequence[Requirement], table: Microdata) -> Iterator[str]:
+    """Rows that occur more often in the table than in the population, which should hold everyone in the table."""
+    for r in bound:
+        if not isinstance(r, KMap):
+            continue
+        people = r.people_of().coded({c.name: c.kind for c in table.quasi})
+        mine, theirs = _vectors(table.quasi), _vectors([people[c.name] for c in table.quasi])
+        keys = [name for name in mine.columns if name != _ROWS]
+        beside = mine.join(theirs, on=keys, how="left", suffix=" there")[f"{_ROWS} there"].fill_null(0)
+        lacking = int((mine[_ROWS].cast(pl.Int64) - beside.cast(pl.Int64)).clip(lower_bound=0).sum())
+        if lacking:
+            yield (
+                f"The population lacks people of the table: for {lacking:,} of {table.rows:,} rows it has nobody with "
+                "these quasi-identifiers, or fewer people than rows. k-map assumes that it holds everyone in the "
+                "table; complete it, or bring both to the same spelling and date."
+            )
+
+
+def _vectors(columns: Sequence[Column]) -> pl.DataFrame:
+    """How many rows have each combination of values, by the values."""
+    texts = {str(j): pl.Series(c.domain.leaves, dtype=pl.String).gather(c.codes) for j, c in enumerate(columns)}
+    return pl.DataFrame(texts).group_by([*texts], maintain_order=True).len(_ROWS)

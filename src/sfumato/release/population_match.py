@@ -1,0 +1,132 @@
+"""How many people of a population fit the labels of each group of a release: what k-map is judged by."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sfumato.kernel.group import group_rows
+from sfumato.release.judgement import Judgement
+from sfumato.release.label_meaning import parse_label
+from sfumato.release.labels import Meanings
+from sfumato.requirement.base import Verdict
+from sfumato.requirement.k_map import KMap
+from sfumato.table.encode import Column, Domain, Kind
+from sfumato.table.microdata import Microdata
+
+if TYPE_CHECKING:
+    from sfumato.release.release import Release
+
+Integers = NDArray[np.int64]
+_NOBODY = -1
+
+
+class People(NamedTuple):
+    """The distinct vectors of quasi-identifiers of a population, one array of codes per attribute, with how many
+    people have each."""
+
+    columns: Sequence[Column]
+    codes: Sequence[Integers]
+    weights: Integers
+
+    @classmethod
+    def of(cls, population: Microdata) -> "People":
+        """The population, compressed."""
+        columns = population.quasi
+        found = group_rows([c.codes for c in columns], [c.size for c in columns])
+        return cls(columns, [c.codes[found.first].astype(np.int64) for c in columns], found.size)
+
+
+class LabelColumn(NamedTuple):
+    """One quasi-identifier of the groups: the labels that occur, what each means, and the label of each group."""
+
+    labels: Sequence[str]
+    nodes: Mapping[str, Any]
+    of_group: Integers
+
+
+def fitting(domain: Domain, labels: Sequence[str], nodes: Mapping[str, Any]) -> list[Integers]:
+    """The values of a population's domain that each label covers, as the manifest explains it."""
+    meanings = Meanings(domain)
+    return [meanings.codes(parse_label(label, nodes[label]), partly=True) for label in labels]
+
+
+def owners(fits: Sequence[Integers], size: int) -> Integers | None:
+    """The one label that covers each value, or -1; None where labels overlap."""
+    every = np.concatenate([np.zeros(0, np.int64), *fits])
+    if len(np.unique(every)) < len(every):
+        return None
+    owner = np.full(size, _NOBODY)
+    owner[every] = np.repeat(np.arange(len(fits)), [len(codes) for codes in fits])
+    return owner
+
+
+def matched(people: People, keys: Sequence[Integers], of_person: Sequence[Integers], sizes: Sequence[int]) -> Integers:
+    """How many people have the key of each group; ``of_person`` are the keys of the vectors, -1 where none fits.
+
+    >>> people = People([], [], np.array([5, 2, 9]))
+    >>> matched(people, [np.array([0, 1])], [np.array([1, 1, -1])], [2]).tolist()
+    [0, 7]
+    """
+    inside = np.logical_and.reduce([k != _NOBODY for k in of_person])
+    joined = [np.concatenate([mine, theirs[inside]]) for mine, theirs in zip(keys, of_person, strict=True)]
+    found = group_rows(joined, sizes)
+    groups = len(keys[0])
+    counts = np.bincount(found.of_row[groups:], weights=people.weights[inside], minlength=len(found.first))
+    return np.asarray(counts[found.of_row[:groups]], np.int64)
+
+
+def matches(people: People, groups: Sequence[LabelColumn]) -> Integers:
+    """How many people fit all labels of each group; people may fit several groups where labels overlap."""
+    fits = [fitting(c.domain, g.labels, g.nodes) for c, g in zip(people.columns, groups, strict=True)]
+    owned = [owners(f, c.size) for f, c in zip(fits, people.columns, strict=True)]
+    keys = [g.of_group for g in groups]
+    apart = [o for o in owned if o is not None]
+    if len(apart) == len(owned):
+        of_person = [o[codes] for o, codes in zip(apart, people.codes, strict=True)]
+        return matched(people, keys, of_person, [len(g.labels) for g in groups])
+    covers = [np.zeros((len(f), c.size), np.bool_) for f, c in zip(fits, people.columns, strict=True)]
+    for cover, of_label in zip(covers, fits, strict=True):
+        for label, codes in enumerate(of_label):
+            cover[label, codes] = True
+    return np.array([_inside(people, covers, [k[g] for k in keys]) for g in range(len(keys[0]))], np.int64)
+
+
+def _inside(people: People, covers: Sequence[NDArray[np.bool_]], labels: Sequence[Any]) -> int:
+    """How many people the labels of one group cover."""
+    fit = [c[label][codes] for c, label, codes in zip(covers, labels, people.codes, strict=True)]
+    return int(people.weights[np.logical_and.reduce(fit)].sum())
+
+
+def judge_population(
+    requirement: KMap, columns: Sequence[pl.Series], nodes: Mapping[str, Mapping[str, Any]], kinds: Mapping[str, Kind]
+) -> Judgement:
+    """Judge the groups that columns of labels make by how many people of the population fit them."""
+    people = People.of(requirement.people_of().coded({c.name: kinds[c.name] for c in columns}))
+    texts = [c.cast(pl.String) for c in columns]
+    labels = [t.unique().sort() for t in texts]
+    codes = [t.cast(pl.Enum(l)).to_physical().to_numpy() for t, l in zip(texts, labels, strict=True)]
+    found = group_rows(codes, [len(l) for l in labels])
+    groups = [
+        LabelColumn(l.to_list(), nodes[c.name], of_row[found.first].astype(np.int64))
+        for c, l, of_row in zip(columns, labels, codes, strict=True)
+    ]
+    counts = matches(people, groups)
+    return Judgement(requirement, {"k": int(counts.min())}, len(counts), int((counts < requirement.k).sum()))
+
+
+def judge_release(requirement: KMap, release: "Release") -> Judgement:
+    """Judge a release by a population that whoever checks it has."""
+    entries = {name: release.description.label(name) for name in release.quasi()}
+    columns = [release.tables["data"][name] for name in entries]
+    nodes = {name: entry.nodes for name, entry in entries.items()}
+    return judge_population(requirement, columns, nodes, {name: entry.kind for name, entry in entries.items()})
+
+
+def unseen(release: "Release") -> Verdict:
+    """How a claim stands from the public part alone, which does not hold the population."""
+    if release.scheme != "generalization":
+        return Verdict("broken", {}, f"it is about labels, and {release.scheme} shows none that hide people")
+    return Verdict("stated", {}, "the population is not public")

@@ -1,0 +1,75 @@
+"""k-map (Sweeney 2001): each combination of labels fits at least k people of the population."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from sfumato.errors import PolicyError
+from sfumato.requirement.base import PRIVATE, Requirement, Schema, whole_number
+from sfumato.requirement.guarantee import RULED_OUT, SHARED, Guarantee, figure, percent
+from sfumato.table.population import Population
+
+
+@dataclass(frozen=True, kw_only=True)
+class KMap(Requirement):
+    """The labels of each group fit at least k people of a ``population``, whoever of them is in the table.
+
+    The population is a frame, a file or a `Population`, with one row per person and the quasi-identifiers of the table;
+    in a policy it is ``[population] source``. It is private: a release does not tell what it is, and a claim without it
+    is only stated.
+
+    >>> KMap(k=5).words()
+    'every combination of labels fits at least 5 people of the population that was given'
+    """
+
+    model: ClassVar[str] = "k-map"
+    summary: ClassVar[str] = "the labels of every group fit at least k people of a population"
+    weaker: ClassVar[str | None] = "a lower k"
+    by_labels: ClassVar[bool] = True
+    counts_rows: ClassVar[bool] = False
+    served_by: ClassVar[str | None] = "incognito"
+    k: int
+    population: object = field(default=None, repr=False, compare=False, metadata=PRIVATE)
+
+    def __post_init__(self) -> None:
+        whole_number(self.model, "k", self.k, 1)
+        if self.population is not None and not isinstance(self.population, Population):
+            object.__setattr__(self, "population", Population(self.population))
+
+    def people_of(self) -> Population:
+        """The population, which must have been given."""
+        if not isinstance(self.population, Population):
+            raise PolicyError(
+                'k-map needs a population; give it as [population] source = "..." in the policy, or as '
+                "KMap(k=..., population=...)"
+            )
+        return self.population
+
+    def covers(self, schema: Schema) -> frozenset[str]:
+        return frozenset()
+
+    def bounds_confidence(self) -> bool:
+        return False
+
+    def words(self) -> str:
+        return f"every combination of labels fits at least {self.k} people of the population that was given"
+
+    def met_by(self, achieved: Mapping[str, float]) -> bool:
+        return achieved.keys() == {"k"} and achieved["k"] >= self.k
+
+    def guarantee(self, achieved: Mapping[str, float]) -> Guarantee:
+        k = achieved.get("k", self.k)
+        return Guarantee(
+            "k-map",
+            "Whoever looks for the person behind a row in the population finds at least "
+            f"{figure(k)} people who fit its labels, and picks the right one with a probability of at most "
+            f"{percent(1 / k)}.",
+            (
+                "It assumes that the population holds everyone in the table, once each, with the same "
+                "quasi-identifiers. Nobody can verify that from the release.",
+                "Whoever knows who of the population is in the table is left with the rows that show the same labels, "
+                "perhaps with one. Against such an adversary require k-anonymity.",
+                SHARED,
+                RULED_OUT,
+            ),
+        )
