@@ -16,7 +16,7 @@ from sfumato.adversary.posterior import (
     randomized_posterior,
 )
 from sfumato.errors import DataError, PolicyError
-from sfumato.release.bucketization import COUNT
+from sfumato.release.bucket_columns import COUNT
 from sfumato.release.release import Release
 from sfumato.release.sampling import SIZE
 from sfumato.table.encode import Role

@@ -17,7 +17,7 @@ from sfumato.adversary.observation import attacked
 from sfumato.engine.local import as_published
 from sfumato.errors import DataError, PolicyError
 from sfumato.kernel.hilb.curve import MOST_BITS, bits_needed, hilbert_keys
-from sfumato.release.bucketization import COUNT, GROUP
+from sfumato.release.bucket_columns import COUNT, GROUP
 from sfumato.release.release import Release, refuse_unpublished
 from sfumato.requirement.base import whole_number
 from sfumato.table.microdata import Microdata, refuse_raw

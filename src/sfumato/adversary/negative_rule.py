@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from sfumato.adversary.observation import attacked
 from sfumato.errors import DataError, PolicyError, nearest
-from sfumato.release.bucketization import COUNT, GROUP
+from sfumato.release.bucket_columns import COUNT, GROUP
 from sfumato.release.label_meaning import read
 from sfumato.release.labels import Meanings, read_values
 from sfumato.release.release import Release, refuse_unpublished

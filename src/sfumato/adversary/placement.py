@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sfumato.errors import DataError
 from sfumato.kernel.group import group_rows
 from sfumato.kernel.pg.box_overlap import meet
-from sfumato.release.bucketization import GROUP
+from sfumato.release.bucket_columns import GROUP
 from sfumato.release.label_meaning import parse_label
 from sfumato.release.labels import Meanings, as_ranges
 from sfumato.release.release import Release
@@ -83,7 +83,7 @@ def _ranges(column: Column, nodes: Mapping[str, Any], labels: Iterable[str]) -> 
 
 def _by_value(release: Release, columns: list[Column]) -> Placed:
     """People and published rows with the same quasi-identifiers; buckets are shared where such rows are in several."""
-    shown = release.tables["quasi" if release.bucketized else "data"]
+    shown = release.tables[release.scheme_class.people]
     codes = [np.concatenate([c.codes.astype(np.int64), _published(c, shown[c.name])]) for c in columns]
     vectors = group_rows(codes, [c.size + 1 for c in columns])
     people = len(columns[0].codes)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import DataError, PolicyError
 from sfumato.method.base import Scheme
-from sfumato.release.bucketization import COUNT, GROUP
+from sfumato.release.bucket_columns import COUNT, GROUP
 from sfumato.release.judgement import TableSchema
 from sfumato.release.labels import read_labels, read_values
 from sfumato.release.release import Release

@@ -16,7 +16,7 @@ from sfumato.kernel.arrange import sort_order
 from sfumato.kernel.group import group_rows
 from sfumato.kernel.queries.bitmap import Items, make_items
 from sfumato.kernel.queries.sums import LANES, SMALL, Blocks, ValueCounts, Weights, count, pair, spread, spread_cells
-from sfumato.release.bucketization import COUNT, GROUP
+from sfumato.release.bucket_columns import COUNT, GROUP
 from sfumato.release.labels import ColumnLabels, exact, read_labels, read_values
 from sfumato.release.release import Release, refuse_unpublished
 from sfumato.table.encode import Role

@@ -12,7 +12,7 @@ from sfumato.analyst.condition import PossibleValues, as_number
 from sfumato.analyst.ranges import Ranges
 from sfumato.engine.counts import Counted
 from sfumato.errors import PolicyError, ReleaseError, nearest
-from sfumato.release.bucketization import COUNT, GROUP
+from sfumato.release.bucket_columns import COUNT, GROUP
 from sfumato.release.label_meaning import LabelMeaning, fits, masks_of, read, spans
 from sfumato.release.manifest import LabelAttribute, ValueAttribute
 from sfumato.release.release import Release
@@ -72,7 +72,7 @@ class View:
         self.release = release
         self.attributes = release.description.attributes
         self.ways = release.description.distortions() if release.scheme == "randomization" else {}
-        self.rows = release.tables["quasi" if release.bucketized else "data"].height
+        self.rows = release.tables[release.scheme_class.people].height
         self._seen: dict[str, AttributeView] = {}
 
     def __getitem__(self, name: str) -> AttributeView:
@@ -86,7 +86,7 @@ class View:
         about = self.attributes[name]
         if self.release.bucketized and about.role is Role.SENSITIVE:
             return self._bucket(name)
-        column = self.release.tables["quasi" if self.release.bucketized else "data"][name]
+        column = self.release.tables[self.release.scheme_class.people][name]
         if isinstance(about, LabelAttribute):
             return _labelled(name, column, about)
         if isinstance(about, ValueAttribute):

@@ -8,9 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernel.group import group_rows
-from sfumato.release.bucketization import COUNT, GROUP
 from sfumato.table.encode import Role
-from sfumato.table.published import distinct_texts
 
 if TYPE_CHECKING:
     from sfumato.release.release import Release
@@ -98,19 +96,6 @@ def _pairs(values: GroupValues) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.
     return group[pairs.first], code[pairs.first], held
 
 
-def values_by_group(release: "Release", name: str) -> GroupValues | None:
-    """The published values of an attribute by group; None where the scheme does not show them so."""
-    if release.bucketized and name in release.tables["sensitive"].columns:
-        found = release.tables["sensitive"]
-        group = np.unique(found[GROUP].to_numpy(), return_inverse=True)[1]
-        shown = distinct_texts(found[name])
-        return GroupValues(group, shown.of_row, found[COUNT].to_numpy(), shown.texts)
-    if release.scheme != "generalization" or name not in release.tables["data"].columns:
-        return None
-    shown = distinct_texts(release.tables["data"][name])
-    return GroupValues(release.groups(), shown.of_row, words=shown.texts)
-
-
 def best_guesses(release: "Release") -> dict[str, BestGuess]:
     """The guesses for each sensitive attribute of a release that shows groups; none where values are random."""
     found = {name: best_guess_of(release, name) for name in release.with_role(Role.SENSITIVE)}
@@ -121,7 +106,7 @@ def best_guess_of(release: "Release", name: str) -> BestGuess | None:
     """The guess for one attribute, counted once; None where the scheme does not show its values by group."""
 
     def compute() -> BestGuess | None:
-        values = values_by_group(release, name)
+        values = release.scheme_class.values_by_group(release, name)
         return None if values is None else best_guess(values)
 
     return release.remembered(("best guess", name, release.scheme, *release.quasi()), compute)

@@ -1,7 +1,7 @@
 """The bucketization scheme: exact quasi-identifiers with a group, and a table of the sensitive values of each group."""
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import polars as pl
@@ -12,14 +12,22 @@ from sfumato.engine.counts import Counts
 from sfumato.engine.draws import Draws
 from sfumato.engine.local import as_published
 from sfumato.errors import PolicyError
+from sfumato.release.best_guess import GroupValues
+from sfumato.release.bucket_columns import COUNT as COUNT
+from sfumato.release.bucket_columns import GROUP as GROUP
 from sfumato.release.describe import attribute_entries
-from sfumato.release.judgement import judged
-from sfumato.release.scheme import Grouped, Made, Progress, Scheme
+from sfumato.release.finding import Finding, verdict, whole_numbers
+from sfumato.release.judgement import Judgement, judge, judged
+from sfumato.release.manifest import Manifest, SchemeName
+from sfumato.release.public import PublicSchema
+from sfumato.release.scheme import Grouped, Look, Made, Progress, Scheme
 from sfumato.requirement.base import GroupRequirement, Requirement
 from sfumato.table.encode import Role
 from sfumato.table.microdata import Microdata
+from sfumato.table.published import distinct_texts, value_codes
 
-GROUP, COUNT = "group", "count"
+if TYPE_CHECKING:
+    from sfumato.release.release import Release
 
 
 def refuse_exact(requirements: Sequence[Requirement]) -> None:
@@ -33,10 +41,68 @@ def refuse_exact(requirements: Sequence[Requirement]) -> None:
             )
 
 
+def _groups_agree(release: "Release") -> Finding:
+    """Whether each group has as many sensitive values as people, each combination once."""
+    claim, quasi, sensitive = "the groups of both tables agree", release.tables["quasi"], release.tables["sensitive"]
+    for column in (quasi[GROUP], sensitive[GROUP]):
+        if not column.dtype.is_integer() or column.null_count():
+            return Finding(claim, "broken", f"column {GROUP!r} must hold whole numbers")
+    if why := whole_numbers(sensitive[COUNT], release.description.rows):
+        return Finding(claim, "broken", why)
+    if sensitive.drop(COUNT).is_duplicated().any():
+        return Finding(claim, "broken", "a group lists a combination of sensitive values twice")
+    people, values = _held(quasi[GROUP], None), _held(sensitive[GROUP], sensitive[COUNT])
+    fault = None if people.equals(values) else "a group has more or fewer sensitive values than people"
+    return verdict(claim, fault, f"{people.height} groups")
+
+
+def _held(group: pl.Series, count: pl.Series | None) -> pl.DataFrame:
+    weight = pl.Series(COUNT, np.ones(len(group), np.int64)) if count is None else count.cast(pl.Int64)
+    both = pl.DataFrame([group.cast(pl.Int128).alias(GROUP), weight.alias(COUNT)])
+    return both.group_by(GROUP).agg(pl.col(COUNT).sum()).sort(GROUP)
+
+
 class Bucketization(Scheme):
     """Exact quasi-identifiers, and in a table of their own the sensitive values of each group."""
 
-    name: ClassVar[str] = "bucketization"
+    name: ClassVar[SchemeName] = "bucketization"
+    words: ClassVar[str] = (
+        "quasi-identifiers are shown as they are, sensitive values apart, and only groups link the two"
+    )
+    shows_groups: ClassVar[bool] = True
+    own_columns: ClassVar[frozenset[str]] = frozenset({GROUP, COUNT})
+    people: ClassVar[str] = "quasi"
+    looks: ClassVar[tuple[Look, ...]] = (_groups_agree,)
+
+    def columns_of(self, manifest: Manifest) -> dict[str, set[str]]:
+        apart = {*manifest.with_role(Role.SENSITIVE)}
+        return {"quasi": {*manifest.attributes} - apart | {GROUP}, "sensitive": apart | {GROUP, COUNT}}
+
+    def lacks(self, quasi: int, sensitive: int, attributes: int) -> str | None:
+        none = "bucketization needs a sensitive attribute, but none is declared"
+        return super().lacks(quasi, sensitive, attributes) or (None if sensitive else none)
+
+    def groups(self, release: "Release", x: tuple[str, ...]) -> NDArray[np.int64]:
+        """The bucket of each person."""
+        return value_codes(release.tables["quasi"][GROUP])[0].astype(np.int64)
+
+    def classes(self, release: "Release") -> NDArray[np.int64]:
+        """Quasi-identifiers are exact, whatever the buckets."""
+        return release.same_labels(()) if release.quasi() else release.groups()
+
+    def judge(self, release: "Release", bound: GroupRequirement, view: PublicSchema) -> Judgement:
+        refuse_exact([bound])
+        sensitive = release.tables["sensitive"]
+        codes, number = value_codes(sensitive[GROUP])
+        groups = np.repeat(codes.astype(np.int64), sensitive[COUNT].to_numpy())
+        return judge(bound, view, view.counted, groups, number)
+
+    def values_by_group(self, release: "Release", name: str) -> GroupValues | None:
+        found = release.tables["sensitive"]
+        if name not in found.columns:
+            return None
+        group, shown = np.unique(found[GROUP].to_numpy(), return_inverse=True)[1], distinct_texts(found[name])
+        return GroupValues(group, shown.of_row, found[COUNT].to_numpy(), shown.texts)
 
     def refuse(self, table: Microdata, requirements: Sequence[Requirement]) -> None:
         refuse_exact(requirements)

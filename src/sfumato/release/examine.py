@@ -6,18 +6,14 @@ Each look assumes that the looks before it found nothing broken; whoever calls s
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
 import polars as pl
 
 from sfumato.errors import ReleaseError, SfumatoError
-from sfumato.release import sampling
-from sfumato.release.bucketization import COUNT, GROUP
-from sfumato.release.explained import ROUNDED, fault_of, loss_bounds
+from sfumato.release.explained import ROUNDED
 from sfumato.release.finding import Finding, verdict
+from sfumato.release.label_looks import loss_of
 from sfumato.release.made import told
 from sfumato.release.manifest import ValueAttribute
-from sfumato.release.noise import look as noise
-from sfumato.release.sampling import SIZE
 from sfumato.release.statement import parse_manifest
 from sfumato.table.checks import is_opaque
 from sfumato.table.encode import Role
@@ -37,13 +33,7 @@ def structure(release: "Release") -> Iterator[Finding]:
     yield found
     if found.status == "broken":
         return
-    of_scheme: dict[str, list[Look]] = {
-        "generalization": [_labels, _losses],
-        "bucketization": [_buckets],
-        "sampling": [_labels, _sample, _losses, noise],
-        "randomization": [noise],
-    }
-    for look in (_rows, _columns, _roles, _values, *of_scheme[release.scheme]):
+    for look in (_rows, _columns, _roles, _values, *release.scheme_class.looks):
         found = look(release)
         yield found
         if found.status == "broken":
@@ -60,7 +50,7 @@ def _statement(release: "Release") -> Finding:
 
 
 def _rows(release: "Release") -> Finding:
-    claim, wanted = release.description.rows, _tables_of(release)
+    claim, wanted = release.description.rows, release.scheme_class.columns_of(release.description)
     if release.tables.keys() != wanted.keys():
         return Finding("the tables are those of the scheme", "broken", f"it has {named(release.tables)}")
     rows = next(iter(release.tables.values())).height
@@ -68,21 +58,11 @@ def _rows(release: "Release") -> Finding:
     return verdict(f"the release has {claim} rows", fault, f"the data have {rows}")
 
 
-def _tables_of(release: "Release") -> dict[str, set[str]]:
-    """The columns that each table must have, by scheme and roles."""
-    attributes = release.description.attributes
-    if release.scheme == "bucketization":
-        apart = {*release.with_role(Role.SENSITIVE)}
-        return {"quasi": {*attributes} - apart | {GROUP}, "sensitive": apart | {GROUP, COUNT}}
-    return {"data": {*attributes} | ({SIZE} if release.scheme == "sampling" else set())}
-
-
 def _columns(release: "Release") -> Finding:
     claim = "each table has the columns that scheme and roles give it"
-    for name, wanted in _tables_of(release).items():
+    for name, wanted in release.scheme_class.columns_of(release.description).items():
         there = release.tables[name].columns
-        own = {GROUP, COUNT} if release.bucketized else {SIZE} if release.scheme == "sampling" else set()
-        if taken := own & release.description.attributes.keys():
+        if taken := release.scheme_class.own_columns & release.description.attributes.keys():
             return Finding(claim, "broken", f"an attribute has the name of the scheme's own column {named(taken)}")
         if wrong := sorted(set(there) ^ wanted):
             return Finding(claim, "broken", f"table {name!r}: only in one of the two: {named(wrong)}")
@@ -97,15 +77,8 @@ def _roles(release: "Release") -> Finding:
     claim = "the attributes have the roles that the claims need"
     roles = [a.role for a in release.description.attributes.values()]
     quasi, sensitive = roles.count(Role.QUASI), roles.count(Role.SENSITIVE)
-    if release.scheme != "randomization" and not quasi:
-        return Finding(claim, "broken", "it needs a quasi-identifier, but none is declared")
-    if release.scheme == "bucketization" and not sensitive:
-        return Finding(claim, "broken", "bucketization needs a sensitive attribute, but none is declared")
-    if release.scheme in ("sampling", "randomization") and sensitive != 1:
-        return Finding(claim, "broken", f"{release.scheme} needs one sensitive attribute, but {sensitive} are declared")
-    if release.scheme == "sampling" and len(roles) > quasi + 1:
-        return Finding(claim, "broken", "a sample publishes quasi-identifiers and one sensitive attribute only")
-    return Finding(claim, "holds", f"{quasi} quasi-identifiers, {sensitive} sensitive")
+    fault = release.scheme_class.lacks(quasi, sensitive, len(roles))
+    return verdict(claim, fault, f"{quasi} quasi-identifiers, {sensitive} sensitive")
 
 
 def _values(release: "Release") -> Finding:
@@ -144,35 +117,10 @@ def _other_tree(name: str, entry: ValueAttribute) -> str | None:
     return None if list(leaves) == list(entry.domain) else f"the taxonomy of {name!r} is not over its domain"
 
 
-def _labels(release: "Release") -> Finding:
-    claim = "every label is explained and means what it shows"
-    for name in release.quasi():
-        if why := fault_of(name, release.description.label(name), release.tables["data"][name]):
-            return Finding(claim, "broken", why)
-    return Finding(claim, "holds", f"{len(release.quasi())} quasi-identifiers")
-
-
-def _losses(release: "Release") -> Finding:
-    claim = "no stated loss contradicts its labels"
-    for name in release.quasi():
-        least, most = loss_of(release, name)
-        loss = release.description.label(name).loss
-        if loss != round(loss, 4) or not least - ROUNDED <= loss <= most + ROUNDED:
-            return Finding(claim, "broken", f"{name!r} states {loss}; its labels give {least:.4f} to {most:.4f}")
-    return Finding(claim, "holds", f"{len(release.quasi())} quasi-identifiers")
-
-
-def loss_of(release: "Release", name: str) -> tuple[float, float]:
-    """The least and the greatest loss that the labels of a quasi-identifier can have."""
-    data = release.tables["data"]
-    weights = data[SIZE].to_numpy() if release.scheme == "sampling" else None
-    return loss_bounds(release.description.label(name), data[name], weights)
-
-
 def stated(release: "Release") -> list[Finding]:
     """What a release states that nobody can verify from the public part: the publisher's word."""
     found = told(release.description)
-    for name in release.quasi() if release.scheme in ("generalization", "sampling") else ():
+    for name in release.quasi() if release.scheme_class.shows_labels else ():
         least, most = loss_of(release, name)
         if most - least > ROUNDED:
             loss = release.description.label(name).loss
@@ -180,55 +128,3 @@ def stated(release: "Release") -> list[Finding]:
                 Finding(f"{name!r} has a loss of {loss}", "stated", f"its labels allow {least:.2g} to {most:.2g}")
             )
     return found
-
-
-def whole_numbers(column: pl.Series, most: int) -> str | None:
-    """Why a column does not hold whole numbers from 1 up to ``most``, or None."""
-    if not column.dtype.is_integer() or column.null_count():
-        return f"column {column.name!r} must hold whole numbers"
-    least, greatest = column.min(), column.max()
-    if not isinstance(least, int) or not isinstance(greatest, int) or least < 1 or greatest > most:
-        return f"column {column.name!r} must hold numbers from 1 to {most}; it has {least!r} to {greatest!r}"
-    return None
-
-
-def _buckets(release: "Release") -> Finding:
-    """Whether each group has as many sensitive values as people, each combination once."""
-    claim, quasi, sensitive = "the groups of both tables agree", release.tables["quasi"], release.tables["sensitive"]
-    for column in (quasi[GROUP], sensitive[GROUP]):
-        if not column.dtype.is_integer() or column.null_count():
-            return Finding(claim, "broken", f"column {GROUP!r} must hold whole numbers")
-    if why := whole_numbers(sensitive[COUNT], release.description.rows):
-        return Finding(claim, "broken", why)
-    if sensitive.drop(COUNT).is_duplicated().any():
-        return Finding(claim, "broken", "a group lists a combination of sensitive values twice")
-    people, values = _held(quasi[GROUP], None), _held(sensitive[GROUP], sensitive[COUNT])
-    fault = None if people.equals(values) else "a group has more or fewer sensitive values than people"
-    return verdict(claim, fault, f"{people.height} groups")
-
-
-def _held(group: pl.Series, count: pl.Series | None) -> pl.DataFrame:
-    weight = pl.Series(COUNT, np.ones(len(group), np.int64)) if count is None else count.cast(pl.Int64)
-    both = pl.DataFrame([group.cast(pl.Int128).alias(GROUP), weight.alias(COUNT)])
-    return both.group_by(GROUP).agg(pl.col(COUNT).sum()).sort(GROUP)
-
-
-def _sample(release: "Release") -> Finding:
-    claim = "the groups are as large as stated, and nobody's quasi-identifiers fit two rows"
-    sizes, stated = release.tables["data"][SIZE], release.description.sampled_from
-    k = release.description.method.settings.get("k")
-    if isinstance(k, bool) or not isinstance(k, int) or k < 1:
-        return Finding(claim, "broken", "the manifest states no whole number k")
-    if why := whole_numbers(sizes, stated):
-        return Finding(claim, "broken", why)
-    least, people = int(np.min(sizes.to_numpy())), sum(sizes.to_list())
-    if least < k:
-        return Finding(claim, "broken", f"the smallest group has {least} people, fewer than k = {k}")
-    if people != stated:
-        return Finding(claim, "broken", f"the sizes add up to {people}, not to {stated}")
-    try:
-        overlapping = sampling.overlapping(release.description, release.tables["data"], release.quasi())
-    except ReleaseError as e:
-        return Finding(claim, "broken", str(e))
-    fault = f"{overlapping} boxes meet" if overlapping else None
-    return verdict(claim, fault, f"{sizes.len()} boxes apart; sizes of {least} or more add up to {people}")

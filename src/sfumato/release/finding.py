@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+import polars as pl
+
 from sfumato.requirement.base import Status
 
 
@@ -25,3 +27,13 @@ class Finding:
 def verdict(claim: str, fault: str | None, detail: str) -> Finding:
     """The claim holds unless a fault was found."""
     return Finding(claim, "holds", detail) if fault is None else Finding(claim, "broken", fault)
+
+
+def whole_numbers(column: pl.Series, most: int) -> str | None:
+    """Why a column does not hold whole numbers from 1 up to ``most``, or None."""
+    if not column.dtype.is_integer() or column.null_count():
+        return f"column {column.name!r} must hold whole numbers"
+    least, greatest = column.min(), column.max()
+    if not isinstance(least, int) or not isinstance(greatest, int) or least < 1 or greatest > most:
+        return f"column {column.name!r} must hold numbers from 1 to {most}; it has {least!r} to {greatest!r}"
+    return None

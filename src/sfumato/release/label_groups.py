@@ -1,23 +1,40 @@
 """The generalization scheme: each group shows one label for each quasi-identifier, and every value as it is."""
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from sfumato.engine.base import AsIs, ByGroup, Engine, Output
 from sfumato.engine.counts import Counts
 from sfumato.engine.draws import Draws
+from sfumato.release.best_guess import GroupValues
 from sfumato.release.describe import attribute_entries
 from sfumato.release.generalization import by_labels, show
 from sfumato.release.judgement import judged
-from sfumato.release.scheme import Grouped, Made, Progress, Scheme
+from sfumato.release.label_looks import labels_explained, losses_fit
+from sfumato.release.manifest import SchemeName
+from sfumato.release.scheme import Grouped, Look, Made, Progress, Scheme
 from sfumato.requirement.base import GroupRequirement, Requirement
 from sfumato.table.encode import Role
+from sfumato.table.published import distinct_texts
+
+if TYPE_CHECKING:
+    from sfumato.release.release import Release
 
 
 class Generalization(Scheme):
     """Labels in place of quasi-identifiers; all else as it is."""
 
-    name: ClassVar[str] = "generalization"
+    name: ClassVar[SchemeName] = "generalization"
+    words: ClassVar[str] = "rows are put into groups, and each group shows one label for each quasi-identifier"
+    shows_labels: ClassVar[bool] = True
+    shows_groups: ClassVar[bool] = True
+    looks: ClassVar[tuple[Look, ...]] = (labels_explained, losses_fit)
+
+    def values_by_group(self, release: "Release", name: str) -> GroupValues | None:
+        if name not in release.tables["data"].columns:
+            return None
+        shown = distinct_texts(release.tables["data"][name])
+        return GroupValues(release.groups(), shown.of_row, words=shown.texts)
 
     def publish(
         self,

@@ -34,6 +34,11 @@ def look(release: "Release") -> Finding:
     return Finding(claim, "stated", f"not verifiable from outside; {looks}; {told}")
 
 
+def one_sensitive(scheme: str, sensitive: int) -> str | None:
+    """Why so many sensitive attributes cannot be perturbed, or None."""
+    return None if sensitive == 1 else f"{scheme} needs one sensitive attribute, but {sensitive} are declared"
+
+
 def _seen(release: "Release", name: str, matrix: Floats | None) -> PublishedColumn:
     column, entry = release.tables["data"][name], release.description.attributes[name]
     if matrix is None and (entry.role is Role.INSENSITIVE or release.scheme == "sampling"):

@@ -8,7 +8,10 @@ from sfumato.engine.base import AsIs, Engine, Output, Randomized
 from sfumato.engine.counts import Counts
 from sfumato.engine.draws import Draws
 from sfumato.release.describe import attribute_entries
-from sfumato.release.scheme import Decision, Made, Progress, Scheme
+from sfumato.release.manifest import SchemeName
+from sfumato.release.noise import look as noise_plausible
+from sfumato.release.noise import one_sensitive
+from sfumato.release.scheme import Decision, Look, Made, Progress, Scheme
 from sfumato.requirement.base import Requirement
 from sfumato.requirement.local_privacy import Guarantee, statement
 from sfumato.table.distortion import Distortion
@@ -30,7 +33,12 @@ class Matrices(Decision):
 class Randomization(Scheme):
     """Randomized columns, all others as they are."""
 
-    name: ClassVar[str] = "randomization"
+    name: ClassVar[SchemeName] = "randomization"
+    words: ClassVar[str] = "values are changed at random, with probabilities that are public"
+    looks: ClassVar[tuple[Look, ...]] = (noise_plausible,)
+
+    def lacks(self, quasi: int, sensitive: int, attributes: int) -> str | None:
+        return one_sensitive(self.name, sensitive)
 
     def publish(
         self,

@@ -12,26 +12,24 @@ from numpy.typing import NDArray
 
 from sfumato.errors import PolicyError, ReleaseError
 from sfumato.kernel.group import group_rows
-from sfumato.release.bucketization import COUNT, GROUP, refuse_exact
 from sfumato.release.claims import judged
-from sfumato.release.examine import stated, structure, whole_numbers
+from sfumato.release.examine import stated, structure
 from sfumato.release.finding import Finding
-from sfumato.release.judgement import Judgement, judge, judge_sizes
+from sfumato.release.judgement import Judgement
 from sfumato.release.made import examined, warned
 from sfumato.release.manifest import Manifest
 from sfumato.release.output import whole_folder
 from sfumato.release.population_match import judge_release
 from sfumato.release.public import PublicSchema
 from sfumato.release.sampling import SIZE
+from sfumato.release.scheme import Scheme
+from sfumato.release.schemes import SCHEMES
 from sfumato.release.statement import parse_manifest
 from sfumato.release.store import fill, read_folder
-from sfumato.requirement.base import GroupRequirement, names
+from sfumato.requirement.base import GroupRequirement
 from sfumato.requirement.k_map import KMap
 from sfumato.table.encode import Role
-from sfumato.table.published import distinct_texts, value_codes
-
-_MOST_PEOPLE = 1 << 53
-_MOST_LISTED = 1 << 30
+from sfumato.table.published import distinct_texts
 
 T = TypeVar("T")
 
@@ -55,8 +53,13 @@ class Release:
 
     @property
     def scheme(self) -> str:
-        """How groups are shown."""
+        """How people are shown."""
         return self.description.scheme
+
+    @property
+    def scheme_class(self) -> Scheme:
+        """The scheme, which knows how its releases are read."""
+        return SCHEMES[self.description.scheme]
 
     @property
     def warnings(self) -> list[str]:
@@ -109,7 +112,7 @@ class Release:
             return found
         found += [judged(now, claim) for claim in now.description.requirements]
         found.append(examined(now))
-        grouped = now.scheme in ("generalization", "bucketization") and found[-1].status != "broken"
+        grouped = now.scheme_class.shows_groups and found[-1].status != "broken"
         return [*found, warned(now)] if grouped else found
 
     def stated(self) -> list[Finding]:
@@ -127,14 +130,11 @@ class Release:
         return self.scheme == "sampling" and "data" in self.tables and SIZE in self.tables["data"].columns
 
     def groups(self, x: tuple[str, ...] = ()) -> NDArray[np.int64]:
-        """The group of each row: rows that agree on the labels of ``x``, or of all quasi-identifiers; else its bucket.
+        """The group of each person: who agrees on the labels of ``x``, or of all quasi-identifiers; else the bucket.
 
         A sampled row stands for its whole group, so it is counted as often as the group has people.
         """
-        if self.bucketized:
-            return value_codes(self.tables["quasi"][GROUP])[0].astype(np.int64)
-        of_row = self._by_labels(x)
-        return np.repeat(of_row, self._sizes(_MOST_LISTED)) if self.sampled else of_row
+        return self.scheme_class.groups(self, x)
 
     def stating(self, **facts: Any) -> "Release":
         """The same release with other facts in its manifest; what is known of its tables stays known."""
@@ -150,26 +150,17 @@ class Release:
         self._known[key] = frames, value
         return value
 
-    def _by_labels(self, x: tuple[str, ...]) -> NDArray[np.int64]:
-        data, chosen = self.tables["data"], x or tuple(self.quasi())
+    def same_labels(self, x: tuple[str, ...]) -> NDArray[np.int64]:
+        """A number for each row of the table of people: the same for rows that agree on ``x``, or on all
+        quasi-identifiers."""
+        people, chosen = self.tables[self.scheme_class.people], x or tuple(self.quasi())
         if not chosen:
-            return np.zeros(data.height, np.int64)
-        return self.remembered(("groups", chosen), lambda: _equal_rows([data[n] for n in chosen]))
-
-    def _sizes(self, most: int) -> NDArray[np.int64]:
-        """How many people each row of a sample stands for, together ``most`` or fewer."""
-        sizes = self.tables["data"][SIZE]
-        if why := whole_numbers(sizes, most // max(sizes.len(), 1)):
-            raise ReleaseError(f"the sizes of the groups cannot be counted: {why}")
-        return np.asarray(sizes.to_numpy(), np.int64)
+            return np.zeros(people.height, np.int64)
+        return self.remembered(("same labels", chosen), lambda: _equal_rows([people[n] for n in chosen]))
 
     def classes(self) -> NDArray[np.int64]:
-        """The class of each row: rows that show the same quasi-identifiers, which bucketization shows exactly."""
-        if not self.bucketized or not self.quasi():
-            return self.groups()
-        quasi = self.tables["quasi"]
-        shown = tuple(self.quasi())
-        return self.remembered(("classes", shown), lambda: _equal_rows([quasi[n] for n in shown]))
+        """The class of each person: those who show the same quasi-identifiers, which bucketization shows exactly."""
+        return self.scheme_class.classes(self)
 
     def exact_quasi(self) -> str:
         """Why a bucketized release keeps no promise about who is told apart."""
@@ -190,18 +181,7 @@ class Release:
             )
         view = PublicSchema(self.description.attributes, self.tables)
         bound = requirement.bind(view)
-        if self.bucketized:
-            refuse_exact([bound])
-            sensitive = self.tables["sensitive"]
-            codes, number = value_codes(sensitive[GROUP])
-            groups = np.repeat(codes.astype(np.int64), sensitive[COUNT].to_numpy())
-            return judge(bound, view, view.counted, groups, number)
-        if self.sampled and (bound.columns() or bound.distinct_columns()):
-            raise PolicyError(f"{bound.model} cannot be judged on a sample; only sizes of groups are known")
-        groups = self._by_labels(names(bound.groups_by()))
-        if self.sampled:
-            return judge_sizes(bound, view, groups, self._sizes(_MOST_PEOPLE))
-        return judge(bound, view, view.counted, groups, int(groups.max()) + 1)
+        return self.scheme_class.judge(self, bound, view)
 
 
 def _equal_rows(columns: list[pl.Series]) -> NDArray[np.int64]:

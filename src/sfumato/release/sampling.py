@@ -6,7 +6,7 @@ The boxes are disjoint. So that this can be verified from the public part, the m
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import polars as pl
@@ -17,20 +17,32 @@ from sfumato.engine.counts import Counts
 from sfumato.engine.decision import Grouping
 from sfumato.engine.draws import Draws
 from sfumato.engine.local import as_published, recode
-from sfumato.errors import ReleaseError
+from sfumato.errors import PolicyError, ReleaseError
 from sfumato.kernel.arrange import sort_order
 from sfumato.kernel.pg.box_overlap import meet
 from sfumato.release.describe import attribute_entries
+from sfumato.release.finding import Finding, verdict, whole_numbers
 from sfumato.release.generalization import Shown, told_apart
+from sfumato.release.judgement import Judgement, judge_sizes
+from sfumato.release.label_looks import labels_explained, losses_fit
 from sfumato.release.label_meaning import LabelMeaning, fits, masks_of, read
-from sfumato.release.manifest import BoxAttribute, LabelAttribute, Manifest
-from sfumato.release.scheme import Grouped, Made, Progress, Scheme
-from sfumato.requirement.base import Requirement
+from sfumato.release.manifest import BoxAttribute, LabelAttribute, Manifest, SchemeName
+from sfumato.release.noise import look as noise_plausible
+from sfumato.release.noise import one_sensitive
+from sfumato.release.public import PublicSchema
+from sfumato.release.scheme import Grouped, Look, Made, Progress, Scheme
+from sfumato.requirement.base import GroupRequirement, Requirement, names
 from sfumato.table.distortion import Distortion
 from sfumato.table.encode import Column, Domain
 from sfumato.table.microdata import Microdata
 
+if TYPE_CHECKING:
+    from sfumato.release.release import Release
+
 SIZE = "G"
+
+_MOST_PEOPLE = 1 << 53
+_MOST_LISTED = 1 << 30
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -42,10 +54,60 @@ class Sample(Grouped):
     way: Distortion
 
 
+def _boxes_apart(release: "Release") -> Finding:
+    claim = "the groups are as large as stated, and nobody's quasi-identifiers fit two rows"
+    sizes, stated = release.tables["data"][SIZE], release.description.sampled_from
+    k = release.description.method.settings.get("k")
+    if isinstance(k, bool) or not isinstance(k, int) or k < 1:
+        return Finding(claim, "broken", "the manifest states no whole number k")
+    if why := whole_numbers(sizes, stated):
+        return Finding(claim, "broken", why)
+    least, people = int(np.min(sizes.to_numpy())), sum(sizes.to_list())
+    if least < k:
+        return Finding(claim, "broken", f"the smallest group has {least} people, fewer than k = {k}")
+    if people != stated:
+        return Finding(claim, "broken", f"the sizes add up to {people}, not to {stated}")
+    try:
+        meeting = overlapping(release.description, release.tables["data"], release.quasi())
+    except ReleaseError as e:
+        return Finding(claim, "broken", str(e))
+    fault = f"{meeting} boxes meet" if meeting else None
+    return verdict(claim, fault, f"{sizes.len()} boxes apart; sizes of {least} or more add up to {people}")
+
+
 class Sampling(Scheme):
     """One row per group: its box, a perturbed value, and the size of the group."""
 
-    name: ClassVar[str] = "sampling"
+    name: ClassVar[SchemeName] = "sampling"
+    words: ClassVar[str] = "one row of each group is shown, its sensitive value perturbed, with the size of the group"
+    shows_labels: ClassVar[bool] = True
+    own_columns: ClassVar[frozenset[str]] = frozenset({SIZE})
+    looks: ClassVar[tuple[Look, ...]] = (labels_explained, _boxes_apart, losses_fit, noise_plausible)
+
+    def lacks(self, quasi: int, sensitive: int, attributes: int) -> str | None:
+        if fault := super().lacks(quasi, sensitive, attributes) or one_sensitive(self.name, sensitive):
+            return fault
+        alone = attributes == quasi + 1
+        return None if alone else "a sample publishes quasi-identifiers and one sensitive attribute only"
+
+    def weights(self, release: "Release") -> NDArray[np.int64]:
+        return self._sizes(release, _MOST_PEOPLE)
+
+    def groups(self, release: "Release", x: tuple[str, ...]) -> NDArray[np.int64]:
+        """A row stands for its whole group, so it is counted as often as the group has people."""
+        return np.repeat(release.same_labels(x), self._sizes(release, _MOST_LISTED))
+
+    def judge(self, release: "Release", bound: GroupRequirement, view: PublicSchema) -> Judgement:
+        if bound.columns() or bound.distinct_columns():
+            raise PolicyError(f"{bound.model} cannot be judged on a sample; only sizes of groups are known")
+        return judge_sizes(bound, view, release.same_labels(names(bound.groups_by())), self.weights(release))
+
+    def _sizes(self, release: "Release", most: int) -> NDArray[np.int64]:
+        """How many people each row stands for, together ``most`` or fewer."""
+        sizes = release.tables["data"][SIZE]
+        if why := whole_numbers(sizes, most // max(sizes.len(), 1)):
+            raise ReleaseError(f"the sizes of the groups cannot be counted: {why}")
+        return np.asarray(sizes.to_numpy(), np.int64)
 
     def counted(self, table: Microdata) -> list[str]:
         return [c.name for c in table.sensitive]

@@ -3,19 +3,27 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from sfumato.engine.base import Engine
 from sfumato.engine.counts import Counts
 from sfumato.engine.decision import Grouping
 from sfumato.engine.draws import Draws
+from sfumato.release.best_guess import GroupValues
+from sfumato.release.finding import Finding
 from sfumato.release.generalization import Shown
-from sfumato.release.judgement import Judgement
-from sfumato.release.manifest import AttributeEntry
-from sfumato.requirement.base import Requirement
+from sfumato.release.judgement import Judgement, judge
+from sfumato.release.manifest import AttributeEntry, Manifest, SchemeName
+from sfumato.release.public import PublicSchema
+from sfumato.requirement.base import GroupRequirement, Requirement, names
 from sfumato.table.microdata import Microdata
+
+if TYPE_CHECKING:
+    from sfumato.release.release import Release
 
 Progress = Callable[[str, float], None]
 """Called with what is being done and which part of it is done, from 0 to 1."""
@@ -65,10 +73,58 @@ class Made(NamedTuple):
     facts: Mapping[str, Any] = {}
 
 
-class Scheme(ABC):
-    """How people are shown."""
+Look = Callable[["Release"], Finding]
+"""What a check looks at."""
 
-    name: ClassVar[str]
+
+class Scheme(ABC):
+    """How people are shown: what is published, how it is read back, and what a check looks at.
+
+    Of each scheme there is one object; `sfumato.release.schemes.SCHEMES` knows them by name.
+    """
+
+    name: ClassVar[SchemeName]
+    words: ClassVar[str]
+    """What it does, for the report."""
+    shows_labels: ClassVar[bool] = False
+    """Whether quasi-identifiers are shown as labels."""
+    shows_groups: ClassVar[bool] = False
+    """Whether people are shown in groups with the values of each."""
+    own_columns: ClassVar[frozenset[str]] = frozenset()
+    """Columns that are not attributes."""
+    people: ClassVar[str] = "data"
+    """The table with a row for each person or group."""
+    looks: ClassVar[tuple[Look, ...]] = ()
+    """What a check looks at, in this order, once rows, columns, roles and values are found in order."""
+
+    def columns_of(self, manifest: Manifest) -> dict[str, set[str]]:
+        """The columns that each table must have."""
+        return {"data": {*manifest.attributes} | self.own_columns}
+
+    def lacks(self, quasi: int, sensitive: int, attributes: int) -> str | None:
+        """Why so many quasi-identifiers and sensitive attributes, among so many, do not fit this scheme, or None."""
+        return None if quasi else "it needs a quasi-identifier, but none is declared"
+
+    def weights(self, release: "Release") -> NDArray[np.int64] | None:
+        """How many people each row stands for; None: one each."""
+        return None
+
+    def groups(self, release: "Release", x: tuple[str, ...]) -> NDArray[np.int64]:
+        """The group of each person: those who show the same labels of ``x``, or of all quasi-identifiers."""
+        return release.same_labels(x)
+
+    def classes(self, release: "Release") -> NDArray[np.int64]:
+        """The class of each person: those who show the same quasi-identifiers."""
+        return release.groups()
+
+    def judge(self, release: "Release", bound: GroupRequirement, view: PublicSchema) -> Judgement:
+        """Judge a requirement on the groups that are shown."""
+        groups = self.groups(release, names(bound.groups_by()))
+        return judge(bound, view, view.counted, groups, int(groups.max()) + 1)
+
+    def values_by_group(self, release: "Release", name: str) -> GroupValues | None:
+        """The published values of an attribute by group; None where they are not shown so."""
+        return None
 
     def refuse(self, table: Microdata, requirements: Sequence[Requirement]) -> None:
         """Raise where the scheme would promise what does not hold, or cannot show this table."""

@@ -14,7 +14,7 @@ import numpy as np
 from markupsafe import Markup
 
 from sfumato.errors import OutputError
-from sfumato.release.bucketization import COUNT
+from sfumato.release.bucket_columns import COUNT
 from sfumato.release.manifest import Claim
 from sfumato.release.people import entity_of
 from sfumato.release.release import Release
@@ -34,12 +34,6 @@ Facts = dict[str, Any]
 Labels = Mapping[str, Mapping[str, float] | None]
 
 _TOP_LABELS = 5
-_SCHEMES = {
-    "generalization": "rows are put into groups, and each group shows one label for each quasi-identifier",
-    "bucketization": "quasi-identifiers are shown as they are, sensitive values apart, and only groups link the two",
-    "randomization": "values are changed at random, with probabilities that are public",
-    "sampling": "one row of each group is shown, its sensitive value perturbed, with the size of the group",
-}
 
 
 def render_report(
@@ -70,7 +64,7 @@ def render_report(
         "rows": table.rows,
         "published": release.description.rows,
         "scheme": release.scheme,
-        "scheme_words": _SCHEMES.get(release.scheme, "see the manifest"),
+        "scheme_words": release.scheme_class.words,
         "requirements": _requirements(release, drawn),
         "response": drawn,
         "risk": risks(release, table, entity, risk or risk_of(release, table)),

@@ -9,7 +9,7 @@ import polars as pl
 
 from sfumato.method.base import PartitionMethod
 from sfumato.method.catalogue import METHODS
-from sfumato.release.best_guess import BestGuess, best_guess_of, values_by_group
+from sfumato.release.best_guess import BestGuess, best_guess_of
 from sfumato.release.release import Release
 from sfumato.release.sampling import SIZE
 from sfumato.report.plots import percent
@@ -240,7 +240,7 @@ def _changed(release: Release, table: Microdata) -> dict[str, int]:
         return {}
     found = {}
     for column in table.sensitive:
-        shown = values_by_group(release, column.name)
+        shown = release.scheme_class.values_by_group(release, column.name)
         if shown is not None:
             before = dict(zip(column.domain.leaves, np.bincount(column.codes, minlength=column.size), strict=True))
             after = shown.totals()

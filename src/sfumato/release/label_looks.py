@@ -1,0 +1,33 @@
+"""What a check finds about labels: that each is explained and means what it shows, and that losses fit."""
+
+from typing import TYPE_CHECKING
+
+from sfumato.release.explained import ROUNDED, fault_of, loss_bounds
+from sfumato.release.finding import Finding
+
+if TYPE_CHECKING:
+    from sfumato.release.release import Release
+
+
+def labels_explained(release: "Release") -> Finding:
+    claim = "every label is explained and means what it shows"
+    for name in release.quasi():
+        if why := fault_of(name, release.description.label(name), release.tables["data"][name]):
+            return Finding(claim, "broken", why)
+    return Finding(claim, "holds", f"{len(release.quasi())} quasi-identifiers")
+
+
+def losses_fit(release: "Release") -> Finding:
+    claim = "no stated loss contradicts its labels"
+    for name in release.quasi():
+        least, most = loss_of(release, name)
+        loss = release.description.label(name).loss
+        if loss != round(loss, 4) or not least - ROUNDED <= loss <= most + ROUNDED:
+            return Finding(claim, "broken", f"{name!r} states {loss}; its labels give {least:.4f} to {most:.4f}")
+    return Finding(claim, "holds", f"{len(release.quasi())} quasi-identifiers")
+
+
+def loss_of(release: "Release", name: str) -> tuple[float, float]:
+    """The least and the greatest loss that the labels of a quasi-identifier can have."""
+    weights = release.scheme_class.weights(release)
+    return loss_bounds(release.description.label(name), release.tables["data"][name], weights)
