@@ -15,12 +15,10 @@ from sfumato.method.incognito.compressed import Levels, Vectors
 from sfumato.method.incognito.lattice import Judge, Search
 from sfumato.method.incognito.levels import Ladder
 from sfumato.method.incognito.losses import loss_named
-from sfumato.method.incognito.population import PopulationMatch
-from sfumato.release.generalization import Shown
-from sfumato.release.judgement import Judgement, TableSchema, listed, on_groups, whole_tally
+from sfumato.method.incognito.population import PopulationMatch, fewest_people, judge_labels, k_maps
+from sfumato.release.judgement import TableSchema, listed, on_groups, whole_tally
 from sfumato.release.manifest import describe
 from sfumato.release.people import refuse_rows_for_people
-from sfumato.release.population_match import judge_population
 from sfumato.release.release import Release
 from sfumato.requirement.base import GroupRequirement, Requirement, as_fraction, is_number, share
 from sfumato.requirement.k_map import KMap
@@ -157,13 +155,13 @@ class Incognito(Method):
             )
         progress("compress", 0.0)
         vectors = Vectors(table, ladders)
-        populations = [PopulationMatch(r, table.quasi, ladders) for r in _maps(requirements)]
+        populations = [PopulationMatch(r, table.quasi, ladders) for r in k_maps(requirements)]
         judge, loss = Judge(table, wanted, vectors, populations), loss_named(self.loss)(vectors)
         allowed = math.floor(as_fraction(self.suppression) * table.rows)
         monotone = all(r.monotone for r in wanted)
         found = Search(vectors, judge, loss, allowed=allowed, monotone=monotone).run(progress)
         if found is None:
-            raise Infeasible(_fewest_people(vectors, populations) or self._why(table, wanted))
+            raise Infeasible(fewest_people(vectors, populations) or self._why(table, wanted))
         grouped = vectors.group(found.best[0], places=True)
         bad = judge(grouped, found.best[0]).bad
         kept = ~bad[grouped.place][vectors.of_row]
@@ -218,7 +216,7 @@ class Incognito(Method):
         for ladder, column in zip(solved.ladders, kept.quasi, strict=True):
             narrow, levels[column.name] = _narrowed(ladder, column.domain, optimum.levels[column.name])
             shown.append(narrow.show(column, levels[column.name]))
-        maps = [_judged(r, kept, shown) for r in _maps(requirements)]
+        maps = [judge_labels(r, kept, shown) for r in k_maps(requirements)]
         shown, judgements, tables = labelled(kept, bound, shown, rng, progress)
         manifest = describe(
             kept,
@@ -242,34 +240,6 @@ class Incognito(Method):
             "suppressed_share": optimum.suppressed / table.rows,
             **({} if optimum.suppressed else {"lost": optimum.loss}),
         }
-
-
-def _maps(requirements: Sequence[Requirement]) -> list[KMap]:
-    return [r for r in requirements if isinstance(r, KMap)]
-
-
-def _fewest_people(vectors: Vectors, populations: Sequence[PopulationMatch]) -> str | None:
-    """Why no node will do for a population: even one group for all fits too few people."""
-    top = tuple(ladder.top for ladder in vectors.ladders)
-    for match in populations:
-        most = int(match(vectors.group(top, places=False), top).max())
-        if most < match.k:
-            return f"k-map: the coarsest labels fit {most} people of the population; lower k to {most} or less"
-    return None
-
-
-def _judged(requirement: KMap, kept: Microdata, shown: Sequence[Shown]) -> Judgement:
-    """Judge the labels as they are published: without suppressed rows they may be narrower than those searched."""
-    nodes = {s.column.name: s.nodes for s in shown}
-    kinds = {c.name: c.kind for c in kept.quasi}
-    judgement = judge_population(requirement, [s.column for s in shown], nodes, kinds)
-    if not judgement.holds:
-        raise Infeasible(
-            f"k-map: the labels that are left without the suppressed rows fit only {judgement.achieved['k']} people of "
-            f"the population, fewer than {requirement.k}; declare the domains of the quasi-identifiers, or allow no "
-            "suppression"
-        )
-    return judgement
 
 
 def _is_count(value: object) -> bool:
