@@ -1,6 +1,6 @@
 """How many people of a population fit the labels of each group of a release: what k-map is judged by."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from sfumato.kernel.group import group_rows
 from sfumato.release.judgement import Judgement
-from sfumato.release.label_meaning import parse_label
+from sfumato.release.label_meaning import LabelMeaning, masks_of, parse_label, read, shown_ends
 from sfumato.release.labels import Meanings
 from sfumato.requirement.base import Verdict
 from sfumato.requirement.k_map import KMap
@@ -40,26 +40,51 @@ class People(NamedTuple):
 
 
 class LabelColumn(NamedTuple):
-    """One quasi-identifier of the groups: the labels that occur, what each means, and the label of each group."""
+    """One quasi-identifier of the groups: the labels that occur, what each means, and the label of each group.
+
+    ``parts`` are the masks and intervals among the names that labels list.
+    """
 
     labels: Sequence[str]
     nodes: Mapping[str, Any]
     of_group: Integers
+    parts: Collection[str] = ()
 
 
-def fitting(domain: Domain, labels: Sequence[str], nodes: Mapping[str, Any]) -> list[Integers]:
-    """The values of a population's domain that each label covers, as the manifest explains it."""
+def fitting(domain: Domain, labels: Sequence[str], nodes: Mapping[str, Any], parts: Collection[str]) -> list[Integers]:
+    """The values of a population's domain that each label covers, as the manifest explains it.
+
+    Of the names that labels list, ``parts`` are masks and intervals; all others are values, even if they look like one.
+    """
     meanings = Meanings(domain)
-    return [meanings.codes(parse_label(label, nodes[label]), partly=True) for label in labels]
+    return [_covered(meanings, parse_label(label, nodes[label]), parts) for label in labels]
 
 
-def owners(fits: Sequence[Integers], size: int) -> Integers | None:
-    """The one label that covers each value, or -1; None where labels overlap."""
+def _covered(meanings: Meanings, label: LabelMeaning, parts: Collection[str]) -> Integers:
+    if label.interval is not None or not label.listed:
+        return meanings.codes(label)
+    found = [np.array([meanings.leaf[name]], np.int64) for name in label.names if name in meanings.leaf]
+    inner = [LabelMeaning(shown_ends(name), (name,), False) for name in label.names if name in parts]
+    found += [meanings.codes(part) for part in inner]
+    return np.asarray(np.unique(np.concatenate([np.zeros(0, np.int64), *found])), np.int64)
+
+
+def overlap(fits: Sequence[Integers]) -> bool:
+    """Whether some value is covered by two labels."""
     every = np.concatenate([np.zeros(0, np.int64), *fits])
-    if len(np.unique(every)) < len(every):
-        return None
+    return len(np.unique(every)) < len(every)
+
+
+def owners(fits: Sequence[Integers], size: int) -> Integers:
+    """The one label that covers each value; -1 where none does, or several do.
+
+    >>> owners([np.array([0, 1]), np.array([1, 3])], 4).tolist()
+    [0, -1, -1, 1]
+    """
+    every = np.concatenate([np.zeros(0, np.int64), *fits])
     owner = np.full(size, _NOBODY)
     owner[every] = np.repeat(np.arange(len(fits)), [len(codes) for codes in fits])
+    owner[np.bincount(every, minlength=size) > 1] = _NOBODY
     return owner
 
 
@@ -80,12 +105,11 @@ def matched(people: People, keys: Sequence[Integers], of_person: Sequence[Intege
 
 def matches(people: People, groups: Sequence[LabelColumn]) -> Integers:
     """How many people fit all labels of each group; people may fit several groups where labels overlap."""
-    fits = [fitting(c.domain, g.labels, g.nodes) for c, g in zip(people.columns, groups, strict=True)]
-    owned = [owners(f, c.size) for f, c in zip(fits, people.columns, strict=True)]
+    fits = [fitting(c.domain, g.labels, g.nodes, g.parts) for c, g in zip(people.columns, groups, strict=True)]
     keys = [g.of_group for g in groups]
-    apart = [o for o in owned if o is not None]
-    if len(apart) == len(owned):
-        of_person = [o[codes] for o, codes in zip(apart, people.codes, strict=True)]
+    if not any(overlap(f) for f in fits):
+        owned = [owners(f, c.size) for f, c in zip(fits, people.columns, strict=True)]
+        of_person = [o[codes] for o, codes in zip(owned, people.codes, strict=True)]
         return matched(people, keys, of_person, [len(g.labels) for g in groups])
     covers = [np.zeros((len(f), c.size), np.bool_) for f, c in zip(fits, people.columns, strict=True)]
     for cover, of_label in zip(covers, fits, strict=True):
@@ -101,7 +125,11 @@ def _inside(people: People, covers: Sequence[NDArray[np.bool_]], labels: Sequenc
 
 
 def judge_population(
-    requirement: KMap, columns: Sequence[pl.Series], nodes: Mapping[str, Mapping[str, Any]], kinds: Mapping[str, Kind]
+    requirement: KMap,
+    columns: Sequence[pl.Series],
+    nodes: Mapping[str, Mapping[str, Any]],
+    kinds: Mapping[str, Kind],
+    parts: Mapping[str, Collection[str]] | None = None,
 ) -> Judgement:
     """Judge the groups that columns of labels make by how many people of the population fit them."""
     people = People.of(requirement.people_of().coded({c.name: kinds[c.name] for c in columns}))
@@ -110,7 +138,7 @@ def judge_population(
     codes = [t.cast(pl.Enum(l)).to_physical().to_numpy() for t, l in zip(texts, labels, strict=True)]
     found = group_rows(codes, [len(l) for l in labels])
     groups = [
-        LabelColumn(l.to_list(), nodes[c.name], of_row[found.first].astype(np.int64))
+        LabelColumn(l.to_list(), nodes[c.name], of_row[found.first].astype(np.int64), (parts or {}).get(c.name, ()))
         for c, l, of_row in zip(columns, labels, codes, strict=True)
     ]
     counts = matches(people, groups)
@@ -122,7 +150,9 @@ def judge_release(requirement: KMap, release: "Release") -> Judgement:
     entries = {name: release.description.label(name) for name in release.quasi()}
     columns = [release.tables["data"][name] for name in entries]
     nodes = {name: entry.nodes for name, entry in entries.items()}
-    return judge_population(requirement, columns, nodes, {name: entry.kind for name, entry in entries.items()})
+    parts = {name: masks_of(entry.domain, read(entry.nodes)) for name, entry in entries.items()}
+    kinds = {name: entry.kind for name, entry in entries.items()}
+    return judge_population(requirement, columns, nodes, kinds, parts)
 
 
 def unseen(release: "Release") -> Verdict:

@@ -7,7 +7,6 @@ from math import prod
 from typing import Any, ClassVar
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.engine.counts import Counts
@@ -20,10 +19,9 @@ from sfumato.method.incognito.compressed import Levels, Vectors
 from sfumato.method.incognito.lattice import Judge, Search
 from sfumato.method.incognito.levels import Ladder
 from sfumato.method.incognito.losses import loss_named
-from sfumato.method.incognito.population import PopulationMatch
-from sfumato.release.generalization import Shown, recoded
-from sfumato.release.judgement import Judgement, TableSchema, listed, on_groups, whole_tally
-from sfumato.release.population_match import judge_population
+from sfumato.method.incognito.population import PopulationMatch, fewest_people, judge_labels, k_maps
+from sfumato.release.generalization import recoded
+from sfumato.release.judgement import TableSchema, listed, on_groups, whole_tally
 from sfumato.release.scheme import Grouped
 from sfumato.requirement.base import GroupRequirement, Requirement, as_fraction, is_number, share
 from sfumato.requirement.k_map import KMap
@@ -159,13 +157,13 @@ class Incognito(Method):
             )
         progress("compress", 0.0)
         vectors = Vectors(counts, ladders)
-        populations = [PopulationMatch(r, counts.quasi, ladders) for r in _maps(requirements)]
+        populations = [PopulationMatch(r, counts.quasi, ladders) for r in k_maps(requirements)]
         judge, loss = Judge(counts, wanted, vectors, populations), loss_named(self.loss)(vectors)
         allowed = math.floor(as_fraction(self.suppression) * counts.rows)
         monotone = all(r.monotone for r in wanted)
         found = Search(vectors, judge, loss, allowed=allowed, monotone=monotone).run(progress)
         if found is None:
-            raise Infeasible(_fewest_people(vectors, populations) or self._why(counts, wanted))
+            raise Infeasible(fewest_people(vectors, populations) or self._why(counts, wanted))
         grouped = vectors.group(found.best[0], places=True)
         bad = judge(grouped, found.best[0]).bad
         kept = ~bad[grouped.place][vectors.of_entry]
@@ -202,7 +200,7 @@ class Incognito(Method):
         return "no levels meet the requirements together; raise the suppression limit or weaken a requirement"
 
     def decide(self, counts: Counts, requirements: Sequence[Requirement], draws: Draws, progress: Progress) -> Grouped:
-        solved, maps = self.solve(counts, requirements, progress), _maps(requirements)
+        solved, maps = self.solve(counts, requirements, progress), k_maps(requirements)
         if not solved.optimum.suppressed:
             return self._recoded(counts, solved, counts.rows, maps)
         kept = Grouping.of_vectors(counts, np.where(solved.kept, 0, -1), 1)
@@ -216,7 +214,7 @@ class Incognito(Method):
             cuts.append(narrow.cut(levels[column.name]))
         grouping, shown = recoded(counts, cuts)
         statement = self._statement(replace(optimum, levels=levels), rows)
-        judgements = [_judged(r, counts, shown) for r in maps]
+        judgements = [judge_labels(r, counts, shown) for r in maps]
         return Grouped(grouping=grouping, shown=shown, statement=statement, judgements=judgements)
 
     def _statement(self, optimum: Optimum, rows: int) -> dict[str, Any]:
@@ -234,35 +232,6 @@ class Incognito(Method):
 
 def _on_groups(requirements: Sequence[Requirement]) -> list[GroupRequirement]:
     return [r for r in requirements if isinstance(r, GroupRequirement)]
-
-
-def _maps(requirements: Sequence[Requirement]) -> list[KMap]:
-    return [r for r in requirements if isinstance(r, KMap)]
-
-
-def _fewest_people(vectors: Vectors, populations: Sequence[PopulationMatch]) -> str | None:
-    """Why no node will do for a population: even one group for all fits too few people."""
-    top = tuple(ladder.top for ladder in vectors.ladders)
-    for match in populations:
-        most = int(match(vectors.group(top, places=False), top).max())
-        if most < match.k:
-            return f"k-map: the coarsest labels fit {most} people of the population; lower k to {most} or less"
-    return None
-
-
-def _judged(requirement: KMap, kept: Counts, shown: Sequence[Shown]) -> Judgement:
-    """Judge the labels as they are published: without suppressed rows they may be narrower than those searched."""
-    nodes = {s.name: s.nodes for s in shown}
-    kinds = {c.name: c.kind for c in kept.quasi}
-    columns = [pl.Series(s.name, [s.labels[i] for i in s.of_group]) for s in shown]
-    judgement = judge_population(requirement, columns, nodes, kinds)
-    if not judgement.holds:
-        raise Infeasible(
-            f"k-map: the labels that are left without the suppressed rows fit only {judgement.achieved['k']} people of "
-            f"the population, fewer than {requirement.k}; declare the domains of the quasi-identifiers, or allow no "
-            "suppression"
-        )
-    return judgement
 
 
 def _is_count(value: object) -> bool:

@@ -3,11 +3,17 @@
 from collections.abc import Sequence
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.method.incognito.compressed import Grouped, Levels
+from sfumato.engine.counts import Counts
+from sfumato.errors import Infeasible
+from sfumato.method.incognito.compressed import Grouped, Levels, Vectors
 from sfumato.method.incognito.levels import Ladder
-from sfumato.release.population_match import People, fitting, matched, owners
+from sfumato.release.generalization import Shown
+from sfumato.release.judgement import Judgement
+from sfumato.release.population_match import People, fitting, judge_population, matched, owners
+from sfumato.requirement.base import Requirement
 from sfumato.requirement.k_map import KMap
 from sfumato.table.encode import Column
 
@@ -40,7 +46,35 @@ class PopulationMatch:
             told = self.ladders[j].labels(level)
             labels, nodes = [label for label, _ in told], dict(told)
             domain = self.people.columns[j].domain
-            found = owners(fitting(domain, labels, nodes), domain.size)
-            assert found is not None, "labels of one level do not overlap"
-            self._nodes[j, level] = found
+            self._nodes[j, level] = owners(fitting(domain, labels, nodes, ()), domain.size)
         return self._nodes[j, level]
+
+
+def k_maps(requirements: Sequence[Requirement]) -> list[KMap]:
+    """Those of the requirements that are judged on a population."""
+    return [r for r in requirements if isinstance(r, KMap)]
+
+
+def fewest_people(vectors: Vectors, populations: Sequence[PopulationMatch]) -> str | None:
+    """Why no node will do for a population: even one group for all fits too few people."""
+    top = tuple(ladder.top for ladder in vectors.ladders)
+    for match in populations:
+        most = int(match(vectors.group(top, places=False), top).max())
+        if most < match.k:
+            return f"k-map: the coarsest labels fit {most} people of the population; lower k to {most} or less"
+    return None
+
+
+def judge_labels(requirement: KMap, kept: Counts, shown: Sequence[Shown]) -> Judgement:
+    """Judge the labels as they are published: without suppressed rows they may be narrower than those searched."""
+    nodes = {s.name: s.nodes for s in shown}
+    kinds = {c.name: c.kind for c in kept.quasi}
+    columns = [pl.Series(s.name, [s.labels[i] for i in s.of_group]) for s in shown]
+    judgement = judge_population(requirement, columns, nodes, kinds)
+    if not judgement.holds:
+        raise Infeasible(
+            f"k-map: the labels that are left without the suppressed rows fit only {judgement.achieved['k']} people of "
+            f"the population, fewer than {requirement.k}; declare the domains of the quasi-identifiers, or allow no "
+            "suppression"
+        )
+    return judgement
