@@ -33,6 +33,8 @@ class Meanings:
     """What labels mean in a domain: the values between the ends of an interval, the leaves below a name, and all that
     fits a mask.
 
+    >>> from sfumato.table.ordered_domain import OrderedDomain
+    >>> from sfumato.table.taxonomy import Taxonomy
     >>> ages = OrderedDomain.of_numbers([20.0, 25.0, 39.0, 40.0])
     >>> Meanings(ages).codes(parse_label("[20, 40)", [20.0, 40.0])).tolist()
     [0, 1, 2]

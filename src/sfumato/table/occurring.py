@@ -14,6 +14,7 @@ def occurring(column: Column) -> Column:
 
     >>> import numpy as np
     >>> from sfumato.table.encode import Kind, Role
+    >>> from sfumato.table.ordered_domain import OrderedDomain
     >>> ages = OrderedDomain.of_numbers([20.0, 37.5, 90.0])
     >>> found = occurring(Column("age", Role.QUASI, Kind.CONTINUOUS, ages, np.array([2, 0])))
     >>> found.domain.words, found.domain.step, found.codes.tolist()
@@ -35,6 +36,7 @@ def narrowed(domain: Domain, seen: NDArray[np.bool_]) -> tuple[Domain, NDArray[n
 def lasting(domain: Domain) -> NDArray[np.bool_]:
     """Which values of a domain are public whether or not a row has them: declared ones, but never a missing value.
 
+    >>> from sfumato.table.ordered_domain import OrderedDomain
     >>> lasting(OrderedDomain.of_words(["low", "high"], missing=True)).tolist()
     [True, True, False]
     """
