@@ -17,6 +17,7 @@ ROWS = 1_000_000
 _EXAMPLE = 4_000
 _QUIET = 0.5
 """The load average per core, before a run, up to which a machine is called quiet."""
+_LOAD = os.getloadavg()[0]
 
 
 class Run(NamedTuple):
@@ -28,8 +29,6 @@ class Run(NamedTuple):
 
 def lines() -> list[Line]:
     """All rows of the table. A bar in seconds is shown as a floor that must not be exceeded."""
-    global _load
-    _load = os.getloadavg()[0]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         return [*_first_run(folder), *_start(folder), *_new_process(folder)]
@@ -97,12 +96,9 @@ def _command(arguments: list[str], folder: Path, caches: str) -> Run:
     return Run(wall, spent)
 
 
-_load = 0.0
-
-
 def more() -> str:
     """Whether anybody else used the machine, which wall-clock bars depend on."""
     cores = os.cpu_count() or 1
-    busy = _load > _QUIET * cores
+    busy = _QUIET * cores < _LOAD
     told = "The machine was busy with other work: bars in seconds hold for a quiet one." if busy else ""
-    return f"\nLoad average before the run: {_load:.1f} on {cores} cores. {told}".rstrip() + "\n"
+    return f"\nLoad average before the run: {_LOAD:.1f} on {cores} cores. {told}".rstrip() + "\n"

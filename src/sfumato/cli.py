@@ -27,11 +27,16 @@ _STAGES = {
     "response": "Finding the best probabilities",
     "code": "Coding the columns",
     "cuts": "Cutting into groups",
+    "compress": "Counting equal rows",
+    "lattice": "Searching the lattice",
+    "rules": "Finding negative rules",
+    "perturb": "Perturbing sensitive values",
     "steps": "Refining (Ctrl-C stops)",
     "labels": "Labelling the groups",
     "judgement": "Judging the groups",
     "order": "Shuffling the rows",
     "write": "Writing release and report",
+    "done": "Done",
 }
 
 _CLOSED_PIPE = 128 + 13

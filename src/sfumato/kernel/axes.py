@@ -86,6 +86,7 @@ def words_for(size: int) -> int:
 def mark(rows: Any, start: int, end: int, j: int, size: int, bits: Any) -> None:
     """Set the bit of each code that occurs on axis ``j`` in rows ``[start, end)``."""
     one = np.uint64(1)
+    # the common case in one register, without memory traffic
     if size <= 64:
         seen = np.uint64(0)
         for i in range(start, end):
@@ -106,6 +107,7 @@ def any_in(bits: Any, lo: int, hi: int) -> bool:
     for w in range(lo >> 6, ((hi - 1) >> 6) + 1):
         word = bits[w]
         first = w * 64
+        # clear the bits below lo and those from hi on
         if lo > first:
             word &= full << np.uint64(lo - first)
         if hi < first + 64:

@@ -145,7 +145,7 @@ def _say_uncached(why: str) -> None:
     if not _said:
         _said.append(why)
         _log.warning(
-            "compiled kernels are not cached, so every run compiles them again, which takes 5 to 20 seconds: %s; "
+            "compiled kernels are not cached, so every run compiles them again, which takes up to 20 seconds: %s; "
             "set NUMBA_CACHE_DIR to a folder that only this user can write to",
             why,
         )

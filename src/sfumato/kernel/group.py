@@ -21,8 +21,12 @@ class EqualRows(NamedTuple):
 
 
 @kernel
-def _group_keys(keys: Any, slot_group: Any, of_row: Any, first: Any, size: Any) -> int:
-    """Number the distinct keys in the order of their first row (open addressing, linear probing)."""
+def _group_keys(keys: Any, slot_key: Any, slot_group: Any, of_row: Any, first: Any, size: Any) -> int:
+    """Number the distinct keys in the order of their first row (open addressing, linear probing).
+
+    ``slot_group`` is one more than the group, 0 where a slot is free. The key stands in the slot too: to look it up by
+    the group would take two more reads from memory that is not in the cache.
+    """
     mask = np.uint64(len(slot_group) - 1)
     groups = 0
     for row in range(len(keys)):
@@ -34,15 +38,16 @@ def _group_keys(keys: Any, slot_group: Any, of_row: Any, first: Any, size: Any) 
         h ^= h >> np.uint64(33)
         slot = h & mask
         while True:
-            group = slot_group[slot]
+            group = slot_group[slot] - 1
             if group < 0:
-                slot_group[slot] = groups
+                slot_key[slot] = key
+                slot_group[slot] = groups + 1
                 first[groups] = row
                 size[groups] = 1
                 of_row[row] = groups
                 groups += 1
                 break
-            if keys[first[group]] == key:
+            if slot_key[slot] == key:
                 size[group] += 1
                 of_row[row] = group
                 break
@@ -55,7 +60,7 @@ def _group(keys: NDArray[np.uint64]) -> EqualRows:
     first = np.empty(len(keys), dtype=np.int64)
     size = np.empty(len(keys), dtype=np.int64)
     slots = 1 << max(4, (2 * len(keys) - 1).bit_length())  # a power of two, at most half full
-    count = _group_keys(keys, np.full(slots, -1, np.int32), of_row, first, size)
+    count = _group_keys(keys, np.empty(slots, np.uint64), np.zeros(slots, np.int32), of_row, first, size)
     return EqualRows(of_row, first[:count].copy(), size[:count].copy())
 
 

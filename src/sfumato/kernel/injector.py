@@ -15,7 +15,7 @@ def _barred(barred: Any, row: int, wanted: Any) -> int:
     for word in range(barred.shape[1]):
         both = barred[row, word] & wanted[word]
         while both:
-            both &= both - np.uint64(1)
+            both &= both - np.uint64(1)  # clears the lowest bit that is set
             number += 1
     return number
 

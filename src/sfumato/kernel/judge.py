@@ -55,6 +55,7 @@ def _product(a: Any, b: Any) -> Any:
     """The 128-bit product of two non-negative 63-bit integers, as (high, low)."""
     mask = np.uint64(0xFFFFFFFF)
     s = np.uint64(32)
+    # schoolbook multiplication in halves of 32 bits: no partial sum exceeds 64 bits
     a0, a1 = np.uint64(a) & mask, np.uint64(a) >> s
     b0, b1 = np.uint64(b) & mask, np.uint64(b) >> s
     low = a0 * b0
@@ -76,6 +77,7 @@ def _add_primes(number: int, times: int, primes: Any, powers: Any, used: int) ->
     """Add ``times`` times the prime exponents of ``number``; returns how many primes there are now."""
     f = 2
     while number > 1:
+        # what is left has no factor below f, so it is a prime
         if f * f > number:
             f = number
         e = 0
@@ -104,6 +106,7 @@ def _entropy(counts: Any, n: int, p: int, q: int) -> int:
     for c in counts:
         if c > 1:
             weighted += c * np.log(c)
+    # H = ln n - sum of c ln c / n; what is too near to ln(p/q) to trust the rounding is settled below
     gap = np.log(n) - weighted / n - np.log(p / q)
     if gap > 1e-11:
         return YES
@@ -117,6 +120,7 @@ def _entropy(counts: Any, n: int, p: int, q: int) -> int:
     for c in counts:
         if c > 1:
             used = _add_primes(c, -c, primes, powers, used)
+    # n^n q^n = p^n prod c^c just when every prime has exponent 0
     for i in range(used):
         if powers[i] != 0:
             return CLOSE

@@ -17,7 +17,7 @@ from sfumato.kernel.jit import inner, kernel
 def blend(x: Any, size: int, stride: int, own: float, every: float) -> None:
     """In place: each cell becomes ``own`` times itself plus ``every`` times the sum along its axis."""
     block = size * stride
-    if stride == 1:
+    if stride == 1:  # the last axis: cells of one line lie side by side
         for base in range(0, len(x), block):
             total = 0.0
             for i in range(base, base + block):
@@ -85,7 +85,7 @@ def _replace(codes: Any, noise: Any, share: int, size: int, out: Any, first: int
             at += 3
             if word < changed:
                 value = word // share
-                code = value + (value >= code)
+                code = value + (value >= code)  # the values other than the code, numbered without it
         out[i] = code
     return len(codes), at
 

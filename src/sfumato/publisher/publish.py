@@ -141,14 +141,9 @@ def publish_policy(
     rng = _generator(seed)
     log = _Log()
     heard = log.listening(progress)
-    frame = _frame_of(job, heard)
     known = Ledger.of(job) if ledger else None
-    with ThreadPoolExecutor(1) as beside:  # what needs neither codes nor groups is done meanwhile
-        digest = beside.submit(table_digest, frame) if known else None
-        beside.submit(prepare_report)
-        table = _coded(job, frame, heard)
-        release = _release(job, table, rng, heard)
-    content = digest.result() if digest else ""
+    table, content = _coded_and_known(job, known, heard)
+    release = _release(job, table, rng, heard)
     before = known.earlier(content) if known else []
     told = published_again(before, policy=policy_digest(job), method=job.method, seed=seed, out=folder, force=force)
     summary = summarize(release, table)
@@ -168,6 +163,16 @@ def publish_policy(
     progress("done", 1.0)
     warnings = [*release.warnings, *private, *(known.warnings if known else ())]
     return Published(release, folder, summary, tuple(dict.fromkeys(warnings)), tuple(told.notes))
+
+
+def _coded_and_known(job: Policy, ledger: Ledger | None, progress: Progress) -> tuple[Microdata, str]:
+    """The coded data and, for the ledger, their digest; what needs no codes is done meanwhile, on another core."""
+    frame = _frame_of(job, progress)
+    with ThreadPoolExecutor(1) as beside:
+        digest = beside.submit(table_digest, frame) if ledger else None
+        beside.submit(prepare_report)
+        table = _coded(job, frame, progress)
+    return table, digest.result() if digest else ""
 
 
 def _generator(seed: int | None) -> np.random.Generator | None:

@@ -92,6 +92,7 @@ def _by_cut(codes: Any, rows: Any, label: Any, weight: Any, counts: Any, xlogx: 
             best, best_size, cut, above = inside, below, codes[row], following
     if tries == 0:
         return _NO_GAIN, 0.0, -1, -1
+    # xlogx[tries] / tries = log2(tries): the bits it takes to say which of the cuts was chosen (MDL)
     gain = (_spread(counts, xlogx) - best) / total - xlogx[tries] / tries / total
     if gain <= 0:
         return _NO_GAIN, 0.0, -1, -1

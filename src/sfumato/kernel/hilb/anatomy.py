@@ -114,6 +114,7 @@ def _scan_top(left: Any, begin: int, end: int, size: int, top: Any) -> int:
 def _without(members: Any, start: int, l: int, groups: int, value: int, draw: Any) -> int:
     """One of the groups of ``l`` members each that lack a value, drawn; -1 where all have it."""
     chosen = np.uint64(0)
+    # count the groups that lack it, draw one of them, and go through them again up to that one
     for attempt in range(2):
         lacking = np.uint64(0)
         for g in range(groups):

@@ -21,7 +21,7 @@ def _keys(columns: Any, bits: int, keys: Any) -> None:
         for j in range(d):
             x[j] = np.uint64(columns[j, row])
         q = one << np.uint64(bits - 1)
-        while q > one:
+        while q > one:  # undo how each sub-cube is reflected (invert) or turned (exchange), the largest first
             p = q - one
             for j in range(d):
                 if x[j] & q:
@@ -31,7 +31,7 @@ def _keys(columns: Any, bits: int, keys: Any) -> None:
                     x[0] ^= t
                     x[j] ^= t
             q >>= one
-        for j in range(1, d):
+        for j in range(1, d):  # Gray code: neighbours on the curve differ in one bit
             x[j] ^= x[j - 1]
         t = np.uint64(0)
         q = one << np.uint64(bits - 1)

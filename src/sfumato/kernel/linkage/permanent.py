@@ -28,6 +28,7 @@ def states(count: Any) -> float:
 @inner
 def _join(a: float, b: float) -> float:
     """The logarithm of a sum."""
+    # ln(e^a + e^b), with the larger one taken out so that nothing overflows
     high, low = max(a, b), min(a, b)
     return high if low == -np.inf else high + np.log1p(np.exp(low - high))
 
@@ -94,7 +95,7 @@ def _plain(weight: Any, count: Any, stride: Any, ahead: Any, behind: Any, share:
     k, last = len(count), len(ahead) - 1
     digit = np.zeros(k, np.int64)
     placed = 0
-    ahead[0] = 1.0
+    ahead[0] = 1.0  # ahead[s]: the weight of all ways in which the first items fill the places of state s
     for s in range(1, last + 1):
         placed += _step(digit, count)
         total = 0.0
@@ -102,7 +103,7 @@ def _plain(weight: Any, count: Any, stride: Any, ahead: Any, behind: Any, share:
             if digit[j] > 0:
                 total += ahead[s - stride[j]] * weight[placed - 1, j]
         ahead[s] = total
-    behind[last] = 1.0
+    behind[last] = 1.0  # behind[s]: the weight of all ways to fill the places that state s leaves
     for s in range(last - 1, -1, -1):
         placed += _step_back(digit, count)
         total = 0.0

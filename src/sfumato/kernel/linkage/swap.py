@@ -60,6 +60,7 @@ def _can(weight: Any, inside: Any, a: int) -> bool:
 def _most(rate: Any, room: Any, cap: Any, m: float) -> float:
     """The greatest sum of rates by shares that add up to m, at most ``cap`` for each of the ``room`` members."""
     total, left = 0.0, m
+    # a fractional knapsack: the best is to fill up the greatest rates first
     for b in np.argsort(-rate):
         if room[b] == 0.0:
             continue

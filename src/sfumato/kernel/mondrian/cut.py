@@ -96,6 +96,7 @@ def _place(codes: Any, count: int, code: int) -> int:
 def runs_on(rows: Any, weights: Any, start: int, end: int, j: int, lo: int, hi: int, s: Any) -> int:
     """The codes that occur on axis ``j``, ascending, with their weights; returns how many there are."""
     runs = 0
+    # count by code where the codes are not much more than the rows, else sort the rows
     if hi - lo <= 4 * (end - start) + 256:
         for code in range(hi - lo + 1):
             s.ints[TALLY, code] = 0
@@ -132,6 +133,7 @@ def _sort_by_run(rows: Any, start: int, end: int, j: int, runs: int, s: Any) -> 
         s.ints[RUN_FIRST, r + 1] += 1
     for r in range(runs):
         s.ints[RUN_FIRST, r + 1] += s.ints[RUN_FIRST, r]
+    # a stable counting sort from the back; RUN_FIRST[r + 1] sinks from the end of run r to its start
     for i in range(end - 1, start - 1, -1):
         r = s.ints[ROW_KEY, i - start]
         s.ints[RUN_FIRST, r + 1] -= 1
@@ -187,6 +189,7 @@ def look_ahead(sizes: Any, spec: Any, s: Any) -> int:
             most = np.int64(0)
             for v in range(sizes[spec[t, 1]]):
                 most = max(most, s.sides[1, spec[t, 1], v])
+            # p/q times as much, rounded up
             least = max(least, (most * spec[t, 2] + spec[t, 3] - 1) // spec[t, 3])
     return least
 
@@ -355,9 +358,11 @@ def relaxed_cut(
         lo, hi = np.int64(measures[1, j]), np.int64(measures[2, j])
         runs = runs_on(rows, weights, start, end, j, lo, hi, s)
         _sort_by_run(rows, start, end, j, runs, s)
+        # the two ends that leave a side just large enough, and the middle
         for place in (least, n // 2, n - least):
             left = _part_width(space, rows, 0, place, j, s)
             right = _part_width(space, rows, place, n, j, s)
+            # by how much the widths of all rows together shrink
             gain = n * width - place * left - (n - place) * right
             if gain <= best_gain:
                 continue

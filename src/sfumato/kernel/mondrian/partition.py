@@ -47,6 +47,7 @@ def _measure(space: Any, rows: Any, start: int, end: int, flat: Any, measures: A
     one = np.uint64(1)
     for j in range(len(space.axes)):
         measures[WIDTH, j] = 0.0
+        # an axis that is flat in a group is flat in all its parts
         if j < 64 and flat >> np.uint64(j) & one:
             continue
         if space.axes[j, KIND] == LINE:
@@ -127,6 +128,7 @@ def _divide(words: Any, ids: Any, weights: Any, counted: Any, flags: Any, start:
     left, right = start, 0
     for i in range(start, end):
         flag = np.int64(flags[i - start])
+        # Write each row to both sides and advance one of them: no branch that the processor could guess wrong.
         for w in range(words.shape[1]):
             word = words[i, w]
             words[left, w] = word

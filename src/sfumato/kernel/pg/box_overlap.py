@@ -80,6 +80,7 @@ def _meet(boxes: Any, others: Any, same: bool) -> Any:
         axis, at, cost = -1, np.int64(0), 0.0
         if float(len(a)) * len(b) > _FEW:
             axis, at, cost = _plane(boxes, others, a, b)
+        # a plane that leaves nearly all pairs to compare is not worth copying the boxes that it cuts
         if axis < 0 or cost > 0.95 * len(a) * len(b):
             _compare(boxes, others, a, b, same, hit, second, shared)
             continue

@@ -77,6 +77,7 @@ def _best(table: Any, rows: Any, total: Any, every: float, squares: float, least
                 gain += difference * difference
                 if total[c] > 0.0:
                     pearson += difference * difference * every / total[c]
+            # weights make rows count for fewer: every^2 / squares of them (Kish's effective sample size)
             scale = weight * rest / every
             if gain * scale > best:
                 best, statistic, feature, at = gain * scale, pearson * scale * every / squares, j, np.int64(b + 1)

@@ -66,6 +66,7 @@ def make_items(
 @inner
 def ones(word: Any) -> int:
     """How many bits of a word are set."""
+    # Sums in fields of 2, 4 and 8 bits, all at once; the product adds up the bytes in the highest one.
     word -= (word >> np.uint64(1)) & np.uint64(0x5555555555555555)
     word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
     word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
@@ -125,7 +126,7 @@ def draw_bitmaps(items: Any, begin: int, end: int, room: Any) -> None:
                     room.present[base + items.leaves[at]] = np.uint64(1)
         if kind == LINE:
             for v in range(1, size + 1):
-                for w in range(end - begin):
+                for w in range(end - begin):  # each bitmap holds those of all lower values
                     maps[base + v, w] |= maps[base + v - 1, w]
                     maps[base + size + 1 + v, w] |= maps[base + size + v, w]
 
@@ -221,7 +222,7 @@ def fill_random(draws: Any, size: int, out: Any) -> None:
         for j in range(draws.shape[1]):
             last = size - draws.shape[1] + j
             value = np.int64(draws[row, j] % np.uint64(last + 1))
-            if has(out[row], 0, value):
+            if has(out[row], 0, value):  # taken already: the newest value, which no earlier draw could take
                 value = last
             out[row, value >> 6] |= np.uint64(1) << np.uint64(value & 63)
 

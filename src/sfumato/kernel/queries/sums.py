@@ -82,7 +82,7 @@ def _digits(words: Any, at: int, size: int, lanes: int, carry: Any, digits: Any,
             carry[w] = words[at + k * lanes + w]
         for j in range(length):
             for w in range(lanes):
-                both = digits[j, w] & carry[w]
+                both = digits[j, w] & carry[w]  # a binary adder per bit: 64 groups count at once
                 digits[j, w] ^= carry[w]
                 carry[w] = both
 

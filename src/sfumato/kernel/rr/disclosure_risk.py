@@ -32,6 +32,7 @@ def _factors(c: Any, sizes: Any, own: Any, every: Any, own2: Any, every2: Any) -
         q = (1.0 - c[k]) / sizes[k]
         own[k] = c[k]
         every[k] = q
+        # the matrix c I + q J with each entry squared: (c + q)^2 on the diagonal, q^2 elsewhere
         own2[k] = (c[k] + q) ** 2 - q * q
         every2[k] = q * q
 

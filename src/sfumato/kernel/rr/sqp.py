@@ -157,6 +157,7 @@ def _descend(u: Any, free: Any, weight: Any, pi: Any, sizes: Any, limits: Any, c
         length, most = np.abs(d).max(), max(0.0, highest(out))
         if length < close and most < close:
             break
+        # a penalty above the sum of the multipliers makes the merit sink along the step (exact penalty)
         penalty = max(penalty, 1.5 * dual[:near].sum())
         aim = 1e-4 * min((g * d).sum() - penalty * most, 0.0)
         merit = _cost(u, weight) + penalty * most + 1e-13

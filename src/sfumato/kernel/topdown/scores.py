@@ -40,6 +40,7 @@ def gain(state: State, total: int, before: int, after: int) -> int:
     if state.run[r.MEASURE] == r.DISCERNIBILITY:
         return before - after
     unit = total << (state.run[r.BITS] - GAIN_BITS)
+    # the quotient rounded to the nearest whole number
     return max(np.int64(0), (2 * (before - after) + unit) // (2 * unit))
 
 
@@ -148,6 +149,7 @@ def loss(state: State, label: int) -> int:
         then, then_of = kept[j, label, r.WORST], kept[j, label, r.WORST_OF]
         if templates[j, r.MODE] != r.BY_SHARE:
             out += (now - min(now, then)) << GAIN_BITS
+        # then / then_of > now / of, without a division
         elif then * of > now * then_of:
             out += (then << GAIN_BITS) // then_of - (now << GAIN_BITS) // of
     return out

@@ -28,6 +28,7 @@ def _square(x: Any) -> Any:
     mask = np.uint64(0xFFFFFFFF)
     half = np.uint64(32)
     low, high = x & mask, x >> half
+    # x = high 2^32 + low: x^2 = high^2 2^64 + 2 high low 2^32 + low^2
     cross = low * high
     bottom = low * low
     middle = (bottom >> half) + (cross & mask) + (cross & mask)
@@ -45,6 +46,7 @@ def log2_fixed(n: int, bits: int) -> int:
     x = np.uint64(n) << np.uint64(62 - exponent)
     digits = np.int64(exponent)
     for _ in range(bits + 1):
+        # squaring doubles the logarithm: the next binary digit is 1 just when the square reaches 2
         x = _square(x)
         digits <<= 1
         if x >> np.uint64(63):
