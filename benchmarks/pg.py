@@ -13,7 +13,7 @@ from sfumato.engine.decision import Grouping
 from sfumato.engine.draws import Draws
 from sfumato.engine.local import LocalEngine
 from sfumato.method.pg import make_boxes
-from sfumato.release.sampling import one_of_each
+from sfumato.release.scheme.sampling import one_of_each
 from sfumato.requirement.base import as_fraction
 from sfumato.table.distortion import Distortion
 

@@ -8,8 +8,8 @@ from benchmarks import peers, tables
 from sfumato import datasets
 from sfumato.engine.draws import Draws
 from sfumato.method.base import silent
-from sfumato.release.generalization import show
 from sfumato.release.judgement import bind
+from sfumato.release.scheme.group_labels import show
 from sfumato.table.encode import Column
 from sfumato.table.ordered_domain import OrderedDomain
 

@@ -355,7 +355,7 @@ def _as_seen_from(data: str, policy: Path | None) -> tuple[str, list[str]]:
 
 def _write_text(path: Path, text: str) -> None:
     """Write a file whole or not at all."""
-    from sfumato.release.output import whole_file
+    from sfumato.release.files.output import whole_file
 
     with whole_file(path) as draft:
         draft.write_text(text, encoding="utf-8")

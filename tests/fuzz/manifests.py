@@ -21,8 +21,8 @@ from fuzz.harness import TooLong, limited
 from fuzz.releases import releases
 from fuzz.spoiled import FOLDER, TABLES
 from fuzz.summary import Summary
+from sfumato.release.files.store import fill
 from sfumato.release.manifest import Manifest
-from sfumato.release.store import fill
 
 LONGEST = 20
 """Seconds that a check may take."""

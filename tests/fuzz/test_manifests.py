@@ -9,7 +9,7 @@ import pytest
 import sfumato as sf
 from fuzz import manifests, oracle
 from fuzz.releases import releases
-from sfumato.release.store import fill
+from sfumato.release.files.store import fill
 
 
 def test_every_accepted_mutant_is_true() -> None:

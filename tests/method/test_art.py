@@ -19,7 +19,7 @@ from sfumato.errors import Infeasible, PolicyError
 from sfumato.kernel.art.grow import grow
 from sfumato.kernel.art.kd_tree import make_tree
 from sfumato.method.base import silent
-from sfumato.release.claims import judged
+from sfumato.release.check.claims import judged
 from sfumato.release.judgement import bind
 from sfumato.table.microdata import Microdata
 

@@ -19,7 +19,7 @@ from sfumato.errors import OutputError
 from sfumato.method.catalogue import METHODS
 from sfumato.publisher.ledger import LEDGER, table_digest
 from sfumato.publisher.publish import Published, publish_policy
-from sfumato.release import stages
+from sfumato.release.files import stages
 
 POLICY = """[data]
 source = "ward.csv"

@@ -16,8 +16,8 @@ import pytest
 
 import sfumato as sf
 from sfumato.cli import main
-from sfumato.release.explained import loss_bounds
-from sfumato.release.finding import Finding
+from sfumato.release.check.explained import loss_bounds
+from sfumato.release.check.finding import Finding
 from sfumato.release.manifest import LabelAttribute
 from sfumato.requirement.local_privacy import statement
 

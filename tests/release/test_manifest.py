@@ -12,9 +12,9 @@ import pytest
 
 import sfumato as sf
 from fuzz.releases import releases
+from sfumato.release.check.statement import parse_manifest
 from sfumato.release.manifest import AttributeEntry, BoxAttribute, Claim, LabelAttribute, Manifest, ValueAttribute
 from sfumato.release.manifest_schema import manifest_schema, text
-from sfumato.release.statement import parse_manifest
 from sfumato.table.encode import Kind, Role
 
 SCHEMA = Path(__file__).parents[2] / "docs" / "manifest.schema.json"

@@ -6,8 +6,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from sfumato.release import plausible
-from sfumato.release.plausible import PublishedColumn, implausible
+from sfumato.release.check import plausible
+from sfumato.release.check.plausible import PublishedColumn, implausible
 from sfumato.table.distortion import retention_matrix
 
 TWO = np.array([[0.7, 0.3], [0.3, 0.7]])

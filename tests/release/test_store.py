@@ -593,7 +593,7 @@ def test_a_failure_at_the_manifest_leaves_nothing(
         raise error
 
     with monkeypatch.context() as patch:
-        patch.setattr("sfumato.release.store.json.dumps", fail)
+        patch.setattr("sfumato.release.files.store.json.dumps", fail)
         with pytest.raises((OutputError, type(error))):
             release.write(tmp_path / "deep" / "out")
     assert left_in(tmp_path / "deep") == []
@@ -612,7 +612,7 @@ def test_an_old_release_survives_a_failed_exchange(tmp_path: Path, monkeypatch: 
         return rename(self, target)
 
     with monkeypatch.context() as patch:
-        patch.setattr("sfumato.release.output.exchange", lambda one, other: False)  # a system that has none
+        patch.setattr("sfumato.release.files.output.exchange", lambda one, other: False)  # a system that has none
         patch.setattr(Path, "rename", fail_at_the_second)
         with pytest.raises(OutputError):
             new.write(tmp_path / "out", force=True)

@@ -9,7 +9,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.errors import DataError, PolicyError, ReleaseError
-from sfumato.release.claims import judged
+from sfumato.release.check.claims import judged
 from sfumato.requirement.catalogue import from_table
 from sfumato.table.microdata import Microdata
 

@@ -13,7 +13,7 @@ import sfumato as sf
 from sfumato.adversary.posterior import pg_posterior
 from sfumato.engine.decision import Grouping
 from sfumato.engine.draws import Draws
-from sfumato.release.sampling import one_of_each
+from sfumato.release.scheme.sampling import one_of_each
 from sfumato.table.distortion import Distortion
 
 ROUNDS = 40_000

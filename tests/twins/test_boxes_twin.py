@@ -15,7 +15,7 @@ from sfumato.adversary.placement import place
 from sfumato.kernel.pg.box_overlap import meet
 from sfumato.method.pg import Boxes, make_groups
 from sfumato.release.manifest import Manifest
-from sfumato.release.sampling import overlapping
+from sfumato.release.scheme.sampling import overlapping
 from sfumato.table.ordered_domain import MISSING
 from strategies import Tree, examples, leaves, trees
 

@@ -16,9 +16,9 @@ from sfumato.adversary.posterior import (
     randomized_posterior,
 )
 from sfumato.errors import DataError, PolicyError
-from sfumato.release.bucket_columns import COUNT
 from sfumato.release.release import Release
-from sfumato.release.sampling import SIZE
+from sfumato.release.scheme.bucket_columns import COUNT
+from sfumato.release.scheme.sampling import SIZE
 from sfumato.table.encode import Role
 from sfumato.table.microdata import Microdata
 from sfumato.table.published import domain_codes

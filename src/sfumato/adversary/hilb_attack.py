@@ -17,8 +17,8 @@ from sfumato.adversary.observation import attacked
 from sfumato.engine.local import as_published
 from sfumato.errors import DataError, PolicyError
 from sfumato.kernel.hilb.curve import MOST_BITS, bits_needed, hilbert_keys
-from sfumato.release.bucket_columns import COUNT, GROUP
 from sfumato.release.release import Release, refuse_unpublished
+from sfumato.release.scheme.bucket_columns import COUNT, GROUP
 from sfumato.requirement.base import whole_number
 from sfumato.table.microdata import Microdata, refuse_raw
 from sfumato.table.published import distinct_texts, domain_codes

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from sfumato.adversary.observation import attacked
 from sfumato.errors import DataError, PolicyError, nearest
-from sfumato.release.bucket_columns import COUNT, GROUP
 from sfumato.release.label_meaning import read
 from sfumato.release.labels import Meanings, read_values
 from sfumato.release.release import Release, refuse_unpublished
+from sfumato.release.scheme.bucket_columns import COUNT, GROUP
 from sfumato.requirement.base import share, whole_number
 from sfumato.table.encode import Column
 from sfumato.table.microdata import Microdata, refuse_raw

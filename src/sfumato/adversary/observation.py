@@ -12,8 +12,8 @@ from sfumato.kernel.arrange import by_group
 from sfumato.kernel.axes import summarize
 from sfumato.method.base import Drawn, Scheme
 from sfumato.method.enumeration import arrangements, one_of_each
-from sfumato.release.generalization import space_of
 from sfumato.release.release import Release
+from sfumato.release.scheme.group_labels import space_of
 from sfumato.requirement.base import names
 from sfumato.table.encode import Role
 

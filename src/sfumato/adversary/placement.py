@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from sfumato.errors import DataError
 from sfumato.kernel.group import group_rows
 from sfumato.kernel.pg.box_overlap import meet
-from sfumato.release.bucket_columns import GROUP
 from sfumato.release.label_meaning import parse_label
 from sfumato.release.labels import Meanings, as_ranges
 from sfumato.release.release import Release
-from sfumato.release.sampling import Places, boxes_of
+from sfumato.release.scheme.bucket_columns import GROUP
+from sfumato.release.scheme.sampling import Places, boxes_of
 from sfumato.table.encode import Column
 from sfumato.table.microdata import Microdata
 from sfumato.table.published import domain_codes

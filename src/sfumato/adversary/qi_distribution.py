@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from sfumato.errors import DataError, PolicyError
 from sfumato.method.base import Scheme
-from sfumato.release.bucket_columns import COUNT, GROUP
 from sfumato.release.judgement import TableSchema
 from sfumato.release.labels import read_labels, read_values
 from sfumato.release.release import Release
+from sfumato.release.scheme.bucket_columns import COUNT, GROUP
 from sfumato.requirement.base import names
 from sfumato.requirement.exposure import Exposure, GroupedPeople, deviation
 from sfumato.requirement.knowledge import Knowledge

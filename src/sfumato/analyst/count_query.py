@@ -16,9 +16,9 @@ from sfumato.kernel.arrange import sort_order
 from sfumato.kernel.group import group_rows
 from sfumato.kernel.queries.bitmap import Items, make_items
 from sfumato.kernel.queries.sums import LANES, SMALL, Blocks, ValueCounts, Weights, count, pair, spread, spread_cells
-from sfumato.release.bucket_columns import COUNT, GROUP
 from sfumato.release.labels import ColumnLabels, exact, read_labels, read_values
 from sfumato.release.release import Release, refuse_unpublished
+from sfumato.release.scheme.bucket_columns import COUNT, GROUP
 from sfumato.table.encode import Role
 from sfumato.table.microdata import Microdata, refuse_raw
 from sfumato.table.taxonomy import named

@@ -12,7 +12,7 @@ from sfumato.analyst.reconstruction import perturbed
 from sfumato.errors import DataError, PolicyError
 from sfumato.kernel.pg.noisy_tree import Grown, grow, walk
 from sfumato.release.release import Release
-from sfumato.release.sampling import SIZE, Places, boxes_of
+from sfumato.release.scheme.sampling import SIZE, Places, boxes_of
 from sfumato.requirement.base import whole_number
 from sfumato.table.encode import Column
 from sfumato.table.microdata import Microdata

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sfumato.errors import DataError, PolicyError
 from sfumato.release.label_meaning import covered
 from sfumato.release.release import Release
-from sfumato.release.sampling import SIZE
+from sfumato.release.scheme.sampling import SIZE
 from sfumato.table.distortion import retention_matrix
 from sfumato.table.encode import Role
 from sfumato.table.published import domain_codes

@@ -12,10 +12,10 @@ from sfumato.analyst.condition import PossibleValues, as_number
 from sfumato.analyst.ranges import Ranges
 from sfumato.engine.counts import Counted
 from sfumato.errors import PolicyError, ReleaseError, nearest
-from sfumato.release.bucket_columns import COUNT, GROUP
 from sfumato.release.label_meaning import LabelMeaning, fits, masks_of, read, spans
 from sfumato.release.manifest import LabelAttribute, ValueAttribute
 from sfumato.release.release import Release
+from sfumato.release.scheme.bucket_columns import COUNT, GROUP
 from sfumato.table.distortion import WORDS, Distortion, Floats
 from sfumato.table.encode import Kind, Role
 from sfumato.table.ordered_domain import MISSING, is_day

@@ -21,10 +21,10 @@ from sfumato.release.describe import describe
 from sfumato.release.judgement import completed, on_groups, refuse_infeasible
 from sfumato.release.manifest import SchemeName
 from sfumato.release.release import Release
-from sfumato.release.scheme import Decision, Grouped, Made
-from sfumato.release.scheme import Progress as Progress
-from sfumato.release.scheme import silent as silent
-from sfumato.release.schemes import SCHEMES
+from sfumato.release.scheme.base import Decision, Grouped, Made
+from sfumato.release.scheme.base import Progress as Progress
+from sfumato.release.scheme.base import silent as silent
+from sfumato.release.scheme.catalogue import SCHEMES
 from sfumato.requirement.base import Requirement
 from sfumato.table.microdata import Microdata
 from sfumato.table.taxonomy import named

@@ -14,9 +14,9 @@ from sfumato.errors import PolicyError
 from sfumato.kernel import judge
 from sfumato.kernel.mondrian.partition import partition
 from sfumato.method.base import CountingMethod, Drawn, Groups, PartitionMethod, Progress
-from sfumato.release.generalization import space_of
 from sfumato.release.judgement import TableSchema, on_groups
-from sfumato.release.scheme import Grouped
+from sfumato.release.scheme.base import Grouped
+from sfumato.release.scheme.group_labels import space_of
 from sfumato.requirement.base import GroupRequirement, Key, Requirement, Test
 from sfumato.table.microdata import Microdata
 

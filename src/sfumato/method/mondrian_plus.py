@@ -17,8 +17,8 @@ from sfumato.kernel.mondrian.partition import partition
 from sfumato.method.base import Groups, Progress, grouped_rows
 from sfumato.method.diversity import Diversity, DiversityMethod, diversity
 from sfumato.method.mondrian import numbered
-from sfumato.release.generalization import space_of
-from sfumato.release.scheme import Grouped
+from sfumato.release.scheme.base import Grouped
+from sfumato.release.scheme.group_labels import space_of
 from sfumato.requirement.base import Requirement
 from sfumato.table.microdata import Microdata
 

@@ -15,10 +15,10 @@ from sfumato.engine.local import LocalEngine
 from sfumato.errors import DataError, Infeasible, PolicyError
 from sfumato.kernel.pg.boxes import LAST_APART, PLAIN, WHOLE_OR_ONE, divide
 from sfumato.method.base import Method, Progress
-from sfumato.release.generalization import space_of
 from sfumato.release.judgement import Judgement
 from sfumato.release.manifest import SchemeName
-from sfumato.release.sampling import SIZE, Sample
+from sfumato.release.scheme.group_labels import space_of
+from sfumato.release.scheme.sampling import SIZE, Sample
 from sfumato.requirement.base import Requirement, as_fraction, is_number, share, whole_number
 from sfumato.requirement.corruption import CorruptionPromise, Growth, RhoBreach
 from sfumato.requirement.k_anonymity import KAnonymity

@@ -24,10 +24,10 @@ from numpy.typing import NDArray
 
 from sfumato.errors import OutputError
 from sfumato.publisher.policy import Policy
-from sfumato.release.locks import locked
-from sfumato.release.output import whole_file
-from sfumato.release.recognize import public_part_around
-from sfumato.release.store import MANIFEST, digest
+from sfumato.release.files.locks import locked
+from sfumato.release.files.output import whole_file
+from sfumato.release.files.recognize import public_part_around
+from sfumato.release.files.store import MANIFEST, digest
 from sfumato.table.address import expanded
 from sfumato.table.checks import is_opaque, read_bytes
 

@@ -10,7 +10,7 @@ from sfumato.errors import PolicyError, nearest
 from sfumato.method.base import Method
 from sfumato.method.catalogue import from_table as method_from_table
 from sfumato.publisher.toml import document
-from sfumato.release.spreadsheet import SPREADSHEET
+from sfumato.release.files.spreadsheet import SPREADSHEET
 from sfumato.requirement.base import Requirement
 from sfumato.requirement.catalogue import from_table as requirement_from_table
 from sfumato.requirement.k_map import KMap

@@ -21,12 +21,12 @@ from sfumato.publisher.again import published_again
 from sfumato.publisher.insensitive import refuse_unnamed_identifiers
 from sfumato.publisher.ledger import Entry, Ledger, entry_of, policy_digest, table_digest
 from sfumato.publisher.policy import Policy, read_policy
-from sfumato.release import stages
+from sfumato.release.files import stages
+from sfumato.release.files.output import refuse_existing, refuse_public, whole_folder, write_private
+from sfumato.release.files.recognize import PUBLIC
+from sfumato.release.files.store import MANIFEST, fill
 from sfumato.release.judgement import bind, listed
-from sfumato.release.output import refuse_existing, refuse_public, whole_folder, write_private
-from sfumato.release.recognize import PUBLIC
 from sfumato.release.release import Release
-from sfumato.release.store import MANIFEST, fill
 from sfumato.report import prepare_report, render_report
 from sfumato.report.randomized import response
 from sfumato.report.risk import risk_of

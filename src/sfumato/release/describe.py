@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.release.generalization import Shown
 from sfumato.release.judgement import Judgement
 from sfumato.release.label_meaning import finite_ends, read
 from sfumato.release.manifest import (
@@ -20,7 +19,8 @@ from sfumato.release.manifest import (
     SchemeName,
     ValueAttribute,
 )
-from sfumato.release.scheme import Made
+from sfumato.release.scheme.base import Made
+from sfumato.release.scheme.group_labels import Shown
 from sfumato.requirement.catalogue import from_table
 from sfumato.table.encode import Column, Kind
 from sfumato.table.microdata import Microdata

@@ -12,20 +12,20 @@ from numpy.typing import NDArray
 
 from sfumato.errors import PolicyError, ReleaseError
 from sfumato.kernel.group import group_rows
-from sfumato.release.claims import judged
-from sfumato.release.examine import stated, structure
-from sfumato.release.finding import Finding
+from sfumato.release.check.claims import judged
+from sfumato.release.check.examine import stated, structure
+from sfumato.release.check.finding import Finding
+from sfumato.release.check.made import examined, warned
+from sfumato.release.check.public import PublicSchema
+from sfumato.release.check.statement import parse_manifest
+from sfumato.release.files.output import whole_folder
+from sfumato.release.files.store import fill, read_folder
 from sfumato.release.judgement import Judgement
-from sfumato.release.made import examined, warned
 from sfumato.release.manifest import Manifest
-from sfumato.release.output import whole_folder
 from sfumato.release.population_match import judge_release
-from sfumato.release.public import PublicSchema
-from sfumato.release.sampling import SIZE
-from sfumato.release.scheme import Scheme
-from sfumato.release.schemes import SCHEMES
-from sfumato.release.statement import parse_manifest
-from sfumato.release.store import fill, read_folder
+from sfumato.release.scheme.base import Scheme
+from sfumato.release.scheme.catalogue import SCHEMES
+from sfumato.release.scheme.sampling import SIZE
 from sfumato.requirement.base import GroupRequirement
 from sfumato.requirement.k_map import KMap
 from sfumato.table.encode import Role

@@ -14,10 +14,10 @@ import numpy as np
 from markupsafe import Markup
 
 from sfumato.errors import OutputError
-from sfumato.release.bucket_columns import COUNT
 from sfumato.release.manifest import Claim
 from sfumato.release.people import entity_of
 from sfumato.release.release import Release
+from sfumato.release.scheme.bucket_columns import COUNT
 from sfumato.report.distributions import BeforeAfter, compare, plain
 from sfumato.report.guarantees import general_limits, guarantee, in_words, met, method_limits
 from sfumato.report.plots import drawn, losses, percent, shortened

@@ -6,7 +6,7 @@ import polars as pl
 
 from sfumato.analyst.reconstruction import sensitive_counts
 from sfumato.release.release import Release
-from sfumato.release.sampling import SIZE
+from sfumato.release.scheme.sampling import SIZE
 
 
 def weighted(release: Release, name: str, labels: Mapping[str, float] | None) -> Mapping[str, float] | None:

@@ -11,7 +11,7 @@ from sfumato.method.base import PartitionMethod
 from sfumato.method.catalogue import METHODS
 from sfumato.release.best_guess import BestGuess, best_guess_of
 from sfumato.release.release import Release
-from sfumato.release.sampling import SIZE
+from sfumato.release.scheme.sampling import SIZE
 from sfumato.report.plots import percent
 from sfumato.table.encode import Role
 from sfumato.table.microdata import Microdata

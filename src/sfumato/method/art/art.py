@@ -13,9 +13,9 @@ from sfumato.engine.draws import Draws
 from sfumato.errors import Infeasible, PolicyError
 from sfumato.method.art.grouping import GrowingGroups, cells_of, people_in
 from sfumato.method.base import Drawn, Groups, PartitionMethod, Progress, Scheme
-from sfumato.release.generalization import by_labels, show
 from sfumato.release.judgement import Judgement, completed
-from sfumato.release.scheme import Grouped
+from sfumato.release.scheme.base import Grouped
+from sfumato.release.scheme.group_labels import by_labels, show
 from sfumato.requirement.base import Requirement, rounded_down
 from sfumato.requirement.exposure import Exposure
 from sfumato.requirement.knowledge import Knowledge

@@ -20,9 +20,9 @@ from sfumato.method.incognito.lattice import Judge, Search
 from sfumato.method.incognito.levels import Ladder
 from sfumato.method.incognito.losses import loss_named
 from sfumato.method.incognito.population import PopulationMatch, fewest_people, judge_labels, k_maps
-from sfumato.release.generalization import recoded
 from sfumato.release.judgement import TableSchema, listed, on_groups, whole_tally
-from sfumato.release.scheme import Grouped
+from sfumato.release.scheme.base import Grouped
+from sfumato.release.scheme.group_labels import recoded
 from sfumato.requirement.base import GroupRequirement, Requirement, as_fraction, is_number, share
 from sfumato.requirement.k_map import KMap
 from sfumato.table.encode import Domain, Role

@@ -10,9 +10,9 @@ from sfumato.engine.counts import Counts
 from sfumato.errors import Infeasible
 from sfumato.method.incognito.compressed import Grouped, Levels, Vectors
 from sfumato.method.incognito.levels import Ladder
-from sfumato.release.generalization import Shown
 from sfumato.release.judgement import Judgement
 from sfumato.release.population_match import People, fitting, judge_population, matched, owners
+from sfumato.release.scheme.group_labels import Shown
 from sfumato.requirement.base import Requirement
 from sfumato.requirement.k_map import KMap
 from sfumato.table.encode import Column

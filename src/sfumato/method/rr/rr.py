@@ -13,7 +13,7 @@ from sfumato.method.rr.noisy_counts import fit_to_noisy_counts
 from sfumato.method.rr.optimize import MODES, Mode, OptimalResponse, Problem, solve
 from sfumato.release.judgement import Judgement
 from sfumato.release.manifest import SchemeName
-from sfumato.release.randomization import Matrices
+from sfumato.release.scheme.randomization import Matrices
 from sfumato.requirement.base import Requirement, is_number
 from sfumato.requirement.disclosure import Disclosure
 from sfumato.requirement.local_privacy import Guarantee

@@ -12,7 +12,7 @@ from sfumato.engine.local import as_published, recode
 from sfumato.errors import DataError
 from sfumato.kernel.topdown import state as r
 from sfumato.method.topdown.search import RawStep, Refinement
-from sfumato.release.generalization import Box, Shown, name_boxes, recoded
+from sfumato.release.scheme.group_labels import Box, Shown, name_boxes, recoded
 from sfumato.table.encode import Attribute, Column, Kind, encode
 from sfumato.table.microdata import Microdata
 from sfumato.table.ordered_domain import OrderedDomain

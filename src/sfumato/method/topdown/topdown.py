@@ -18,11 +18,11 @@ from sfumato.method.base import STEP, Enough, Method, Progress, silent
 from sfumato.method.topdown.recoding import Cut, box
 from sfumato.method.topdown.search import SCORES, RawStep, Refinement
 from sfumato.method.topdown.templates import bound_to, need_class, refuse_others, refuse_unmet, templates_of
-from sfumato.release.generalization import name_boxes
 from sfumato.release.judgement import TableSchema, on_groups
 from sfumato.release.release import Release
-from sfumato.release.scheme import Grouped
-from sfumato.release.schemes import SCHEMES
+from sfumato.release.scheme.base import Grouped
+from sfumato.release.scheme.catalogue import SCHEMES
+from sfumato.release.scheme.group_labels import name_boxes
 from sfumato.requirement.base import GroupRequirement, Requirement
 from sfumato.requirement.templates import Anonymity, Confidentiality
 from sfumato.table.encode import Role

@@ -14,11 +14,11 @@ from sfumato.engine.counts import Counts
 from sfumato.engine.decision import Grouping
 from sfumato.engine.draws import Draws
 from sfumato.release.best_guess import GroupValues
-from sfumato.release.finding import Finding
-from sfumato.release.generalization import Shown
+from sfumato.release.check.finding import Finding
+from sfumato.release.check.public import PublicSchema
 from sfumato.release.judgement import Judgement, judge
 from sfumato.release.manifest import AttributeEntry, Manifest, SchemeName
-from sfumato.release.public import PublicSchema
+from sfumato.release.scheme.group_labels import Shown
 from sfumato.requirement.base import GroupRequirement, Requirement, names
 from sfumato.table.microdata import Microdata
 
@@ -80,7 +80,7 @@ Look = Callable[["Release"], Finding]
 class Scheme(ABC):
     """How people are shown: what is published, how it is read back, and what a check looks at.
 
-    Of each scheme there is one object; `sfumato.release.schemes.SCHEMES` knows them by name.
+    Of each scheme there is one object; `sfumato.release.scheme.catalogue.SCHEMES` knows them by name.
     """
 
     name: ClassVar[SchemeName]

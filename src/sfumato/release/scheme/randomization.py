@@ -7,11 +7,11 @@ from typing import Any, ClassVar
 from sfumato.engine.base import AsIs, Engine, Output, Randomized
 from sfumato.engine.counts import Counts
 from sfumato.engine.draws import Draws
+from sfumato.release.check.noise import look as noise_plausible
+from sfumato.release.check.noise import one_sensitive
 from sfumato.release.describe import attribute_entries
 from sfumato.release.manifest import SchemeName
-from sfumato.release.noise import look as noise_plausible
-from sfumato.release.noise import one_sensitive
-from sfumato.release.scheme import Decision, Look, Made, Progress, Scheme
+from sfumato.release.scheme.base import Decision, Look, Made, Progress, Scheme
 from sfumato.requirement.base import Requirement
 from sfumato.requirement.local_privacy import Guarantee, statement
 from sfumato.table.distortion import Distortion

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from sfumato.errors import ReleaseError, SfumatoError
-from sfumato.release.explained import ROUNDED
-from sfumato.release.finding import Finding, verdict
-from sfumato.release.label_looks import loss_of
-from sfumato.release.made import told
+from sfumato.release.check.explained import ROUNDED
+from sfumato.release.check.finding import Finding, verdict
+from sfumato.release.check.label_looks import loss_of
+from sfumato.release.check.made import told
+from sfumato.release.check.statement import parse_manifest
 from sfumato.release.manifest import ValueAttribute
-from sfumato.release.statement import parse_manifest
 from sfumato.table.checks import is_opaque
 from sfumato.table.encode import Role
 from sfumato.table.ordered_domain import MISSING

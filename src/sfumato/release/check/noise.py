@@ -3,8 +3,8 @@
 from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import SfumatoError
-from sfumato.release.finding import Finding
-from sfumato.release.plausible import FALSE_ALARM, MOST_VALUES, Floats, PublishedColumn, implausible, tests_of
+from sfumato.release.check.finding import Finding
+from sfumato.release.check.plausible import FALSE_ALARM, MOST_VALUES, Floats, PublishedColumn, implausible, tests_of
 from sfumato.requirement.base import is_number
 from sfumato.table.distortion import retention_matrix
 from sfumato.table.encode import Role

@@ -7,8 +7,8 @@ import polars as pl
 
 from sfumato.engine.counts import Counted
 from sfumato.errors import ReleaseError
-from sfumato.release.bucket_columns import COUNT
 from sfumato.release.manifest import AttributeEntry, LabelAttribute, ValueAttribute
+from sfumato.release.scheme.bucket_columns import COUNT
 from sfumato.requirement.base import GroupRequirement, Schema
 from sfumato.table.encode import Domain, Kind, Role
 from sfumato.table.ordered_domain import OrderedDomain

@@ -13,14 +13,14 @@ from sfumato.engine.draws import Draws
 from sfumato.engine.local import as_published
 from sfumato.errors import PolicyError
 from sfumato.release.best_guess import GroupValues
-from sfumato.release.bucket_columns import COUNT as COUNT
-from sfumato.release.bucket_columns import GROUP as GROUP
+from sfumato.release.check.finding import Finding, verdict, whole_numbers
+from sfumato.release.check.public import PublicSchema
 from sfumato.release.describe import attribute_entries
-from sfumato.release.finding import Finding, verdict, whole_numbers
 from sfumato.release.judgement import Judgement, judge, judged
 from sfumato.release.manifest import Manifest, SchemeName
-from sfumato.release.public import PublicSchema
-from sfumato.release.scheme import Grouped, Look, Made, Progress, Scheme
+from sfumato.release.scheme.base import Grouped, Look, Made, Progress, Scheme
+from sfumato.release.scheme.bucket_columns import COUNT as COUNT
+from sfumato.release.scheme.bucket_columns import GROUP as GROUP
 from sfumato.requirement.base import GroupRequirement, Requirement
 from sfumato.table.encode import Role
 from sfumato.table.microdata import Microdata

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from sfumato.errors import SfumatoError
-from sfumato.release.store import MANIFEST, RELEASE_FILES, listed_files, read_manifest
+from sfumato.release.files.store import MANIFEST, RELEASE_FILES, listed_files, read_manifest
 
 PUBLIC, PRIVATE = "release", "private"
 PRIVATE_FILES = ("report.html", "audit.json", "policy.toml", "log.txt")

@@ -9,10 +9,10 @@ import numpy as np
 import polars as pl
 
 from sfumato.errors import SfumatoError
-from sfumato.release.finding import Finding
+from sfumato.release.check.finding import Finding
+from sfumato.release.check.public import PublicSchema
 from sfumato.release.manifest import Claim, Manifest
 from sfumato.release.population_match import unseen
-from sfumato.release.public import PublicSchema
 from sfumato.requirement.base import GroupRequirement, Promise, Requirement, Status, Verdict, names
 from sfumato.requirement.catalogue import from_table
 from sfumato.requirement.k_map import KMap

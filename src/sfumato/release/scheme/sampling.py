@@ -20,17 +20,17 @@ from sfumato.engine.local import as_published, recode
 from sfumato.errors import PolicyError, ReleaseError
 from sfumato.kernel.arrange import sort_order
 from sfumato.kernel.pg.box_overlap import meet
+from sfumato.release.check.finding import Finding, verdict, whole_numbers
+from sfumato.release.check.label_looks import labels_explained, losses_fit
+from sfumato.release.check.noise import look as noise_plausible
+from sfumato.release.check.noise import one_sensitive
+from sfumato.release.check.public import PublicSchema
 from sfumato.release.describe import attribute_entries
-from sfumato.release.finding import Finding, verdict, whole_numbers
-from sfumato.release.generalization import Shown, told_apart
 from sfumato.release.judgement import Judgement, judge_sizes
-from sfumato.release.label_looks import labels_explained, losses_fit
 from sfumato.release.label_meaning import LabelMeaning, fits, masks_of, read
 from sfumato.release.manifest import BoxAttribute, LabelAttribute, Manifest, SchemeName
-from sfumato.release.noise import look as noise_plausible
-from sfumato.release.noise import one_sensitive
-from sfumato.release.public import PublicSchema
-from sfumato.release.scheme import Grouped, Look, Made, Progress, Scheme
+from sfumato.release.scheme.base import Grouped, Look, Made, Progress, Scheme
+from sfumato.release.scheme.group_labels import Shown, told_apart
 from sfumato.requirement.base import GroupRequirement, Requirement, names
 from sfumato.table.distortion import Distortion
 from sfumato.table.encode import Column, Domain

@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from sfumato.release.explained import ROUNDED, fault_of, loss_bounds
-from sfumato.release.finding import Finding
+from sfumato.release.check.explained import ROUNDED, fault_of, loss_bounds
+from sfumato.release.check.finding import Finding
 
 if TYPE_CHECKING:
     from sfumato.release.release import Release

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from sfumato.errors import SfumatoError
 from sfumato.release.best_guess import best_guesses, certain_values
-from sfumato.release.claims import promised
-from sfumato.release.finding import Finding, verdict
+from sfumato.release.check.claims import promised
+from sfumato.release.check.finding import Finding, verdict
 from sfumato.release.manifest import Manifest
 from sfumato.table.taxonomy import named
 

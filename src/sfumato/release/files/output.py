@@ -19,10 +19,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sfumato.errors import OutputError, os_words
-from sfumato.release import stages
-from sfumato.release.exchange import exchange
-from sfumato.release.locks import locked
-from sfumato.release.recognize import PRIVATE, PRIVATE_FILES, public_part_around, stranger_in, unknown_files
+from sfumato.release.files import stages
+from sfumato.release.files.exchange import exchange
+from sfumato.release.files.locks import locked
+from sfumato.release.files.recognize import PRIVATE, PRIVATE_FILES, public_part_around, stranger_in, unknown_files
 
 _DRAFT = re.compile(r"\.(?P<name>.+)\.[a-z0-9_]{8}\.draft", re.DOTALL)
 _LOCK, _NEW, _OLD, _SIGN = "sfumato.lock", "new", "old", b"a draft of sfumato\n"

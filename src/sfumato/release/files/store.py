@@ -9,10 +9,10 @@ from typing import Any, cast
 import polars as pl
 
 from sfumato.errors import OutputError, ReleaseError
-from sfumato.release import stages
+from sfumato.release.check.statement import parse_manifest
+from sfumato.release.files import stages
+from sfumato.release.files.spreadsheet import csv_of
 from sfumato.release.manifest import Manifest, TableFile
-from sfumato.release.spreadsheet import csv_of
-from sfumato.release.statement import parse_manifest
 from sfumato.table.checks import is_opaque, open_regular, read_bytes
 
 MANIFEST = "manifest.json"

@@ -7,12 +7,12 @@ from sfumato.engine.base import AsIs, ByGroup, Engine, Output
 from sfumato.engine.counts import Counts
 from sfumato.engine.draws import Draws
 from sfumato.release.best_guess import GroupValues
+from sfumato.release.check.label_looks import labels_explained, losses_fit
 from sfumato.release.describe import attribute_entries
-from sfumato.release.generalization import by_labels, show
 from sfumato.release.judgement import judged
-from sfumato.release.label_looks import labels_explained, losses_fit
 from sfumato.release.manifest import SchemeName
-from sfumato.release.scheme import Grouped, Look, Made, Progress, Scheme
+from sfumato.release.scheme.base import Grouped, Look, Made, Progress, Scheme
+from sfumato.release.scheme.group_labels import by_labels, show
 from sfumato.requirement.base import GroupRequirement, Requirement
 from sfumato.table.encode import Role
 from sfumato.table.published import distinct_texts

@@ -1,0 +1,1 @@
+"""Verify a release from its public part alone."""

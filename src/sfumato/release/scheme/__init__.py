@@ -1,0 +1,1 @@
+"""How people are shown: one class per scheme."""
