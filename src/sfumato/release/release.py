@@ -25,7 +25,7 @@ from sfumato.release.statement import parse_manifest
 from sfumato.release.store import fill, read_folder
 from sfumato.requirement.base import GroupRequirement, names
 from sfumato.table.encode import Role
-from sfumato.table.published import distinct_texts, value_codes
+from sfumato.table.published import label_codes, value_codes
 
 _MOST_PEOPLE = 1 << 53
 _MOST_LISTED = 1 << 30
@@ -131,10 +131,10 @@ class Release:
 
     def _by_labels(self, x: tuple[str, ...]) -> NDArray[np.int64]:
         data = self.tables["data"]
-        columns = [distinct_texts(data[n]) for n in x or self.quasi()]
+        columns = [label_codes(data[n]) for n in x or self.quasi()]
         if not columns:
             return np.zeros(data.height, np.int64)
-        return group_rows([c.of_row for c in columns], [len(c.texts) for c in columns]).of_row
+        return group_rows([codes for codes, _ in columns], [size for _, size in columns]).of_row
 
     def _sizes(self, most: int) -> NDArray[np.int64]:
         """How many people each row of a sample stands for, together ``most`` or fewer."""
