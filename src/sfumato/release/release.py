@@ -29,7 +29,7 @@ from sfumato.release.scheme.sampling import SIZE
 from sfumato.requirement.base import GroupRequirement
 from sfumato.requirement.k_map import KMap
 from sfumato.table.encode import Role
-from sfumato.table.published import distinct_texts
+from sfumato.table.published import label_codes
 
 T = TypeVar("T")
 
@@ -186,8 +186,8 @@ class Release:
 
 def _equal_rows(columns: list[pl.Series]) -> NDArray[np.int64]:
     """A number for each row, the same for rows that show the same."""
-    shown = [distinct_texts(column) for column in columns]
-    return group_rows([c.of_row for c in shown], [len(c.texts) for c in shown]).of_row
+    shown = [label_codes(column) for column in columns]
+    return group_rows([codes for codes, _ in shown], [size for _, size in shown]).of_row
 
 
 def load(folder: str | Path) -> Release:

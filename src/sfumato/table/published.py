@@ -97,6 +97,14 @@ def outside(column: pl.Series, codes: Integers) -> str:
     return f"{len(without)} values of {column.name!r} are not in its domain: {named(few)}"
 
 
+def label_codes(column: pl.Series) -> tuple[Codes, int]:
+    """Codes of a column of labels, and a number above them all; an Enum has its own, which costs nothing."""
+    if isinstance(column.dtype, pl.Enum) and not column.null_count():
+        return column.to_physical().to_numpy(), len(column.dtype.categories)
+    texts, of_row = distinct_texts(column)
+    return of_row, len(texts)
+
+
 def value_codes(series: pl.Series) -> tuple[Codes, int]:
     """Codes of any column that can be told apart, in no order; missing is one more value."""
     numbered = series.to_frame("value").with_row_index("row").group_by("value", maintain_order=True).agg("row")
