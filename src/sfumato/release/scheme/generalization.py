@@ -50,11 +50,12 @@ class Generalization(Scheme):
         progress("labels", 0.0)
         shown = decision.shown or show(people, grouping.group, grouping.groups, sets=decision.sets)
         progress("judgement", 0.0)
-        judgements = []
-        for requirement in bound:
-            if isinstance(requirement, GroupRequirement):
-                classes = by_labels(shown, requirement.groups_by())
-                judgements.append(judged(requirement, people, classes.of_row[grouping.group], classes.number))
+        wanted = [r for r in bound if isinstance(r, GroupRequirement)]
+        classes = {by: by_labels(shown, by) for by in dict.fromkeys(r.groups_by() for r in wanted)}
+        judgements = [
+            judged(r, people, classes[r.groups_by()].of_row[grouping.group], classes[r.groups_by()].number)
+            for r in wanted
+        ]
         judgements += decision.judgements
         progress("order", 0.0)
         outputs: list[Output] = [ByGroup(s.name, s.labels, s.of_group) for s in shown]
