@@ -186,8 +186,8 @@ def as_nobody(*arguments: str, site: Path, home: str = "/nonexistent") -> "subpr
 
 READ_ONLY = """
 import numpy as np
-from sfumato.cli import _prepare_streams
-_prepare_streams()
+from sfumato.command.streams import prepare_streams
+prepare_streams()
 from sfumato.kernel import cache, group, jit
 assert jit.kernel(lambda x: x + 1)(np.arange(3)).tolist() == [1, 2, 3]
 print("works", len(cache._used))

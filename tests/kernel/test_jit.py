@@ -9,7 +9,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from sfumato import cli
+from sfumato.command import progress
 from sfumato.kernel import cache, jit
 from sfumato.kernel.link import InnerLibrary
 
@@ -83,10 +83,10 @@ def test_progress_says_that_it_compiles(
     kernels: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")
-    monkeypatch.setattr(cli, "_is_terminal", lambda stream: True)
+    monkeypatch.setattr(progress, "is_terminal", lambda stream: True)
     monkeypatch.setattr(cache, "_said", [])
-    with cli._progress() as progress:
-        progress("cuts", 0.0)
+    with progress.progress_bar() as show:
+        show("cuts", 0.0)
         kernels.both(np.array([1]))
         shown = capsys.readouterr().err
     assert "Cutting into groups: compiling (once)" in shown
@@ -95,7 +95,7 @@ def test_progress_says_that_it_compiles(
 
 def test_what_is_not_cached_is_not_said_to_be_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cache, "_said", ["the disk is full"])
-    assert cli._compiling() == "compiling"
+    assert progress.compiling_words() == "compiling"
 
 
 @pytest.mark.parametrize(("terminal", "told"), [(True, "compiling (once)\n"), (False, "")])
@@ -106,9 +106,9 @@ def test_a_command_without_progress_says_it_in_a_line(
     terminal: bool,
     told: str,
 ) -> None:
-    monkeypatch.setattr(cli, "_is_terminal", lambda stream: terminal)
+    monkeypatch.setattr(progress, "is_terminal", lambda stream: terminal)
     monkeypatch.setattr(cache, "_said", [])
-    with cli._compile_note():
+    with progress.compile_note():
         kernels.both(np.array([1]))
         kernels.made(1)
     assert capsys.readouterr().err == told

@@ -13,6 +13,7 @@ import pytest
 
 import sfumato as sf
 from sfumato import cli
+from sfumato.command import signals
 from sfumato.errors import DataError, Infeasible, PolicyError
 from sfumato.method.topdown.topdown import Step
 from sfumato.release.judgement import TableSchema
@@ -542,7 +543,7 @@ def test_on_a_terminal_the_steward_is_asked(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr("sys.stderr", Terminal())
     asked: list[str] = []
     monkeypatch.setattr("click.confirm", lambda words, **_: asked.append(words) or True)
-    assert cli._wanted("ask", "step 7: age → …")
+    assert signals.is_wanted("ask", "step 7: age → …")
     assert asked == ["Stopped after step 7. Publish this table?"]
 
 

@@ -1,0 +1,69 @@
+"""How a command that fails ends: one paragraph on stderr, and an exit code.
+
+0 done; 1 unexpected (a bug); 2 bad usage, policy or data; 3 the requirement cannot be met on this data; 4 a check found
+a broken claim; 130 interrupted; 141 the reader of our output went away.
+"""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import click
+
+from sfumato.command.printing import one_paragraph
+from sfumato.command.streams import discard_output, print_error
+from sfumato.errors import SfumatoError, os_words
+
+BUG, USAGE, INTERRUPTED = 1, 2, 130
+CLOSED_PIPE = 128 + 13
+"""What a shell reports for a program that wrote to a pipe whose reader went away."""
+
+
+@contextmanager
+def errors_to_exit_codes(*, debug: bool) -> Iterator[None]:
+    """Turn every error into one paragraph on stderr and an exit code."""
+    try:
+        yield
+    except click.exceptions.Abort:
+        click.echo("stopped; nothing was written", err=True)
+        sys.exit(INTERRUPTED)
+    except click.ClickException as e:
+        _show_usage(e)
+        sys.exit(USAGE)
+    except SystemExit as e:  # click exits with 1 when a pipe is closed, but our 1 means a bug
+        sys.exit(CLOSED_PIPE if e.code == BUG else e.code)
+    except BrokenPipeError:  # the reader has seen enough, as `head` does
+        discard_output()
+        sys.exit(CLOSED_PIPE)
+    except Exception as e:
+        code, words = _explained(e)
+        _report(e, words, debug)
+        sys.exit(code)
+
+
+def _explained(error: Exception) -> tuple[int, str]:
+    """The exit code of an error, and what to say."""
+    if isinstance(error, SfumatoError):
+        return error.exit_code, str(error)
+    if isinstance(error, MemoryError):
+        return USAGE, "the machine ran out of memory; publish fewer columns or a sample"
+    if isinstance(error, OSError):
+        discard_output()
+        return USAGE, f"{error.filename}: {os_words(error)}" if error.filename else os_words(error)
+    what = f"unexpected {type(error).__name__}: {error}"
+    return BUG, f"{what}. This is a bug: please report it, with --debug for the traceback"
+
+
+def _report(error: Exception, words: str, debug: bool) -> None:
+    if debug:
+        import traceback
+
+        traceback.print_exception(error)
+    print_error(f"error: {one_paragraph(words)}")
+
+
+def _show_usage(error: click.ClickException) -> None:
+    """How the command is used, and what was wrong, as click says it."""
+    context = getattr(error, "ctx", None)
+    usage = f"{context.get_usage()}\nTry '{context.command_path} --help' for help.\n\n" if context else ""
+    print_error(f"{usage}Error: {one_paragraph(error.format_message())}")
