@@ -143,8 +143,8 @@ def test_an_odd_statement_is_damage(output: Any, house: Path) -> None:
     ("output", "words"),
     [
         ('spreadsheet = "saef"', "did you mean 'safe'"),
-        ("spreadsheet = true", "known are 'plain', 'safe'"),
-        ("spreadsheet = []", "known are 'plain', 'safe'"),
+        ("spreadsheet = true", "choose from 'plain', 'safe'"),
+        ("spreadsheet = []", "choose from 'plain', 'safe'"),
         ('spredsheet = "safe"', "did you mean 'spreadsheet'"),
     ],
 )
