@@ -114,7 +114,7 @@ def test_a_file_that_is_not_what_the_manifest_states_is_found(claimed: str, hous
     path = release / "manifest.json"
     manifest = json.loads(path.read_text())
     path.write_text(json.dumps({**manifest, "output": {"spreadsheet": claimed}}))
-    with pytest.raises(ReleaseError, match=r"data\.csv does not say the same"):
+    with pytest.raises(ReleaseError, match=r"data\.csv differs in content from data\.parquet"):
         load(release)
 
 

@@ -68,7 +68,7 @@ def _fitting(
     else:
         good = _names_values(label, known.names, domain, labels)
     if not good:
-        raise ReleaseError(f"the label {label!r} of {name!r} contradicts the meaning in the manifest: {known}")
+        raise ReleaseError(f"the label {label!r} of {name!r} does not mean what the manifest says: {known}")
 
 
 def _plain(label: str) -> str:
