@@ -109,10 +109,10 @@ def test_a_table_masked_to_nothing_ends_well_and_says_so_loudly(job: Path, capsy
     Path("policy.toml").write_text(alike)
     assert run("publish", "policy.toml") == 0
     told = capsys.readouterr()
-    assert "Groups            1, all alike: 60 rows" in told.out
+    assert "Groups            1, with the same labels for all 60 rows" in told.out
     assert "Information kept  0% on average" in told.out
     first = told.err.splitlines()[0]
-    assert first.startswith("warning: The quasi-identifiers tell nothing: all 60 rows form one group")
+    assert first.startswith("warning: The quasi-identifiers say nothing: all 60 rows form one group")
     assert first.endswith("What helps: a lower k.")
 
 

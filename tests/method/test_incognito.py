@@ -119,7 +119,7 @@ def test_the_optimum_on_a_hospital_is_that_of_an_enumeration() -> None:
         ({"suppression": float("nan")}, "suppression = nan"),
         ({"loss": "arxx"}, "there is no loss 'arxx'; did you mean 'arx'?"),
         ({"loss": ["arx"]}, "there is no loss ['arx']; did you mean 'arx'?"),
-        ({"loss": None}, "there is no loss None; known are 'aecs', 'arx', 'discernibility', 'precision'"),
+        ({"loss": None}, "there is no loss None; choose from 'aecs', 'arx', 'discernibility', 'precision'"),
     ],
 )
 def test_bad_settings(settings: dict[str, object], message: str) -> None:

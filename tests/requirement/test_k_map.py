@@ -202,7 +202,7 @@ def test_a_claim_that_cannot_be_true_is_broken() -> None:
     entry = release.manifest["requirements"][0]
     for achieved in ({"k": 19}, {}, {"k": 30, "t": 1}):
         forged = release.manifest | {"requirements": [entry | {"achieved": achieved}]}
-        with pytest.raises(ReleaseError, match="does not answer what is required"):
+        with pytest.raises(ReleaseError, match="does not meet what is required"):
             sf.Release(forged, release.tables).check()
     named = release.manifest | {"requirements": [entry | {"required": {"k": 20, "population": "/etc/passwd"}}]}
     with pytest.raises(ReleaseError, match="no parameter 'population'"):

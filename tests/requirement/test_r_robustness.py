@@ -45,7 +45,7 @@ def required(**settings: Any) -> sf.RRobustness:
         ({"distributions": [["japanese", "flu", 1.2]]}, "between 0 and 1"),
         ({"distributions": [["japanese", 0.2]]}, "signature, value, probability"),
         ({"distributions": "nowhere.csv"}, "cannot be read: No such file"),
-        ({"distributions": "no\0where.csv"}, "holds a NUL character"),
+        ({"distributions": "no\0where.csv"}, "contains a NUL character"),
     ],
 )
 def test_wrong_parameters_never_survive(settings: dict[str, Any], words: str) -> None:

@@ -210,7 +210,7 @@ def test_every_model_is_in_the_catalogue() -> None:
         ({"k": 5}, "has no model"),
         ({"model": "k-anonimity", "k": 5}, "did you mean 'k-anonymity'"),
         ({"model": "l_diversity", "l": 5}, "did you mean 'l-diversity'"),
-        ({"model": "zzz"}, "known are"),
+        ({"model": "zzz"}, "choose from"),
         ({"model": 5}, "no requirement model"),
         ({"model": ["k-anonymity"]}, "no requirement model"),
         ({"model": "k-anonymity"}, "needs the parameter 'k'"),

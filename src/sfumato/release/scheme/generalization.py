@@ -1,4 +1,4 @@
-"""The generalization scheme: each group shows one label for each quasi-identifier, and every value as it is."""
+"""The generalization scheme: each group shows one label per quasi-identifier, and all other values unchanged."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 
 class Generalization(Scheme):
-    """Labels in place of quasi-identifiers; all else as it is."""
+    """Labels in place of quasi-identifiers; everything else unchanged."""
 
     name: ClassVar[SchemeName] = "generalization"
-    words: ClassVar[str] = "rows are put into groups, and each group shows one label for each quasi-identifier"
+    words: ClassVar[str] = "rows are put into groups, and each group shows one label per quasi-identifier"
     shows_labels: ClassVar[bool] = True
     shows_groups: ClassVar[bool] = True
     looks: ClassVar[tuple[Look, ...]] = (labels_explained, losses_fit)
