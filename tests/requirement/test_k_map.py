@@ -217,7 +217,7 @@ def test_the_report_says_what_it_promises() -> None:
     release = sf.publish(data, require=sf.KMap(k=20, population=REGISTER), method="incognito")
     words = Page(render_report(release=release, table=data)).words
     assert "people who fit its labels" in words
-    assert "assumes that the population holds everyone in the table" in words
+    assert "assumes that the population contains everyone in the table" in words
     assert "Not all requirements are met." not in words
 
 
