@@ -26,8 +26,8 @@ those in the text; the figures themselves print none. A number agrees if it diff
 1% to 3% on the small tables; a bound agrees if it holds.
 
 **Where our results agree.** On Adult: both rankings, every baseline and upper error to the printed digit, the
-attributes that are masked to the top at k = 500, the split of education-num at 13, the drop of the error from k = 180 to
-200, the 6% that suppression saves compared with removal. On CRX and German: Table 5.3. On CRX: which values are
+attributes that are masked to the top at k = 500, the split of education-num at 13, the drop of the error from k = 180
+to 200, the 6% that suppression saves compared with removal. On CRX and German: Table 5.3. On CRX: which values are
 suppressed at 70%, and that nothing is lost up to k = 300 and everything after. On German: that masking costs little up
 to k = 100.
 
