@@ -172,7 +172,7 @@ def figures(number: int, words: str, table: sf.Microdata) -> Iterator[str]:
         f"{', '.join(c.name for c in table.quasi)}.",
         f"At k = {K} PG publishes {len(sizes):,} rows; {table.rows // K:,} are |D|/k, but people with equal",
         f"quasi-identifiers stay together, up to {sizes.max():,} of them. With their weights G these rows are worth",
-        f"{sizes.sum() ** 2 / (sizes**2).sum():,.0f} of equal weight.",
+        f"{sizes.sum() ** 2 / (sizes**2).sum():,.0f} of equal weight.",  # Kish's effective sample size
         "",
         *figure_table("k", KS, by_k),
         "",
