@@ -1,1 +1,1 @@
-"""Benchmarks: run by themselves with ``make bench``; every figure is a ratio taken in one run."""
+"""Benchmarks, run by ``make bench``; every figure is a ratio measured in one run."""

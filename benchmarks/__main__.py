@@ -1,6 +1,6 @@
-"""``make bench``: print one table a part and keep it in benchmarks/results/.
+"""``make bench``: print one table per part and keep it in benchmarks/results/.
 
-``python -m benchmarks`` runs all parts; ``python -m benchmarks aware --no-peers`` only those named.
+``python -m benchmarks`` runs all parts; ``python -m benchmarks aware --no-peers`` runs only those named.
 """
 
 import os
@@ -13,11 +13,11 @@ from pathlib import Path
 RESULTS = Path(__file__).parent / "results"
 
 PARTS = ("foundation", "aware", "count_query", "topdown", "classification", "pg", "rr", "incognito", "art", "start")
-"""Modules with ``lines()``, the ratios, and perhaps ``more()``, further tables; foundation takes ``with_peers``."""
+"""Modules with ``lines()`` (the ratios) and optionally ``more()`` (further tables); foundation takes ``with_peers``."""
 
 
 def main() -> None:
-    """Run every benchmark asked for; without the data say so loudly and do nothing."""
+    """Run the benchmarks named, or all; exit with a message if the data are missing."""
     if not os.environ.get("SFUMATO_DATA"):
         sys.exit(
             "SKIPPED: the benchmarks need Adult; set SFUMATO_DATA to the folder with adult.csv "
@@ -25,7 +25,7 @@ def main() -> None:
         )
     asked = [a for a in sys.argv[1:] if not a.startswith("--")]
     if unknown := [a for a in asked if a not in PARTS]:
-        sys.exit(f"there is no benchmark {unknown[0]!r}; there are {', '.join(PARTS)}")
+        sys.exit(f"no benchmark is called {unknown[0]!r}; choose from {', '.join(PARTS)}")
     for part in asked or PARTS:
         _run(part, with_peers="--no-peers" not in sys.argv)
 
@@ -37,7 +37,7 @@ def _run(part: str, *, with_peers: bool) -> None:
     peers = {"with_peers": with_peers} if part == "foundation" else {}
     more: Callable[..., str] = getattr(module, "more", lambda **_: "")
     machine = f"{os.cpu_count()} cores, Python {platform.python_version()}, {platform.machine()}"
-    head = f"# Benchmarks: {part}\n\n{machine}. Ratios are taken in one run; see docs/benchmarks.md.\n\n"
+    head = f"# Benchmarks: {part}\n\n{machine}. Ratios are measured in one run; see docs/benchmarks.md.\n\n"
     text = f"{head}{as_markdown(module.lines(**peers))}\n{more(**peers)}"
     RESULTS.mkdir(exist_ok=True)
     (RESULTS / f"speed-{part}.md").write_text(text, encoding="utf-8")

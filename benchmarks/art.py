@@ -15,11 +15,11 @@ from sfumato.release.judgement import bind
 QUASI = ["age", "workclass", "marital-status", "occupation", "race"]
 LOW = ["Preschool", "1st-4th", "5th-6th", "7th-8th"]
 MINIMUM = 1_000
-"""How many people make a large sample; with much fewer, art does not reach r = 10 on Adult."""
+"""How many people make a large sample; with far fewer, art does not reach r = 10 on Adult."""
 
 
 def table(frame: pl.DataFrame) -> sf.Microdata:
-    """Coded, with education as the sensitive attribute."""
+    """The coded table, with education as the sensitive attribute."""
     return sf.read(frame, quasi=QUASI, sensitive="education")
 
 
@@ -29,7 +29,7 @@ def _sort(data: sf.Microdata) -> float:
 
 
 def lines() -> Iterator[Line]:
-    """From coded columns to groups, and from groups to everybody's p(t:x), against a Polars sort of the columns."""
+    """From coded columns to groups, and from groups to everyone's p(t:x), against a Polars sort of the columns."""
     data, floor = table(datasets.adult()), "Polars sort of the five QIs"
     sort = _sort(data)
     two = {"worlds": "two-valued"}

@@ -29,7 +29,7 @@ TARGETS: list[tuple[PartitionMethod, float | None]] = [
 def census() -> sf.Microdata:
     """Census-Income, the rows with an occupation.
 
-    Occupation 0, not in universe, has 50.4% of the 299,285 rows, so the whole table is not even 2-eligible.
+    Occupation 0, not in universe, makes up 50.4% of the 299,285 rows, so the whole table is not even 2-eligible.
     """
     return sf.read(working(), quasi=QUASI, sensitive="occupation")
 
@@ -50,13 +50,13 @@ def lines() -> Iterator[Line]:
 
 
 def sort_time(table: sf.Microdata, repeats: int = 5) -> float:
-    """What one Polars sort of the quasi-identifiers' codes takes."""
+    """How long one Polars sort of the quasi-identifiers' codes takes."""
     codes = pl.DataFrame({c.name: c.codes for c in table.quasi})
     return median_time(lambda: codes.sort(codes.columns), repeats=repeats)
 
 
 def blown_up(rows: int) -> sf.Microdata:
-    """So many rows drawn from 3,114,678: the people with an occupation and 20 variations of each."""
+    """Rows drawn from 3,114,678: the people with an occupation and 20 variations of each."""
     large = datasets.blow_up(working(), QUASI, 21, np.random.default_rng(1))
     return sf.read(large.sample(rows, seed=1), quasi=QUASI, sensitive="occupation")
 
@@ -67,7 +67,7 @@ def working() -> pl.DataFrame:
 
 
 def everybody() -> sf.Microdata:
-    """All 299,285 rows of Census-Income; MASK perturbs, so it needs no eligible table."""
+    """All 299,285 rows of Census-Income; MASK perturbs, so the table need not be eligible."""
     return sf.read(datasets.census_income(), quasi=QUASI, sensitive="occupation")
 
 

@@ -23,7 +23,7 @@ METHODS: list[PartitionMethod] = [
 def lines() -> Iterator[Line]:
     """Drawing the queries, the true counts, the estimates and the errors, against a Polars group_by over the QIs.
 
-    As for the methods, the 148,318 rows with an occupation are taken; query dimension 3, selectivity 5%.
+    As for the methods, on the 148,318 rows with an occupation; query dimension 3, selectivity 5%.
     """
     frame = datasets.census_income().filter(pl.col("occupation").cast(pl.String) != NOT_IN_UNIVERSE)
     table = sf.read(frame, quasi=QUASI, sensitive="occupation")

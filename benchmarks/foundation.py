@@ -82,5 +82,5 @@ def _copy(folder: Path) -> None:
 
 
 def more(*, with_peers: bool) -> str:
-    """What is lost for the speed: information loss next to others."""
+    """Information loss next to that of other tools: speed must not be bought with loss."""
     return quality.table(with_peers=with_peers)

@@ -44,7 +44,7 @@ def lines() -> Iterator[Line]:
 
 
 def enumerate_adult(k: int = 5, suppression: float = 0.05) -> dict[tuple[int, ...], tuple[float, int]]:
-    """ARX's Loss and the suppressed rows of every node of Adult's lattice that suppresses few enough, the slow way."""
+    """ARX's Loss and the suppressed rows of every node of Adult's lattice within the limit, the slow way."""
     table = adult()
     paths = [[c.domain.path(code) for code in range(c.size)] for c in table.quasi]
     height = [max(len(p) for p in column) for column in paths]
@@ -64,7 +64,7 @@ def enumerate_adult(k: int = 5, suppression: float = 0.05) -> dict[tuple[int, ..
 
 
 def _loss(frame: pl.DataFrame, k: int) -> float:
-    """ARX's Loss as its formula stands."""
+    """ARX's Loss, straight from its formula."""
     product, n = 1.0, frame.height
     for c in adult().quasi:
         total = frame.select(pl.when(pl.col("size") < k).then(1.0).otherwise(f"share of {c.name}").sum()).item()

@@ -1,4 +1,4 @@
-"""Time in one process, side by side: median of five after one warm-up."""
+"""Timing side by side in one process: median of five after one warm-up."""
 
 import statistics
 import time
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Line:
-    """One row of the table of results; times in seconds, or sizes in MB where ``unit`` says so."""
+    """One row of the table of results; times in seconds, or sizes in MB if ``unit`` says so."""
 
     work: str
     rows: int
@@ -26,7 +26,7 @@ class Line:
 
     @property
     def verdict(self) -> str:
-        """Whether the target is met, in a word."""
+        """Whether the target is met."""
         if self.target is None or self.ratio is None:
             return ""
         return "met" if self.ratio <= self.target else "MISSED"

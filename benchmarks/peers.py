@@ -1,4 +1,4 @@
-"""Peers on the same rows, each in a process of its own with a limit of five minutes."""
+"""Peers on the same rows, each in its own process with a limit of five minutes."""
 
 import json
 import subprocess
@@ -39,7 +39,7 @@ _SCRIPTS = {"anonypy": _ANONYPY, "anjana": _ANJANA}
 
 
 def seconds(name: str, rows: int) -> float | None:
-    """How long a peer takes for k = 5, or None where it does not finish in the limit or fails."""
+    """How long a peer takes for k = 5, or None if it fails or exceeds the limit."""
     try:
         done = subprocess.run(
             [sys.executable, "-c", _SCRIPTS[name], str(rows)], capture_output=True, text=True, timeout=LIMIT, check=True
@@ -51,6 +51,6 @@ def seconds(name: str, rows: int) -> float | None:
 
 
 def tell(*names: str, rows: int) -> str:
-    """The peers' times in words."""
+    """The peers' times as text."""
     times = {name: seconds(name, rows) for name in names}
     return ", ".join(f"{n} {t:.1f} s" if t is not None else f"{n} not in {LIMIT} s" for n, t in times.items())

@@ -18,7 +18,7 @@ def losses(table: sf.Microdata, method: sf.Mondrian) -> tuple[int, float, float]
     """Groups, NCP and ARX's granularity of a 5-anonymous release.
 
     NCP: the mean over rows and attributes of the share of the domain that a label covers, 0 for a
-    single value. Granularity: 1 less the mean of (values covered - 1) / (values - 1).
+    single value. Granularity: 1 minus the mean of (values covered - 1) / (values - 1).
     """
     groups = method.groups(
         table, bind([sf.KAnonymity(k=5)], table), draws=Draws(np.random.default_rng(1)), progress=silent

@@ -22,7 +22,7 @@ MODES: tuple[Mode, ...] = ("qi", "both", "sensitive")
 
 
 def lines() -> Iterator[Line]:
-    """All that the issue sets a target for."""
+    """Everything that has a target."""
     yield from solving()
     yield from drawing()
 

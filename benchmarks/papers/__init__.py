@@ -1,1 +1,1 @@
-"""Tables and figures of the papers, made again: each runs by itself and writes into benchmarks/results/."""
+"""Tables and figures of the papers, reproduced; each module runs on its own and writes to benchmarks/results/."""

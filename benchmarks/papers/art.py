@@ -1,4 +1,4 @@
-"""ART's experiments (section 5) made again: Figure 1 and the sweeps over r, query dimension and selectivity, on Adult.
+"""ART's experiments (section 5) reproduced: Figure 1 and the sweeps over r, query dimension and selectivity, on Adult.
 
 Run: SFUMATO_DATA=... python -m benchmarks.papers.art
 """
@@ -26,10 +26,10 @@ METHODS = ("art", "art as published", "anatomy", "mask", "injector", "t-closenes
 
 @dataclass(frozen=True, kw_only=True)
 class Made(PartitionMethod):
-    """Groups that are made already, to be shown."""
+    """Shows groups that have already been made."""
 
     name: ClassVar[str] = "made"
-    summary: ClassVar[str] = "groups that are made already"
+    summary: ClassVar[str] = "groups that have already been made"
     guarantees: ClassVar[str] = "nothing"
     of_row: Any = field(repr=False)
 
@@ -41,7 +41,7 @@ class Made(PartitionMethod):
 
 
 def spread(table: sf.Microdata, rng: np.random.Generator) -> sf.Microdata:
-    """The table with low education as one value, and all others dealt out at random into values as rare as that.
+    """The table with low education as one value, and all others assigned at random to values as rare as that.
 
     Only low education is sensitive in ART's experiments; education itself is not even 4-eligible, since a third
     of the people are high-school graduates.
@@ -77,7 +77,7 @@ def drawn(table: sf.Microdata, name: str, r: int, rng: np.random.Generator) -> D
 
 @dataclass(frozen=True)
 class Measured:
-    """The four measurements of section 5, and the release for further queries; NaN where nothing can be published."""
+    """The four measurements of section 5, and the release for further queries; NaN if nothing can be published."""
 
     seconds: float
     error: float
@@ -131,7 +131,7 @@ def told(sweeps: dict[str, Sweep], name: str) -> str:
 
 
 def bound_of(table: sf.Microdata, r: int) -> float:
-    """The average of Δ_max (Theorem 1) over the groups of art that hold low education and its attribute sets."""
+    """The average of Δ_max (Theorem 1) over the groups of art that contain low education and its attribute sets."""
     required = wanted(r).bind(TableSchema(table))
     known = required.known(table)
     groups = drawn(table, "art", r, np.random.default_rng(SEED)).groups
@@ -148,7 +148,7 @@ def bound_of(table: sf.Microdata, r: int) -> float:
 
 
 def larger_samples() -> str:
-    """Where r = 10 is beyond Adult: the same against an adversary who takes only 3,000 people for a large sample."""
+    """r = 10 is out of reach on Adult: the same for an adversary to whom only 3,000 people are a large sample."""
     rows = []
     for size in (3, 4, 5, 6, 7, 8):
         table = adult(size)
@@ -190,7 +190,7 @@ def _publishes(table: sf.Microdata, method: sf.Art, r: int, worlds: Any) -> bool
 
 
 def main() -> None:
-    """Make all tables and plots; three QIs to eight, r from 2 to 10, five QIs and r = 10 where nothing else is said."""
+    """Make all tables and plots; three QIs to eight, r from 2 to 10, five QIs and r = 10 unless stated otherwise."""
     parts = [INTRODUCTION]
     by_size = four("Figure 1, r = 10", "number of QIs", [3, 4, 5, 6, 7, 8])
     for size in (3, 4, 5, 6, 7, 8):
@@ -227,16 +227,16 @@ INTRODUCTION = f"""# ART's experiments
 
 Adult, 45,222 rows; quasi-identifiers in the paper's order (age, work class, marital status, occupation, race, then sex,
 native country, income); education is sensitive, its values below ninth grade collapsed into one (3.46% of the rows).
-As in the paper l = k = m = r, t = 0.2, minConf = 1, minExp = 0.9, 10,000 queries of selectivity 0.05 over all QIs.
-Chosen here, since the paper leaves it open: a signature is a large sample if it has {MINIMUM:,} people; chances are
-smoothed by one person; anatomy and injector form their groups on low education against the others dealt out at random
-into equally rare values, since education itself is not 4-eligible; t-closeness is Mondrian's. One run, not a hundred.
-As in the paper p(t:x) is over two-valued worlds, low education or not, which is refuted for an adversary who knows the
+As in the paper, l = k = m = r, t = 0.2, minConf = 1, minExp = 0.9, 10,000 queries of selectivity 0.05 over all QIs.
+Our choices, where the paper is silent: a signature is a large sample if it has {MINIMUM:,} people; chances are
+smoothed by one person; anatomy and injector form their groups on low education and on the others assigned at random to
+equally rare values, since education itself is not 4-eligible; t-closeness uses Mondrian. One run, not a hundred.
+As in the paper, p(t:x) is over two-valued worlds, low education or not, which is refuted for an adversary who knows the
 distributions of all values; the default of sfumato, worlds over the actual values, is in one table below.
 art stops at the exact p(t:x), `art as published` at the bound of Theorem 1. mask and t-closeness are shown by
-generalization, the others by bucketization. nan: art ends with groups above 1/r when nobody is left to join, and
-refuses. That is its greedy merging, not the data: with six QIs it publishes at r = 9 and not at 10, and as far as the
-sum of the odds tells, groups that hold the value once could reach r = 14.1 by any attribute set.
+generalization, the others by bucketization. nan: nobody is left to join and some groups are still above 1/r, so art
+refuses. The cause is its greedy merging, not the data: with six QIs it publishes at r = 9 but not at 10, while by the
+sum of the odds, groups that contain the value once could reach r = 14.1 for any attribute set.
 """
 
 

@@ -1,4 +1,4 @@
-"""ASAP's experiments (section 8) made again: Figures 6, 7, 9, 10 and Tables 7 and 8.
+"""ASAP's experiments (section 8) reproduced: Figures 6, 7, 9, 10 and Tables 7 and 8.
 
 Run: SFUMATO_DATA=... python -m benchmarks.papers.asap
 """
@@ -32,7 +32,7 @@ def adult(quasi: int = 8, frame: pl.DataFrame | None = None) -> sf.Microdata:
 
 
 def census(quasi: int = 7) -> sf.Microdata:
-    """Census-Income, the rows with an occupation, in Census's place; words have flat trees, so that labels are sets."""
+    """Census-Income, rows with an occupation, in place of Census; categories have flat trees, so labels are sets."""
     frame = datasets.census_income().filter(pl.col("occupation").cast(pl.String) != NOT_IN_UNIVERSE)
     words = [n for n in QUASI[:quasi] if not frame[n].dtype.is_numeric()]
     trees = {n: {"Any": sorted(frame[n].cast(pl.String).unique().to_list())} for n in words}
@@ -244,43 +244,43 @@ def table_7_and_8() -> str:
     )
 
 
-HEAD = """# ASAP, section 8, made again
+HEAD = """# ASAP, section 8, reproduced
 
-`SFUMATO_DATA=... python -m benchmarks.papers.asap`. Adult has its 45,222 complete rows with education as the sensitive
-attribute and four low levels sensitive (1,566 rows). The paper's Census is not public in that form; Census-Income
-stands in: the 148,318 rows with an occupation (with all 299,285 rows half have none, and no table with one value in
-half of its rows is 4-diverse), 46 occupations instead of 50. Errors are the average relative error of 10,000 queries of
-dimension 3 and selectivity 5% unless varied; queries that count no row are left out. Draws are seeded. The paper gives
-no taxonomies; Adult has Fung's, the words of Census-Income have flat ones, so that a label is a set of values.
+`SFUMATO_DATA=... python -m benchmarks.papers.asap`. Adult: its 45,222 complete rows, with education as the sensitive
+attribute and its four lowest levels as sensitive values (1,566 rows). The paper's Census is not public in that form; we
+use Census-Income instead: the 148,318 rows with an occupation (half of all 299,285 rows have none, and a table with one
+value in half of its rows cannot be 4-diverse), with 46 occupations instead of 50. Errors are the average relative error
+of 10,000 queries of dimension 3 and selectivity 5% unless varied; queries that count no row are left out. Draws are
+seeded. The paper gives no taxonomies; Adult has Fung's, and categories of Census-Income have flat ones, so a label is a
+set of values.
 """
 
 
-WORDS = """## Where ours agree with the paper's words, and where not
+WORDS = """## Where our results agree with the paper, and where not
 
-- **PhD-25 (6a, 6b).** It works, and nearly without false accusations (4 of 611; the paper had none): a young person
-  with a doctorate in a small group that MASK never touched is accused too. More sensitive tuples mean more
-  compromised ones, as the paper says. That the number grows with m for each k is not seen: it rests on single draws
-  of a doctorate.
-- **MASK++ against MASK (7a-7e, 7k).** By generalization MASK++ is far better, and less so when k is near m (worse at
-  k = 3) or m is large, as the paper says. MASK+ alone is slightly worse than MASK: as the paper says.
-- **By bucketization (7f-7j) it is the other way round**: MASK++ is better only for m = 2. The paper reports it to be
-  better but for k near m. Exact quasi-identifiers leave MASK's larger groups little to lose, while MASK+ perturbs
-  more groups.
-- **Algorithm 7 (9).** The tuples in groups that passed somebody over grow with l, as in the paper, up to 61% at l = 6
-  (paper: 86.6%); fewer, since the most frequent occupation has 8.8% of the rows and the attack has to stop once the
-  rest might not be diverse, and since people at one place of the curve cannot be put in order. What is inferred for
-  certain is right in all cases.
-- **Mondrian++ and Hilb++ against the originals (10a-10d).** Hilb++ is as good as Hilb: agrees. Mondrian++ is better
-  than Mondrian at l = 2 and from l = 6 on, worse at l = 4 and for fewer quasi-identifiers: the paper has it worse up
-  to five of them and comparable or better beyond.
-- **From l = 6 on look-ahead makes no cut at all here**: both sides would need 6 x 8.8% = 53% of the rows. Then
-  mondrian++ and hilb-safe are Anatomy. Hilb+ and Hilb++ do better because they read who shares a value, which is what
-  refutes them: the price of safety is the distance between hilb++ and hilb-safe.
-- **Against Anatomy (10e-10h).** Both are clearly better at l = 2 and 4, as the paper says, and equal to it from l = 6
-  on.
-- **Look-ahead alone costs, pick-up gives it back (10i)**: agrees.
-- **Run times (7, 8).** Anatomy is fastest, as in the paper. That the ++ methods are faster than the originals is not
-  seen when the release is made too; all are far below a second. Groups alone, against a sort: speed-aware.md.
+- **PhD-25 (6a, 6b).** It works, with almost no false accusations (4 of 611; the paper had none): a young person with a
+  doctorate in a small group that MASK never touched is accused too. More sensitive tuples mean more compromised ones,
+  as the paper says. We do not see the number grow with m for each k: it depends on single draws of a doctorate.
+- **MASK++ against MASK (7a-7e, 7k).** With generalization, MASK++ is far better, but less so if k is near m (worse at
+  k = 3) or m is large, as the paper says. MASK+ alone is slightly worse than MASK, as the paper says.
+- **With bucketization (7f-7j) it is the other way round**: MASK++ is better only for m = 2. The paper reports that it
+  is better unless k is near m. With exact quasi-identifiers, MASK's larger groups have little to lose, while MASK+
+  perturbs more groups.
+- **Algorithm 7 (9).** The number of tuples in groups that passed somebody over grows with l, as in the paper, up to 61%
+  at l = 6 (paper: 86.6%). It is smaller here because the most frequent occupation makes up 8.8% of the rows, so the
+  attack must stop once the rest might not be diverse, and because people at the same place on the curve cannot be
+  ordered. All certain inferences are right.
+- **Mondrian++ and Hilb++ against the originals (10a-10d).** Hilb++ is as good as Hilb, as in the paper.
+  Mondrian++ is better than Mondrian at l = 2 and from l = 6 on, and worse at l = 4 and for fewer quasi-identifiers; in
+  the paper it is worse up to five of them and comparable or better beyond.
+- **From l = 6 on, look-ahead makes no cut at all here**: both sides would need 6 x 8.8% = 53% of the rows. Then
+  mondrian++ and hilb-safe are the same as Anatomy. Hilb+ and Hilb++ do better because they look at who shares a value,
+  which is also what refutes them: the gap between hilb++ and hilb-safe is the price of safety.
+- **Against Anatomy (10e-10h).** Both are clearly better at l = 2 and 4, as the paper says, and equal from l = 6 on.
+- **Look-ahead alone costs accuracy, pick-up regains it (10i)**, as in the paper.
+- **Run times (7, 8).** Anatomy is fastest, as in the paper. We do not see that the ++ methods are faster than the
+  originals if making the release is included; all take far less than a second. speed-aware.md compares forming the
+  groups alone with a sort.
 """
 
 

@@ -42,14 +42,14 @@ def topn(data: Data, ks: Sequence[int], *, suppress: bool) -> dict[int, dict[int
 
 
 def ranking(tables: Sequence[Data]) -> Section:
-    """The order of the attributes, on which everything else rests."""
+    """The ranking of the attributes, on which everything else depends."""
     rows, claims = [], []
     for data in tables:
         ours = tuple(sf.rank_attributes(data.frame.filter(data.train), class_=data.class_, top=9))
         same = next((i for i, (a, b) in enumerate(zip(ours, data.top, strict=False)) if a != b), len(data.top))
         rows.append([data.name, ", ".join(data.top), ", ".join(ours)])
         claims.append(Claim(f"Top9 of {data.name}", f"the first {same} of 9 in the same order", same == 9))
-    text = ["The attribute at the top of the C4.5 tree, then of the tree without it, and so on (training rows).", ""]
+    text = ["The root of the C4.5 tree, then of the tree without that attribute, and so on (training rows).", ""]
     return Section("Rankings, section 4.4.1", [*text, *table(["table", "thesis", "ours"], rows)], claims)
 
 
@@ -150,7 +150,7 @@ def figure_4_8(data: Data) -> Section:
         "",
         f"Mean AE: several templates {percent(mean[0])}, united {percent(mean[1])}. Several are better in {better}, "
         f"worse in {worse} of {len(pairs)}. Where several err more, the looser requirement let the greedy choice spend",
-        "the anonymity on other attributes, such as dozens of intervals of age instead of the one cut of capital-gain.",
+        "anonymity on other attributes, such as dozens of intervals of age instead of the one cut of capital-gain.",
     ]
     claim = Claim(
         "all points lie where several templates err no more", f"{len(pairs) - worse} of {len(pairs)}", worse == 0

@@ -52,11 +52,11 @@ class Data:
         return [n for n in self.frame.columns if n != self.class_]
 
     def coded(self, frame: pl.DataFrame) -> Examples:
-        """The rows, raw or masked, split into what is trained on and what is held out."""
+        """The rows, raw or masked, split into training and held-out rows."""
         return examples(frame.filter(self.train), frame.filter(~self.train), self.class_)
 
     def random_splits(self, number: int) -> list[np.ndarray]:
-        """Splits of the same sizes, drawn."""
+        """Random splits of the same sizes."""
         rng = np.random.default_rng(1)
         return [rng.permutation(self.train) for _ in range(number)]
 
@@ -94,7 +94,7 @@ def adult() -> Data:
 
 
 def crx() -> Data:
-    """Japanese credit screening. How it is split is not in the file; the first 188 rows are held out.
+    """Japanese credit screening. The file does not say how it was split; the first 188 rows are held out.
 
     Of the plain choices that is the one whose ranking of the attributes is most like the published one.
     """
@@ -104,7 +104,7 @@ def crx() -> Data:
 
 
 def german() -> Data:
-    """German credit. How it is split is not in the file; the last 334 rows are held out."""
+    """German credit. The file does not say how it was split; the last 334 rows are held out."""
     frame = datasets.german()
     top = spelt("Cd As Du Ch Sa Is Lp Db Pr", GERMAN)
     return Data("German", frame, "risk", np.arange(frame.height) < 666, top, spelt("As Ch Sa Is Lp Db", GERMAN), {})
@@ -116,7 +116,7 @@ def spelt(short: str, names: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def rarest(column: pl.Series) -> list[str]:
-    """The half of the values that occur least: what section 5.4.1 holds sensitive."""
+    """The rarer half of the values, which section 5.4.1 takes as sensitive."""
     counts = column.value_counts().sort("count", column.name)
     return counts[column.name].to_list()[: counts.height // 2]
 

@@ -18,13 +18,13 @@ ErrorOf = Callable[[pl.DataFrame], float]
 
 
 def percent(share: float, digits: int = 2) -> str:
-    """A share as a person reads it."""
+    """A share as a percentage."""
     return f"{100 * share:.{digits}f}%"
 
 
 @dataclass(frozen=True)
 class Claim:
-    """What the thesis says, what is found here, and whether that agrees."""
+    """What the thesis says, what we find, and whether the two agree."""
 
     thesis: str
     ours: str
@@ -32,12 +32,12 @@ class Claim:
 
 
 def equals(thesis: str, published: float, found: float, slack: float = 0.0005) -> Claim:
-    """A published figure beside ours; they agree if they differ by no more than the slack."""
+    """A published figure next to ours; they agree if they differ by no more than the slack."""
     return Claim(f"{thesis} = {percent(published, 1)}", percent(found), abs(found - published) <= slack + 1e-9)
 
 
 def below(thesis: str, found: float, limit: float) -> Claim:
-    """A bound that the thesis states, and the greatest of ours."""
+    """A bound that the thesis states, and our largest value."""
     return Claim(f"{thesis} < {percent(limit, 1)}", f"at most {percent(found)}", found < limit)
 
 
@@ -85,7 +85,7 @@ def often(data: Data) -> ErrorOf:
 
 
 def _part(coded: Examples, train: np.ndarray) -> Examples:
-    """Some of the coded rows to train on, the others held out; numbers are ranked again among those trained on."""
+    """Some of the coded rows to train on, the others held out; numbers are ranked again among the training rows."""
     features = []
     for f in coded.features:
         if f.numbers is None:

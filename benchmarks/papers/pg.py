@@ -38,7 +38,7 @@ def weeks() -> sf.Microdata:
 
 
 def age() -> sf.Microdata:
-    """Those of Census-Income who have an occupation: age from 17 years on as 0 to 49, which little else tells."""
+    """Those of Census-Income who have an occupation: age from 17 years on as 0 to 49, which little else predicts."""
     quasi = [
         "sex", "education", "marital-status", "class-of-worker", "occupation", "industry", "weeks-worked",
         "household-summary",
@@ -48,7 +48,7 @@ def age() -> sf.Microdata:
 
 
 def _coded(frame: pl.DataFrame, quasi: list[str], sensitive: pl.Expr) -> sf.Microdata:
-    """Numbers as numbers, words below one root, so that neighbouring ones can be shown as a set."""
+    """Numbers as numbers, categories below one root, so that neighbouring ones can be shown as a set."""
     weeks_as_number = pl.col("weeks-worked").cast(pl.String).cast(pl.Int64)
     coded = frame.with_columns(weeks_as_number, private=sensitive.cast(pl.String))
     words = [name for name in quasi if coded[name].dtype != pl.Int64]
@@ -172,7 +172,7 @@ def figures(number: int, words: str, table: sf.Microdata) -> Iterator[str]:
         f"{', '.join(c.name for c in table.quasi)}.",
         f"At k = {K} PG publishes {len(sizes):,} rows; {table.rows // K:,} are |D|/k, but people with equal",
         f"quasi-identifiers stay together, up to {sizes.max():,} of them. With their weights G these rows are worth",
-        f"{sizes.sum() ** 2 / (sizes**2).sum():,.0f} of equal weight.",
+        f"{sizes.sum() ** 2 / (sizes**2).sum():,.0f} of equal weight.",  # Kish's effective sample size
         "",
         *figure_table("k", KS, by_k),
         "",
@@ -190,15 +190,16 @@ def figures(number: int, words: str, table: sf.Microdata) -> Iterator[str]:
 ERRATA = """
 The paper prints these to two digits, rounded to nearest. Two errata: ρ2 at k = 10 is .3679, printed .36; and four
 growths (k = 4 and 8 at p = .3; p = .4 and .45 at k = 6) are printed below what an attack attains. Theorem 2 is loose:
-the worst attack attains the columns “exact”.
+the worst attack attains the values in the columns “exact”.
 """
 
 ANSWER = """## Does PG stay near optimistic, as the paper claims?
 
-Where the quasi-identifiers tell the class well (weeks worked), yes: within about a point with tight boxes (“PG”). With
-closed boxes, the default, the same but for small p, where it errs up to seven points more. Where the quasi-identifiers
-tell the class weakly (age), no, at this size: the perturbation hides what little there is to see, and the tree hardly
-beats the largest class, or does worse. The paper's 700,000 rows have more room than these. Pessimistic is chance.
+Where the quasi-identifiers predict the class well (weeks worked), yes: within about a point with tight boxes (“PG”).
+With closed boxes, the default, the same except for small p, where the error is up to seven points higher. Where the
+quasi-identifiers predict the class poorly (age), not at this size: the perturbation hides what little there is to see,
+and the tree hardly beats the largest class, or does worse. The paper has 700,000 rows, which leaves more room.
+“Pessimistic” is chance.
 """
 
 

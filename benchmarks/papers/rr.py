@@ -67,7 +67,7 @@ def example() -> Iterator[str]:
     yield f"| disease wholly | {risk(1, 0):.3f} | .18 |"
     yield f"| gender wholly | {risk(0, 1):.3f} | .12 |"
     yield f"| both wholly | {risk(0, 0):.3f} | .05: π²/π_QI; Property 1 prints π/π_QI |"
-    yield "\nThe attacker who takes the most frequent disease of women is right with .43 of them in all four cases.\n"
+    yield "\nThe attacker who takes the most frequent disease of women is right for .43 of them in all four cases.\n"
     figure, axes = plt.subplots(1, 3, figsize=(11, 3))
     grid = np.linspace(0, 1, 41)
     axes[0].plot(1 / 3 + grid * 2 / 3, [risk(1, 1 / 3 + g * 2 / 3) for g in grid])
@@ -118,7 +118,7 @@ def table_3() -> Iterator[str]:
                 yield f"> {e}\n"
     yield (
         "All rows but RR-QI l = 3 agree with the printed ones up to 0.003. There the printed values cost 3% more than "
-        "the optimum; where a printed objective is a hair smaller, the rounded printed values exceed the limit.\n"
+        "the optimum; where a printed objective is slightly smaller, the rounded printed values exceed the limit.\n"
     )
 
 
@@ -127,9 +127,9 @@ def figure_3_and_4() -> Iterator[str]:
     data, p = emgrw(), truth(emgrw())
     yield "## Figure 3: distances between π̂ and π (EMGRW)\n"
     yield (
-        f"Mean of {RUNS} releases. π̂ = P⁻¹λ is put onto the simplex; KL and χ² are undefined on empty cells, so half "
-        "a row is added to every cell of both (the rule of `sfumato.analyst.randomized.smoothed`). RR-S has no solu"
-        "tion.\n"
+        f"Mean of {RUNS} releases. π̂ = P⁻¹λ is projected onto the simplex; KL and χ² are undefined on empty cells, so "
+        "half a row is added to every cell of both (the rule of `sfumato.analyst.randomized.smoothed`). RR-S has no "
+        "solution.\n"
     )
     yield "| mode | l | Euclid | KL | χ² | expected squared error, unprojected |\n| --- " + "| ---: " * 5 + "|"
     curves: dict[str, list[list[float]]] = {"RR-QI": [], "RR-Both": []}
@@ -198,7 +198,7 @@ def figure_5_and_6() -> Iterator[str]:
     yield "## Figure 6: relative errors of counts (ESGRO)\n"
     yield (
         "Mean of |act − est|/act over the groups that occur (undefined on others); see the table above. The plot shows "
-        "the projected estimate for the base query, the unbiased one for CUBE. The paper does not say which it takes: "
+        "the projected estimate for the base query, the unbiased one for CUBE. The paper does not say which it uses: "
         "unprojected, RR-QI loses against anatomy from l = 5 on, since a group of one row that gets noise of several "
         "rows counts as much as a large group.\n\n![Figure 6](rr-figure6.svg)\n"
     )

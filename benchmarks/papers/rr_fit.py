@@ -35,7 +35,7 @@ def read(frame: pl.DataFrame) -> sf.Microdata:
 
 
 def pinned_down(frame: pl.DataFrame, tau: float, mode: Mode) -> int:
-    """Of the first people, those with one value only for which the optimum is the published one."""
+    """How many of the first people have only one value for which the optimum is the published one."""
     published = sf.optimal_response(read(frame), tau=tau, mode=mode).keep
     found = 0
     for row in range(VICTIMS):
@@ -53,8 +53,8 @@ def leak() -> Iterator[str]:
     """The attack on the paper's form."""
     yield "## Matrices fitted to the private table\n"
     yield (
-        "Whoever knows all but the victim's sensitive value computes the optimum for each value that it could be. "
-        f"Of {VICTIMS} victims, so many have one value only that gives the published matrices:\n"
+        "An adversary who knows everything but the victim's sensitive value computes the optimum for each value that "
+        f"it could be. Number of victims, of {VICTIMS}, for whom only one value gives the published matrices:\n"
     )
     yield "| rows | mode | tau = 0.5 | tau = 0.4 | tau = 0.3 |\n| ---: | --- | ---: | ---: | ---: |"
     for rows in (200, 1000):
@@ -68,9 +68,9 @@ def cost() -> Iterator[str]:
     """How much more noise is drawn, and how often the true counts miss the limit."""
     yield "## Matrices fitted to noisy counts\n"
     yield (
-        f"{RUNS} runs each. Cost: the expected squared error of the reconstructed distribution (Result 2), by that of "
-        "the optimum on the true counts; median. Refused: runs that publish nothing, since the noisy counts have no "
-        "solution or the true ones miss the limit.\n"
+        f"{RUNS} runs each. Cost: the expected squared error of the reconstructed distribution (Result 2), divided "
+        "by that of the optimum on the true counts; median. Refused: runs that publish nothing, because the noisy "
+        "counts have no solution or the true ones miss the limit.\n"
     )
     yield "| table | rows | mode | tau | ε of fitting | cost | refused |"
     yield "| --- | ---: | --- " + "| ---: " * 4 + "|"

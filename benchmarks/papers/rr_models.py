@@ -47,7 +47,7 @@ def esgro() -> sf.Microdata:
 
 
 def truth(data: sf.Microdata) -> Floats:
-    """The distribution over all attributes, an axis each."""
+    """The distribution over all attributes, one axis per attribute."""
     columns = [*data.quasi, *data.sensitive]
     shape = [c.size for c in columns]
     flat = np.ravel_multi_index([c.codes.astype(np.int64) for c in columns], shape)
@@ -73,7 +73,7 @@ Distances = tuple[float, float, float]
 
 
 def distances(p: Floats, q: Floats, rows: int) -> Distances:
-    """Euclid, KL and chi squared from the original p to the estimate q, which is first put onto the simplex."""
+    """Euclid, KL and chi squared from the original p to the estimate q, which is first projected onto the simplex."""
     inside = onto_simplex(q)
     return euclidean(p, inside), kullback_leibler(p, inside, rows=rows), chi_squared(p, inside, rows=rows)
 
@@ -97,7 +97,7 @@ def _error(p: Floats, q: Floats, rows: int) -> float:
 
 
 def spread(release: sf.Release, data: sf.Microdata) -> Floats:
-    """What an analyst makes of a generalized or bucketized release who spreads evenly."""
+    """What an analyst who spreads evenly makes of a generalized or bucketized release."""
     names = [c.name for c in (*data.quasi, *data.sensitive)]
     answer = sf.Analyst(release).group_by(names)
     order = [list(c.domain.leaves) for c in (*data.quasi, *data.sensitive)]

@@ -17,7 +17,7 @@ RESULTS = Path(__file__).parents[1] / "results"
 def three(
     file: str, xs: Sequence[float], curves: dict[str, list[list[float]]], titles: Sequence[str], label: str
 ) -> None:
-    """Side by side, one plot a measure."""
+    """One plot per measure, side by side."""
     figure, axes = plt.subplots(1, len(titles), figsize=(3.7 * len(titles), 3))
     for k, (axis, title) in enumerate(zip(axes, titles, strict=True)):
         for name, values in curves.items():
@@ -28,7 +28,7 @@ def three(
 
 
 def save(figure: "plt.Figure", name: str) -> None:
-    """As svg without a date, so that a run that finds the same writes the same."""
+    """As svg without a date, so that equal results give equal files."""
     figure.tight_layout()
     figure.savefig(RESULTS / f"{name}.svg", metadata={"Date": None})
     plt.close(figure)

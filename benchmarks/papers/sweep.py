@@ -9,7 +9,7 @@ RESULTS = Path(__file__).parents[1] / "results"
 
 @dataclass
 class Sweep:
-    """One figure: a value of each method for each setting of what is varied."""
+    """One figure: a value per method and per setting of the varied parameter."""
 
     title: str
     varied: str
@@ -22,7 +22,7 @@ class Sweep:
         self.series.setdefault(method, []).append(value)
 
     def as_markdown(self, form: str = ".3f") -> str:
-        """A row a setting, a column a method."""
+        """One row per setting, one column per method."""
         head = [f"### {self.title}", "", f"{self.shown}, by {self.varied}.", ""]
         head += ["| " + " | ".join([self.varied, *self.series]) + " |", "| ---: " * (1 + len(self.series)) + "|"]
         rows = [
