@@ -125,6 +125,6 @@ def stated(release: "Release") -> list[Finding]:
         if most - least > ROUNDED:
             loss = release.description.label(name).loss
             found.append(
-                Finding(f"{name!r} has a loss of {loss}", "stated", f"its labels allow {least:.2g} to {most:.2g}")
+                Finding(f"{name!r} has a loss of {loss}", "stated", f"its labels allow {least:.4f} to {most:.4f}")
             )
     return found
