@@ -30,17 +30,27 @@ _LOCK, _NEW, _OLD, _SIGN = "sfumato.lock", "new", "old", b"a draft of sfumato\n"
 
 def refuse_existing(folder: Path, *, force: bool) -> None:
     """Refuse an output that exists, or that ``force`` must not replace; first put right what a killed run left."""
+    _refuse_file_as_folder(folder)
     recover(folder.parent)
     if not os.path.lexists(folder):
         return
-    if not force:
-        raise OutputError(f"{folder} exists; name another folder, or overwrite it with --force")
     try:
         stranger = stranger_in(folder)
     except OSError as e:
-        raise OutputError(f"{folder} exists and cannot be read ({e.strerror}); --force does not remove it") from None
+        raise OutputError(
+            f"{folder} exists and cannot be read ({e.strerror}), so --force does not replace it; name another folder"
+        ) from None
     if stranger:
         raise OutputError(_not_ours(folder, stranger))
+    if not force:
+        raise OutputError(f"{folder} exists; name another folder, or replace it with --force")
+
+
+def _refuse_file_as_folder(path: Path) -> None:
+    """Refuse a path that leads through a file."""
+    nearest = next((place for place in path.parents if os.path.exists(place)), None)  # noqa: PTH110 - does not raise
+    if nearest is not None and not nearest.is_dir():
+        raise OutputError(f"cannot write {path}: {nearest} is a file, not a folder; name another path")
 
 
 def refuse_public(folder: Path) -> None:
@@ -54,7 +64,7 @@ def refuse_public(folder: Path) -> None:
 
 def _not_ours(folder: Path, stranger: str) -> str:
     return (
-        f"{folder} exists and was not written by sfumato alone ({stranger}), so --force does not remove it; name "
+        f"{folder} exists and was not written by sfumato alone ({stranger}), so --force does not replace it; name "
         "another folder"
     )
 
@@ -97,6 +107,7 @@ def whole_folder(folder: Path, *, force: bool = False, afterwards: Callable[[], 
 @contextlib.contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
     """A private file that takes the place of ``path`` when it is written, and vanishes otherwise."""
+    _refuse_file_as_folder(path)
     recover(path.parent)
     with _draft(path) as draft:
         new = draft.folder / _NEW
