@@ -24,7 +24,7 @@ from sfumato.errors import PolicyError
 def plan(policy: Path | None, as_json: bool, **given: Any) -> None:
     """Show what pg guarantees, to choose k and p.
 
-    The promises come from POLICY, from the options, or from both; an option takes precedence.
+    The domain, the limits, k and p come from POLICY or from the options; an option overrides the policy.
     """
     from sfumato.publisher.plan import Plan, plan_of
 

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 @click.option("-o", "--out", type=NamedPath(), default=Path("out"), show_default=True, help="Folder to write.")
 @click.option("--seed", type=WholeNumber(min=0), help="Make the randomness repeatable; for experiments only.")
 @click.option(
-    "--force", is_flag=True, help="Replace an OUT that sfumato wrote earlier; all random choices are redrawn."
+    "--force",
+    is_flag=True,
+    help="Replace an OUT that sfumato wrote earlier; without --seed, random choices are redrawn.",
 )
 @click.option(
     "--on-interrupt",

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("release", type=NamedPath())
 @click.argument("question")
-@click.option("--iid", is_flag=True, help="Include the error of sampling people from a population.")
+@click.option(
+    "--iid", is_flag=True, help="Include the error of sampling people from a population (randomized releases only)."
+)
 @common_options
 def query(release: Path, question: str, iid: bool, as_json: bool) -> None:
     """Estimate counts from RELEASE, with standard errors.
