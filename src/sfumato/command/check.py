@@ -46,6 +46,6 @@ def check(release: Path, as_json: bool) -> None:
 def _print(findings: "list[Finding]", number: dict[str, int]) -> None:
     for f in findings:
         click.echo(f"{f.status:7} {printable(f'{f.claim} ({f.detail})')}")
-    click.echo(f"Claims: {number['holds']} verified, {number['broken']} broken, {number['stated']} stated.")
-    if number["stated"]:
-        click.echo("Stated claims cannot be verified from the public part: trust the publisher, or ask for proof.")
+    told = f"Claims: {number['holds']} verified, {number['broken']} broken, {number['stated']} stated"
+    trust = "; stated ones cannot be verified from the public part: trust the publisher, or ask for proof"
+    click.echo(f"{told}{trust if number['stated'] else ''}.")
