@@ -109,10 +109,10 @@ def test_a_table_masked_to_nothing_ends_well_and_says_so_loudly(job: Path, capsy
     Path("policy.toml").write_text(alike)
     assert run("publish", "policy.toml") == 0
     told = capsys.readouterr()
-    assert "Groups            1, all alike: 60 rows" in told.out
+    assert "Groups            1, with the same labels for all 60 rows" in told.out
     assert "Information kept  0% on average" in told.out
     first = told.err.splitlines()[0]
-    assert first.startswith("warning: The quasi-identifiers tell nothing: all 60 rows form one group")
+    assert first.startswith("warning: The quasi-identifiers say nothing: all 60 rows form one group")
     assert first.endswith("What helps: a lower k.")
 
 
@@ -145,7 +145,7 @@ def test_existing_output_is_refused_and_kept(job: Path, capsys: pytest.CaptureFi
     (job / "out").mkdir()
     (job / "out" / "mine.txt").write_text("keep")
     assert run("publish", "policy.toml") == 2
-    assert "out exists" in capsys.readouterr().err
+    assert "out already exists" in capsys.readouterr().err
     assert run("publish", "policy.toml", "--force") == 2
     assert "not written by sfumato" in capsys.readouterr().err
     assert [p.name for p in (job / "out").iterdir()] == ["mine.txt"]
@@ -252,7 +252,7 @@ BAD: dict[str, tuple[Callable[[], None], int, list[str]]] = {
         lambda: (
             ward().with_columns(ill=pl.lit("flu")).write_csv("ward.csv"),
             _policy('model = "k-anonymity"\nk = 3', 'model = "alpha-k"\nalpha = 0.5\nk = 3')(),
-        )[1], 3, ["share", "raise alpha"],
+        )[1], 3, ["makes up 100.00%", "raise alpha"],
     ),
     "source not found": (lambda: Path("ward.csv").unlink(), 2, ["ward.csv"]),
     "source is a folder": (lambda: (Path("ward.csv").unlink(), Path("ward.csv").mkdir())[1], 2, ["folder"]),

@@ -28,7 +28,7 @@ def test_a_full_device_is_told() -> None:
         done = sfumato("methods", stdout=full)
         assert (done.returncode, done.stderr) == (
             2,
-            b"error: cannot print the result: no space left on the device; free some, or write elsewhere\n",
+            b"error: cannot print the result: no space left on the device; free some space, or write elsewhere\n",
         )
         assert sfumato("publish", "nowhere.toml", stderr=full).returncode == 2
         assert sfumato("nonsense", stderr=full).returncode == 2

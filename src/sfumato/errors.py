@@ -9,25 +9,25 @@ from collections.abc import Iterable
 
 
 class SfumatoError(Exception):
-    """What every error of sfumato is."""
+    """Base class of all errors that sfumato raises."""
 
     exit_code = 1
 
 
 class PolicyError(SfumatoError):
-    """The policy, a parameter or a call is wrong: the remedy lies in what was asked for."""
+    """The policy, a parameter or a call is wrong: change what was asked for."""
 
     exit_code = 2
 
 
 class DataError(SfumatoError):
-    """The table or a taxonomy is wrong: the remedy lies in the data."""
+    """The table or a taxonomy is wrong: change the data."""
 
     exit_code = 2
 
 
 class OutputError(SfumatoError):
-    """The output cannot be written where it should go."""
+    """The output cannot be written to the requested place."""
 
     exit_code = 2
 
@@ -50,9 +50,9 @@ def os_words(error: OSError) -> str:
 
 
 _OS_WORDS: dict[int | None, str] = {
-    errno.ENOSPC: "no space left on the device; free some, or write elsewhere",
+    errno.ENOSPC: "no space left on the device; free some space, or write elsewhere",
     errno.EDQUOT: "the disk quota is used up; free some space, or write elsewhere",
-    errno.EACCES: "permission denied; ask the owner, or name another path",
+    errno.EACCES: "permission denied; ask the owner, or choose another path",
     errno.EROFS: "the file system is read-only; write elsewhere",
     errno.ENAMETOOLONG: "the name is too long; shorten it",
 }
@@ -64,10 +64,10 @@ def nearest(word: str, known: Iterable[str]) -> str:
     >>> nearest("sorce", ["source", "missing"])
     "; did you mean 'source'?"
     >>> nearest("xyz", ["source", "missing"])
-    "; known are 'missing', 'source'"
+    "; choose from 'missing', 'source'"
     """
     words = sorted(known)
     close = difflib.get_close_matches(word, words, n=1)
     if close:
         return f"; did you mean {close[0]!r}?"
-    return "; known are " + ", ".join(repr(w) for w in words)
+    return "; choose from " + ", ".join(repr(w) for w in words)

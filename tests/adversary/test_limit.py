@@ -124,12 +124,12 @@ def test_labels_that_overlap_are_fitted_by_few_people_only() -> None:
     mixed = Groups(np.repeat([0, 1], 75), 2)  # both shown as *
     other = Groups(np.array([0] * 149 + [1]), 2)
     assert len(sf.worlds(table, method=lambda t: mixed).naive_worlds) == 1  # the same label: one group
-    with pytest.raises(PolicyError, match="150 people have to be fitted"):
+    with pytest.raises(PolicyError, match="150 people have to be matched"):
         sf.worlds(table, method=lambda t: other)
 
 
 def test_sampling_is_bounded_before_it_begins() -> None:
-    with pytest.raises(PolicyError, match=r"draws x rows: about 10\^16, and at most 2,000,000,000"):
+    with pytest.raises(PolicyError, match=r"draws x rows: about 10\^16, but at most 2,000,000,000"):
         sf.sampled_worlds(many(), method="mondrian+", require=sf.LDiversity(l=2), draws=10**12)
 
 

@@ -76,13 +76,13 @@ def test_wrong_arguments_are_refused() -> None:
     groups = np.array([0, 0, 1])
     with pytest.raises(DataError, match="no rows"):
         linkage_risk(np.array([], np.int64))
-    with pytest.raises(PolicyError, match="from 0 to 1"):
+    with pytest.raises(PolicyError, match=r"must be in \[0, 1\]"):
         linkage_risk(groups, threshold=1.5)
     with pytest.raises(PolicyError, match="larger in the table"):
         linkage_risk(groups, population=np.array([1, 5]))
     with pytest.raises(PolicyError, match="1 classes, the table 2"):
         linkage_risk(groups, population=np.array([9]))
-    with pytest.raises(PolicyError, match="give one a row"):
+    with pytest.raises(PolicyError, match="give one per row"):
         linkage_risk(groups, people=np.array([0, 1]))
 
 

@@ -99,8 +99,11 @@ def test_missing_values_days_and_parts_of_a_whole_are_found(scheme: str) -> None
 @pytest.mark.parametrize(
     ("rule", "told"),
     [
-        (sf.NegativeRule(where={"agee": (0, 25)}, value="PhD", share=0.1), "the quasi-identifiers are 'age'"),
-        (sf.NegativeRule(where={"education": ["PhD"]}, value="PhD", share=0.1), "the quasi-identifiers are 'age'"),
+        (sf.NegativeRule(where={"agee": (0, 25)}, value="PhD", share=0.1), "not a quasi-identifier; there are 'age'"),
+        (
+            sf.NegativeRule(where={"education": ["PhD"]}, value="PhD", share=0.1),
+            "not a quasi-identifier; there are 'age'",
+        ),
         (sf.NegativeRule(where={"age": (0, 25)}, value="PhDs", share=0.1), "did you mean 'PhD'"),
     ],
 )

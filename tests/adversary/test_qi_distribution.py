@@ -103,5 +103,5 @@ def test_what_cannot_be_compared_is_refused() -> None:
 
 def test_another_table_is_refused() -> None:
     release = sf.publish(people(), require=sf.KAnonymity(k=5))
-    with pytest.raises(DataError, match="another"):
+    with pytest.raises(DataError, match="give the table that the release was made from"):
         sf.distribution_risk(release, people(30), sf.RRobustness(r=2, minimum=5))

@@ -58,7 +58,7 @@ def where(**chosen: object) -> object:
         (lambda: worlds(published=Drawn(TABLE, Groups(np.zeros(3, int), 1))), "4 rows"),
         (lambda: worlds(knowledge=3), "list of facts"),
         (lambda: sf.Count(["ill"]), "attribute: value"),  # type: ignore[arg-type]
-        (lambda: sf.Fact(3, "=", sf.Count()), "turn it round"),  # type: ignore[arg-type]
+        (lambda: sf.Fact(3, "=", sf.Count()), "swap the two sides"),  # type: ignore[arg-type]
         (lambda: sf.stratified_pickup(TABLE, np.zeros((4, 1), int), l=2), "group of each row"),
         (lambda: sf.stratified_pickup(TABLE, np.full(4, np.nan), l=2), "whole number"),  # type: ignore[arg-type]
         (lambda: sf.stratified_pickup(TABLE, None, l=2), "group of each row"),  # type: ignore[arg-type]
@@ -70,10 +70,10 @@ def where(**chosen: object) -> object:
         (lambda: where(age=()), "least, greatest"),
         (lambda: where(age=(40, 20)), "least, greatest"),
         (lambda: where(age=(float("nan"), 20)), "least, greatest"),
-        (lambda: where(sex=(0, 3)), "of numbers"),
-        (lambda: where(sex="M"), "in a list"),
-        (lambda: where(sex=[]), "in a list"),
-        (lambda: where(age=30), "in a list"),
+        (lambda: where(sex=(0, 3)), "over a numeric attribute"),
+        (lambda: where(sex="M"), "as a list"),
+        (lambda: where(sex=[]), "as a list"),
+        (lambda: where(age=30), "as a list"),
     ],
 )
 def test_wrong_input_is_refused_with_the_way_out(ask: Callable[[], object], told: str) -> None:
@@ -87,7 +87,7 @@ def test_a_table_that_is_not_eligible_names_the_value_its_share_and_the_largest_
     """Also where l is above the number of distinct values; pick-up needs the whole number."""
     frame = pl.DataFrame({"q": range(10), "s": ["flu"] * 7 + ["HIV"] * 3})
     table = sf.read(frame, quasi=["q"], sensitive="s")
-    with pytest.raises(Infeasible, match=r"'flu' alone has a share of 70.0%; .* l = 1.428 \(as a whole number 1\)"):
+    with pytest.raises(Infeasible, match=r"'flu' alone makes up 70.0%; .* l = 1.428 \(as a whole number 1\)"):
         sf.partition(table, require=sf.LDiversity(l=l), method=method)
     assert len(sf.partition(table, require=sf.LDiversity(l=1), method=method)) == 10
 

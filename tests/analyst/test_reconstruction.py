@@ -98,8 +98,8 @@ def test_regions_of_days_masks_and_missing_values() -> None:
         (single, {"zip": ["11"]}, "ask for whole labels"),
         (sets, {"zip": ["11"]}, "ask for whole labels"),
         (regions("sex", ["f", "m"] * 4, 8), {"sex": ["f"]}, "ask for whole labels"),
-        (hidden, {"age": (1, 2)}, "ask for no region"),
-        (hidden, {"age": ["(missing)"]}, "ask for no region"),
+        (hidden, {"age": (1, 2)}, "do not ask for a region"),
+        (hidden, {"age": ["(missing)"]}, "do not ask for a region"),
     ):
         with pytest.raises(sf.PolicyError, match=words):
             sf.sensitive_counts(release, within=region)

@@ -11,7 +11,7 @@ import pytest
 
 from sfumato.command import progress
 from sfumato.kernel import cache, jit
-from sfumato.kernel.link import UnoptimizedLibrary
+from sfumato.kernel.link import InnerLibrary
 
 SOURCE = """
 import numpy as np
@@ -59,7 +59,7 @@ def test_inner_functions_are_compiled_once_per_type_and_never_alone(kernels: Mod
     assert kernels.both(np.array([1, 2, 3])) == 112
     for function in (kernels.scaled, kernels.total):
         (compiled,) = function.overloads.values()
-        assert isinstance(compiled.library, UnoptimizedLibrary)
+        assert isinstance(compiled.library, InnerLibrary)
 
 
 def test_compilation_is_heard_and_collects_no_garbage(kernels: ModuleType) -> None:

@@ -119,7 +119,7 @@ def test_the_optimum_on_a_hospital_is_that_of_an_enumeration() -> None:
         ({"suppression": float("nan")}, "suppression = nan"),
         ({"loss": "arxx"}, "there is no loss 'arxx'; did you mean 'arx'?"),
         ({"loss": ["arx"]}, "there is no loss ['arx']; did you mean 'arx'?"),
-        ({"loss": None}, "there is no loss None; known are 'aecs', 'arx', 'discernibility', 'precision'"),
+        ({"loss": None}, "there is no loss None; choose from 'aecs', 'arx', 'discernibility', 'precision'"),
     ],
 )
 def test_bad_settings(settings: dict[str, object], message: str) -> None:
@@ -210,7 +210,7 @@ def test_by_policy_with_report_and_check(tmp_path: Path) -> None:
 def test_it_warns_where_sensitive_values_decide() -> None:
     assert sf.Incognito().warnings([sf.KAnonymity(k=2)]) == []
     (warning,) = sf.Incognito().warnings([sf.KAnonymity(k=2), sf.LDiversity(l=2)])
-    assert "Take mondrian+ instead" in warning
+    assert "Use mondrian+ instead" in warning
 
 
 def test_progress_is_told() -> None:

@@ -166,7 +166,7 @@ def test_what_cannot_be_met_is_said_with_the_remedy() -> None:
         sf.publish(people(), require=sf.KAnonymity(k=3), method="pg")
     with pytest.raises(sf.PolicyError, match="it cannot serve"):
         sf.publish(people(), require=sf.LDiversity(l=2), method=sf.PG(p=0.5, k=3))
-    with pytest.raises(sf.PolicyError, match="no requirement on groups"):
+    with pytest.raises(sf.PolicyError, match="not a requirement on groups"):
         sf.publish(people(), require=promise, method="mondrian")
     with pytest.raises(sf.PolicyError, match="below 1/4"):
         sf.publish(people(), require=sf.Growth(delta=0.1, skew=0.2), method=sf.PG(k=3))
@@ -247,7 +247,7 @@ def test_groups_do_not_depend_on_sensitive_values() -> None:
         (lambda m, t: m["method"].update(p=0.1), "epsilon"),
         (lambda m, t: m["method"].update(k=20), "the smallest group has"),
         (lambda m, t: m.update(sampled_from=61), "add up to 60"),
-        (lambda m, t: m["method"].update(k=True), "states no whole number k"),
+        (lambda m, t: m["method"].update(k=True), "does not state a whole number k"),
         (lambda m, t: m["attributes"]["age"].pop("ranges"), "lacks 'ranges'"),
         (
             lambda m, t: m["attributes"]["age"].update(nodes=dict.fromkeys(m["attributes"]["age"]["nodes"], 5)),
@@ -261,7 +261,7 @@ def test_groups_do_not_depend_on_sensitive_values() -> None:
                 m.update(rows=m["rows"] + 1, sampled_from=60 + t["data"]["G"][0]),
                 t.update(data=t["data"][[0, *range(t["data"].height)]]),
             ),
-            "boxes meet",
+            "boxes overlap",
         ),
     ],
 )

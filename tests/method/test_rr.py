@@ -96,17 +96,17 @@ def test_from_policy_to_query(method: str, tmp_path: Path, capsys: pytest.Captur
 @pytest.mark.parametrize(
     ("method", "tau", "code", "told"),
     [
-        ('mode = "all"', "tau = 0.4", 2, "known are 'both', 'qi', 'sensitive'"),
+        ('mode = "all"', "tau = 0.4", 2, "choose from 'both', 'qi', 'sensitive'"),
         ("keep = { sex = 0.5 }", "tau = 1", 2, "not above 1/2"),
         ("keep = { sex = 0.4 }", "tau = 1", 2, "not above 1/2"),
         ("keep = { sex = 1.5 }", "tau = 1", 2, "above 1/2 up to 1"),
         ("keep = { sx = 0.9 }", "tau = 1", 2, "did you mean 'sex'"),
-        ("keep = 0.9", "tau = 1", 2, "an entry an attribute"),
+        ("keep = 0.9", "tau = 1", 2, "one entry per attribute"),
         ("matrices = { sex = [[0.9, 0.2], [0.2, 0.8]] }", "tau = 1", 2, "not stochastic"),
         ("matrices = { sex = [[0.9, 0.1], [0.2, 0.8]] }", "tau = 1", 2, "transpose it"),
         ("matrices = { sex = [[0.5, 0.5], [0.5, 0.5]] }", "tau = 1", 2, "not invertible"),
         ("matrices = { sex = [[0.9, 0.1]] }", "tau = 1", 2, "no 2 x 2 table"),
-        ("matrices = { sex = [[1.1, 0.1], [-0.1, 0.9]] }", "tau = 1", 2, "no probabilities"),
+        ("matrices = { sex = [[1.1, 0.1], [-0.1, 0.9]] }", "tau = 1", 2, "not probabilities; they must be in"),
         ("matrices = { sex = [[1, 0], [0, 1]] }\nkeep = { sex = 0.9 }", "tau = 1", 2, "both a keep probability"),
         ('fit = "exact"', "tau = 0.4", 2, "'noisy' or 'counts'"),
         ('unchanged = "maybe"', "tau = 0.4", 2, "'refuse' or 'allow'"),
@@ -121,8 +121,8 @@ def test_from_policy_to_query(method: str, tmp_path: Path, capsys: pytest.Captur
         ("", "tau = { AIDS = 0.1 }", 2, "not a value of 'ill'"),
         ("", 'person = "nobody"', 2, "no column 'nobody'"),
         ("", 'person = "name"', 2, "a person's limit"),
-        ("", "tau = 0.01", 3, "stand in the way, e.g. (sex = "),
-        ("keep = { sex = 0.9 }", "tau = 0.4", 3, "with the matrices given"),
+        ("", "tau = 0.01", 3, "prevent it, e.g. (sex = "),
+        ("keep = { sex = 0.9 }", "tau = 0.4", 3, "with the given matrices"),
         ('domains = "some"', "tau = 0.4", 2, "'observed' or 'declared'"),
     ],
 )
@@ -140,7 +140,7 @@ def test_what_is_refused(
 def test_other_requirements_are_refused() -> None:
     with pytest.raises(sf.PolicyError, match="cannot serve k-anonymity"):
         sf.publish(table(), require=sf.KAnonymity(k=2), method="rr")
-    with pytest.raises(sf.PolicyError, match="disclosure is no requirement on groups"):
+    with pytest.raises(sf.PolicyError, match="disclosure is not a requirement on groups"):
         sf.publish(table(), require=sf.Disclosure(tau=0.5), method="mondrian")
     two = sf.read(frame(), quasi=["sex"], sensitive=["ill", "town"])
     with pytest.raises(sf.PolicyError, match="one sensitive attribute"):
@@ -209,7 +209,7 @@ def test_check_sees_what_can_be_seen() -> None:
         ({**matrices, "town": {"keep": 0.2}}, "not above 1/4"),
         ({**matrices, "town": {"matrix": [[1, 0], [0, 1]]}}, "no 4 x 4 table"),
         ({**matrices, "zip": {"keep": 0.5}}, "no attribute"),
-        ({**matrices, "town": {}}, "neither a keep probability nor a matrix"),
+        ({**matrices, "town": {}}, "must have either a keep probability or a matrix"),
         ({**matrices, "town": {"keep": "much"}}, "keep probability is 'much'"),
         (None, "'matrices' must be"),
     ]:
@@ -217,7 +217,7 @@ def test_check_sees_what_can_be_seen() -> None:
             tampered(release, matrices=broken).check()
     attributes = json.loads(json.dumps(release.manifest["attributes"]))
     attributes["town"]["domain"] = ["A", "B", "X", "Y"]
-    with pytest.raises(sf.ReleaseError, match="column 'town' has categories that its domain lacks"):
+    with pytest.raises(sf.ReleaseError, match="column 'town' has categories that are not in its domain"):
         tampered(release, attributes=attributes).check()
 
 

@@ -136,8 +136,8 @@ def test_other_requirements_are_refused() -> None:
         ({"score": "gains"}, "no score 'gains'; did you mean 'gain'"),
         ({"score": ["gain"]}, "there is no score"),
         ({"templates": 5}, "tdr serves the templates .*; 5 is none of them"),
-        ({"categorical": "x"}, "it is 'generalize' or 'suppress'"),
-        ({"scheme": "bucketization"}, "it is 'generalization'"),
+        ({"categorical": "x"}, "it must be 'generalize' or 'suppress'"),
+        ({"scheme": "bucketization"}, "it must be 'generalization'"),
     ],
 )
 def test_wrong_settings(settings: dict[str, Any], words: str) -> None:
@@ -453,7 +453,7 @@ def test_what_is_no_microdata_is_refused(rows: Any) -> None:
     with pytest.raises(DataError, match=r"tdr refines microdata, not .*sf\.read first"):
         sf.TopDown(templates=sf.Anonymity(x="job", k=2)).steps(rows)
     for data, template in ((rows, sf.Confidentiality(x="job", y="ill", k=1)), (people(), sf.Anonymity(x="job", k=2))):
-        with pytest.raises(PolicyError, match=r"microdata \(sf\.read\) and a Confidentiality, not of"):
+        with pytest.raises(PolicyError, match=r"microdata \(sf\.read\) and a Confidentiality, not "):
             sf.inferences(data, template)
 
 

@@ -101,7 +101,7 @@ def test_a_class_is_warned_of_only_where_nothing_is_sensitive(publish: Publish) 
     assert none_about(publish(both, roles + '"sensitive"', K5 + DIVERSE), "'again'")
     told = the_one(publish(both, roles + '"identifier"', K5), "the class 'again'")
     assert "No attribute is declared sensitive" in told
-    assert told.endswith("If it is private, make it sensitive and require l-diversity or t-closeness of it.")
+    assert told.endswith("If it is private, make it sensitive and require l-diversity or t-closeness for it.")
 
 
 def test_a_sensitive_attribute_in_buckets_and_in_a_sample(publish: Publish) -> None:
@@ -113,7 +113,7 @@ def test_a_sensitive_attribute_in_buckets_and_in_a_sample(publish: Publish) -> N
     assert "published by group with no bound" in told
     declared = QUASI + 'ill = { role = "sensitive", domain = ["a", "b", "c", "d", "e", "f", "g"] }'
     sampled = 'name = "pg"\np = 0.3'
-    assert "its noise alone limits what can be concluded about it (values are kept with probability 0.3)" in the_one(
+    assert "only its noise limits what can be inferred about it (values are kept with probability 0.3)" in the_one(
         publish(people(), declared, K5, sampled), UNCOVERED
     )
     promised = K5 + model("growth", **{"delta": 0.4, "lambda": 0.3})
@@ -197,8 +197,8 @@ def test_columns_that_nobody_named_are_told_if_they_are_known(publish: Publish) 
 def test_a_table_that_cannot_be_cut_is_published_with_why_and_what_helps(publish: Publish) -> None:
     published = publish(people(), QUASI + 'ill = "sensitive"', model("l-diversity", l=3), PLUS)
     told = the_one(published, "form one group")
-    assert told.startswith("The quasi-identifiers tell nothing: all 600 rows form one group with the same labels.")
-    assert "at most 1/(2l) = 16.7% of it, and in the whole table 'a' has 30% of 'ill'" in told
+    assert told.startswith("The quasi-identifiers say nothing: all 600 rows form one group with the same labels.")
+    assert "at most 1/(2l) = 16.7% of it, but in the whole table 'a' makes up 30% of 'ill'" in told
     assert "for a first cut l must be 1.666 or less" in told
     assert "mondrian (but" in told
     assert "anatomy (shows" in told
@@ -221,7 +221,7 @@ def test_the_requirement_that_binds_is_named(publish: Publish) -> None:
     told = the_one(published, "What helps")
     assert "Without the requirement that no sensitive value makes up more than 1/3.3 of any group there" in told
     assert "Without the requirement that every group" not in told
-    assert "'a' has 30% of 'ill', and in a group it may have at most 1/l = 30.3%" in told
+    assert "'a' makes up 30% of 'ill', and in a group at most 1/l = 30.3% is allowed" in told
 
 
 def test_attributes_without_levels_are_named(publish: Publish) -> None:
@@ -326,6 +326,6 @@ def test_where_looking_ahead_stopped_is_told(publish: Publish) -> None:
     assert published.summary.groups.number == 2
     told = the_one(published, "What helps")
     assert told.startswith("Almost nothing is left: the labels keep 12.5% of the information")
-    assert "1/(2l) = 25% of it, and in the groups where it stopped that value has 40% on average" in told
+    assert "1/(2l) = 25% of it, and in the groups where it stopped that value makes up 40% on average" in told
     assert "mondrian++ or hilb-safe" in told
     assert "nothing between the values" not in told, "more levels would not help"

@@ -97,7 +97,7 @@ def test_a_second_release_with_fresh_draws_is_warned_of_everywhere(
 def test_force_says_that_it_redraws(house: Path) -> None:
     publish_policy("anatomy.toml", "out")
     made = publish_policy("anatomy.toml", "out", force=True)
-    assert "--force replaces it by a release with fresh draws" in of_ledger(made)[0]
+    assert "--force replaces it with a release with fresh draws" in of_ledger(made)[0]
     made = publish_policy("anatomy.toml", "third")
     assert "2 times" in of_ledger(made)[0]
 

@@ -122,7 +122,7 @@ def test_what_the_policy_lacks_can_be_named_on_the_command_line(policy: Path) ->
     assert json.loads(run("plan", policy, "--domain", 4, "--json").output)["domain"] == 4
     promises = POLICY[POLICY.index("[[require]]") : POLICY.index("[method]")]
     policy.write_text(POLICY.replace(promises, '[[require]]\nmodel = "k-anonymity"\nk = 3\n'))
-    with pytest.raises(sf.PolicyError, match="name --lambda"):
+    with pytest.raises(sf.PolicyError, match="give --lambda"):
         plan_of(policy)
     told = json.loads(run("plan", policy, "--lambda", 0.5, "--delta", 0.3, "--json").output)
     assert told["retentions"][0]["theorem"] == sf.pg_retention(k=2, domain=4, skew=0.5, growth=0.3)

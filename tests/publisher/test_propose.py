@@ -297,7 +297,7 @@ def test_unknown_columns_are_treated_as_known_to_outsiders() -> None:
     found = only(cycle("a", "b", "c"), "zzz")
     assert found.role == "quasi"
     assert found.reason.startswith("unsure")
-    assert "treat as known to outsiders" in found.reason
+    assert "treated as known to outsiders" in found.reason
 
 
 def test_empty_fields_become_a_category_and_markers_are_pointed_out() -> None:

@@ -105,7 +105,7 @@ def test_what_cannot_be_served_is_refused() -> None:
     ):
         with pytest.raises(sf.PolicyError, match=told):
             sf.publish(table, require=require, method=method)
-    with pytest.raises(sf.Infeasible, match=r"share of .*lower l"):
+    with pytest.raises(sf.Infeasible, match=r"makes up .*lower l"):
         sf.publish(people(values=2), require=sf.LDiversity(l=2), method=sf.Anatomy())
     with pytest.raises(sf.PolicyError, match="scheme"):
         sf.Anatomy(scheme="mosaic")

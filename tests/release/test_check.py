@@ -324,7 +324,7 @@ LIES: dict[str, tuple[str, Callable[[dict[str, Any]], Any], str]] = {
     "a file twice": ("generalized", lambda m: m["tables"].append(m["tables"][0]), "twice"),
     "epsilon of pg": ("sampled", lambda m: m["method"].update(epsilon=0.01), "epsilon"),
     "sampled from more": ("sampled", lambda m: m.update(sampled_from=10**10), "add up"),
-    "boxes that meet": ("sampled", lambda m: _from_zero(m["attributes"]["age"]["ranges"]), "meet"),
+    "boxes that meet": ("sampled", lambda m: _from_zero(m["attributes"]["age"]["ranges"]), "overlap"),
     "ranges far away": ("sampled", lambda m: m["attributes"]["age"]["ranges"].update(x=[0, 2**30]), "ranges"),
     "epsilon of a matrix": ("randomized", lambda m: m["matrices"]["ill"].update(epsilon=0.01), "epsilon"),
 }

@@ -198,5 +198,5 @@ def test_a_rule_about_numbers_means_numbers_that_have_an_order_too() -> None:
 
 def test_an_interval_without_width_is_no_interval() -> None:
     entry = LabelAttribute(kind=Kind.CONTINUOUS, domain=[0, 9], nodes={"[5, 5)": [5, 5]})
-    with pytest.raises(sf.PolicyError, match="is an interval, and"):
+    with pytest.raises(sf.PolicyError, match="is an interval, but"):
         covered(entry, "[5, 5)", (1, 6))

@@ -129,15 +129,15 @@ def _first(manifest: Json, role: str) -> Json:
 
 WRONG: list[tuple[str, Callable[[Json], Any], str]] = [
     ("mondrian", lambda m: m.pop("title"), "manifest.json lacks 'title'; the release is damaged"),
-    ("mondrian", lambda m: m.update(raw=[1]), "manifest.json has 'raw', which no release of sfumato has"),
+    ("mondrian", lambda m: m.update(raw=[1]), "manifest.json has 'raw', which no sfumato release has"),
     ("mondrian", lambda m: m.update(rows="80"), "manifest.json: 'rows' must be of type int; the release is damaged"),
     ("mondrian", lambda m: m.update(rows=True), "manifest.json: 'rows' must be of type int; the release is damaged"),
     ("mondrian", lambda m: m.update(rows=0), "manifest.json states rows = 0; it must be 1 or more, up to 2^53"),
-    ("mondrian", lambda m: m.update(matrices={}), "manifest.json has 'matrices', which no release of sfumato has"),
+    ("mondrian", lambda m: m.update(matrices={}), "manifest.json has 'matrices', which no sfumato release has"),
     (
         "mondrian",
         lambda m: m.update(sampled_from=9),
-        "manifest.json has 'sampled_from', which no release of sfumato has",
+        "manifest.json has 'sampled_from', which no sfumato release has",
     ),
     ("mondrian", lambda m: m.update(method=[]), "manifest.json: 'method' must be of type dict; the release is damaged"),
     (
@@ -174,7 +174,7 @@ WRONG: list[tuple[str, Callable[[Json], Any], str]] = [
     (
         "mondrian",
         lambda m: m["attributes"].update(x={"role": "identifier"}),
-        "the attribute 'x' of manifest.json is an identifier; a release holds none",
+        "the attribute 'x' of manifest.json is an identifier; a release must not contain any",
     ),
     (
         "mondrian",
@@ -199,7 +199,7 @@ WRONG: list[tuple[str, Callable[[Json], Any], str]] = [
     (
         "mondrian",
         lambda m: m["attributes"]["stay"].update(kind="ordinal"),
-        "the attribute 'stay' of manifest.json has 'kind', which no release of sfumato has",
+        "the attribute 'stay' of manifest.json has 'kind', which no sfumato release has",
     ),
     (
         "pg",
@@ -215,7 +215,7 @@ WRONG: list[tuple[str, Callable[[Json], Any], str]] = [
     (
         "anatomy",
         lambda m: m["attributes"]["age"].update(nodes={}),
-        "the attribute 'age' of manifest.json has 'nodes', which no release of sfumato has",
+        "the attribute 'age' of manifest.json has 'nodes', which no sfumato release has",
     ),
 ]
 
@@ -237,7 +237,7 @@ def test_a_wrong_manifest_is_refused_by_type_and_by_schema(name: str, change: An
 @pytest.mark.parametrize("plain", [[], None, "x", 5])
 def test_what_is_no_object_is_no_manifest(plain: object) -> None:
     for read in (parse_manifest, Manifest.from_plain):
-        with pytest.raises(sf.ReleaseError, match=r"manifest\.json holds no object"):
+        with pytest.raises(sf.ReleaseError, match=r"manifest\.json does not contain an object"):
             read(plain)
         with pytest.raises(sf.ReleaseError, match="states the scheme 'odd'"):
             read({"scheme": "odd"})

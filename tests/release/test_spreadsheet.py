@@ -114,7 +114,7 @@ def test_a_file_that_is_not_what_the_manifest_states_is_found(claimed: str, hous
     path = release / "manifest.json"
     manifest = json.loads(path.read_text())
     path.write_text(json.dumps({**manifest, "output": {"spreadsheet": claimed}}))
-    with pytest.raises(ReleaseError, match=r"data\.csv does not say the same"):
+    with pytest.raises(ReleaseError, match=r"data\.csv differs in content from data\.parquet"):
         load(release)
 
 
@@ -143,8 +143,8 @@ def test_an_odd_statement_is_damage(output: Any, house: Path) -> None:
     ("output", "words"),
     [
         ('spreadsheet = "saef"', "did you mean 'safe'"),
-        ("spreadsheet = true", "known are 'plain', 'safe'"),
-        ("spreadsheet = []", "known are 'plain', 'safe'"),
+        ("spreadsheet = true", "choose from 'plain', 'safe'"),
+        ("spreadsheet = []", "choose from 'plain', 'safe'"),
         ('spredsheet = "safe"', "did you mean 'spreadsheet'"),
     ],
 )

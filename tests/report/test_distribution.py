@@ -6,7 +6,7 @@ from collections import Counter
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from sfumato.method.mondrian import Mondrian
@@ -53,6 +53,7 @@ def test_twin_for_numbers(values: list[int], k: int) -> None:
     table = read(pl.DataFrame({"x": values}), quasi=["x"])
     release = Mondrian().publish(table, [KAnonymity(k=k)])
     nodes = release.manifest["attributes"]["x"]["nodes"]
+    assume(not any(None in ends for ends in nodes.values() if ends))  # nor where it is a neighbour of the extremes
     found = reported(table, release, "x")
     edges = [float(e) for e in found.edges]
     expected = np.zeros(len(edges) - 1)

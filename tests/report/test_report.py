@@ -56,7 +56,10 @@ def test_figures_are_those_of_the_data(example: Any) -> None:
     before = private.group_by(names).len()["len"]
     after = example.release.tables["data"].group_by(names).len()["len"]
     unique = int((before == 1).sum())
-    assert f"Unique rows alone with their quasi-identifiers {unique:,} ({percent(unique / 4000)}) 0 (0%)" in page.words
+    assert (
+        f"Unique rows no other row has the same quasi-identifiers {unique:,} ({percent(unique / 4000)}) 0 (0%)"
+        in page.words
+    )
     assert f"{before.min()} / {before.median():g}" in page.words
     assert f"5 / {after.median():g} / {after.mean():.4g} / {after.max()}" in page.words
     assert f"re-identified correctly >99.9% {percent(len(after) / 4000)}" in page.words
@@ -72,7 +75,7 @@ def test_guarantees_and_limits_are_told(example: Any) -> None:
         "an adversary who knows how the algorithm chose its cuts",
         "Several releases about the same people are not covered",
         "Only the declared quasi-identifiers are protected",
-        "The insensitive columns (stay) are published as they are",
+        "The insensitive columns (stay) are published unchanged",
         "The class attribute (readmitted)",
         "secret and not repeatable",
     ):
@@ -185,7 +188,7 @@ def test_a_group_that_shares_a_value_is_counted() -> None:
     table = read(frame, quasi=["n"], sensitive="ill")
     release = Mondrian().publish(table, [KAnonymity(k=2)])
     words = Page(render_report(release=release, table=table)).words
-    assert "ill given away rows whose class or group shows one value only 2 (50%) 2 (50%)" in words
+    assert "ill given away rows whose class or group shows a single value 2 (50%) 2 (50%)" in words
 
 
 def test_an_unmet_requirement_is_not_called_met(example: Any) -> None:

@@ -27,9 +27,9 @@ def test_a_bucketized_release_is_reported_by_what_it_shows() -> None:
     page = Page(render_report(release=release, table=table))
     assert "formed 2 groups; the smallest has 3 rows" in page.words
     assert "still finds the row (4 of 6 rows are unique, as before)" in page.words
-    assert "Unique rows alone with their quasi-identifiers 4 (66.7%) 4 (66.7%)" in page.words
+    assert "Unique rows no other row has the same quasi-identifiers 4 (66.7%) 4 (66.7%)" in page.words
     assert "Classes different combinations of quasi-identifiers 5 5" in page.words
-    assert "ill given away rows whose class or group shows one value only 4 (66.7%) 0 (0%)" in page.words
+    assert "ill given away rows whose class or group shows a single value 4 (66.7%) 0 (0%)" in page.words
     assert "ill guessed, greatest share of the most frequent value of a class or group 100% 66.7%" in page.words
     assert "ill guessed, average rows for which the most frequent value is right 83.3% 66.7%" in page.words
     assert "Generalizing hides detail" not in page.words
@@ -52,6 +52,8 @@ def test_a_sample_is_reported_by_the_people_behind_it() -> None:
     table = read(frame, quasi=["n"], sensitive="ill", domains={"ill": ["a", "b"]})
     page = Page(render_report(release=PG(p=0.5, k=4).publish(table, [KAnonymity(k=4)]), table=table))
     assert "counts the people behind the groups, not the 8 published rows" in page.words
-    assert "Unique rows alone with their quasi-identifiers 40 (100%) 0 (0%)" in page.words
-    assert "Prosecutor, greatest knows that a person is in the table; the worst row 100% 20%" in page.words
+    assert "Unique rows no other row has the same quasi-identifiers 40 (100%) 0 (0%)" in page.words
+    assert (
+        "Prosecutor, greatest the adversary knows that a person is in the table; the worst row 100% 20%" in page.words
+    )
     assert "ill given away" not in page.words  # values are perturbed: nothing is certain

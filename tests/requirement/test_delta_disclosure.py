@@ -118,8 +118,8 @@ def test_the_report_says_what_it_promises() -> None:
     release = sf.publish(data, require=DeltaDisclosure(delta=0.9), method="mondrian")
     words = Page(render_report(release=release, table=data)).words
     assert "δ-disclosure privacy" in words
-    assert "no value can be ascribed or ruled out" in words
-    assert "required is less than 0.9" in words
+    assert "no value can be attributed or ruled out" in words
+    assert "must be less than 0.9" in words
     assert "Not all requirements are met." not in words
 
 

@@ -202,7 +202,7 @@ def test_a_claim_that_cannot_be_true_is_broken() -> None:
     entry = release.manifest["requirements"][0]
     for achieved in ({"k": 19}, {}, {"k": 30, "t": 1}):
         forged = release.manifest | {"requirements": [entry | {"achieved": achieved}]}
-        with pytest.raises(ReleaseError, match="does not answer what is required"):
+        with pytest.raises(ReleaseError, match="does not meet what is required"):
             sf.Release(forged, release.tables).check()
     named = release.manifest | {"requirements": [entry | {"required": {"k": 20, "population": "/etc/passwd"}}]}
     with pytest.raises(ReleaseError, match="no parameter 'population'"):
@@ -217,7 +217,7 @@ def test_the_report_says_what_it_promises() -> None:
     release = sf.publish(data, require=sf.KMap(k=20, population=REGISTER), method="incognito")
     words = Page(render_report(release=release, table=data)).words
     assert "people who fit its labels" in words
-    assert "assumes that the population holds everyone in the table" in words
+    assert "assumes that the population contains everyone in the table" in words
     assert "Not all requirements are met." not in words
 
 

@@ -45,7 +45,7 @@ def required(**settings: Any) -> sf.RRobustness:
         ({"distributions": [["japanese", "flu", 1.2]]}, "between 0 and 1"),
         ({"distributions": [["japanese", 0.2]]}, "signature, value, probability"),
         ({"distributions": "nowhere.csv"}, "cannot be read: No such file"),
-        ({"distributions": "no\0where.csv"}, "holds a NUL character"),
+        ({"distributions": "no\0where.csv"}, "contains a NUL character"),
     ],
 )
 def test_wrong_parameters_never_survive(settings: dict[str, Any], words: str) -> None:
@@ -61,7 +61,7 @@ def test_wrong_parameters_never_survive(settings: dict[str, Any], words: str) ->
         ([[{"sex": "F"}, "flu", 0.2]], "quasi-identifiers are"),
         ([["japanese", "flu", 0.2], ["Japanese", "flu", 0.3]], "gives 'flu' twice"),
         ([["japanese", "flu", 0.7], ["japanese", "HIV", 0.4]], "adds up to 1.1"),
-        ([["japanese", v, 0.15] for v in dict.fromkeys(ILLS)], "over all values it adds up to 1"),
+        ([["japanese", v, 0.15] for v in dict.fromkeys(ILLS)], "over all values it must add up to 1"),
     ],
 )
 def test_wrong_distributions_say_what_is_wrong(entries: list[list[Any]], words: str) -> None:
@@ -85,7 +85,7 @@ def test_files_with_and_without_a_header_say_the_same(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("", "holds no distribution"),
+        ("", "contains no distribution"),
         ("nationality, disease, probability\n", "no distribution but the header"),
         ("japanese, flu, 0.3%\n", "no distribution but the header"),
         ("japanese; flu; 0.3\n", "no distribution but the header"),

@@ -206,11 +206,11 @@ def test_every_model_is_in_the_catalogue() -> None:
 @pytest.mark.parametrize(
     ("entry", "told"),
     [
-        ({}, "has no model"),
-        ({"k": 5}, "has no model"),
+        ({}, "needs a model"),
+        ({"k": 5}, "needs a model"),
         ({"model": "k-anonimity", "k": 5}, "did you mean 'k-anonymity'"),
         ({"model": "l_diversity", "l": 5}, "did you mean 'l-diversity'"),
-        ({"model": "zzz"}, "known are"),
+        ({"model": "zzz"}, "choose from"),
         ({"model": 5}, "no requirement model"),
         ({"model": ["k-anonymity"]}, "no requirement model"),
         ({"model": "k-anonymity"}, "needs the parameter 'k'"),

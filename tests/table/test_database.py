@@ -240,7 +240,7 @@ def test_wrong_use() -> None:
         "postgresql+psycopg://a:hunter2@host/db",
     ):
         message = failure(url, "SELECT 1", PolicyError)
-        assert "known are postgresql://" in message
+        assert "write postgresql://" in message
         assert "hunter2" not in message
 
 

@@ -140,7 +140,7 @@ def test_values_never_show_in_messages(tmp_path: Path) -> None:
 @pytest.mark.parametrize("row", ['1,"2', '"x"y,2', '5" pipe,2', '1,"y" '])
 def test_bad_quoting_names_its_line(tmp_path: Path, row: str) -> None:
     message = failure(tmp_path, f"a,b\n1,2\n{row}\n3,4\n")
-    assert f"line 3 of {tmp_path}" in message
+    assert f"Line 3 of {tmp_path}" in message
     assert "quotation marks" in message
 
 

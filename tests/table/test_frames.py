@@ -80,7 +80,7 @@ def test_pandas_intervals_are_refused() -> None:
 
 def test_pandas_names() -> None:
     assert read_frame(pd.DataFrame([[1, 2]])).columns == ["0", "1"]
-    with pytest.raises(DataError, match="pandas DataFrame names more than one column 'a'"):
+    with pytest.raises(DataError, match="pandas DataFrame has more than one column 'a'"):
         read_frame(pd.DataFrame([[1, 2]], columns=["a", "a"]))
     with pytest.raises(DataError, match="no name for column 2"):
         read_frame(pd.DataFrame([[1, 2]], columns=["a", ""]))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from sfumato.errors import DataError, ReleaseError
 from sfumato.table.ordered_domain import MISSING
-from sfumato.table.published import distinct_texts, domain_codes, value_codes
+from sfumato.table.published import distinct_texts, domain_codes, label_codes, value_codes
 
 COLUMNS = {
     "text": pl.Series("x", ["b", "a", None, "b", "(missing)"]),
@@ -67,3 +67,11 @@ def test_values_are_told_apart_in_any_type() -> None:
         same = np.equal.outer(codes, codes)
         assert same.tolist() == [[a == b for b in column] for a in column]
         assert size == column.n_unique()
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_labels_have_the_same_code_where_they_read_alike(name: str) -> None:
+    texts = COLUMNS[name].cast(pl.String).fill_null(MISSING).to_list()
+    codes, size = label_codes(COLUMNS[name])
+    assert np.equal.outer(codes, codes).tolist() == [[a == b for b in texts] for a in texts]
+    assert all(0 <= code < size for code in codes)

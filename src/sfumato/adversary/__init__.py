@@ -1,1 +1,1 @@
-"""What a release gives away: one kind of knowledge a file."""
+"""What a release gives away: one kind of knowledge per file."""

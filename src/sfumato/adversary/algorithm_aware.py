@@ -1,12 +1,12 @@
 """The adversary who knows the algorithm: naive and smart random worlds, and Definition 5 of ASAP.
 
-The naive adversary holds every table equally likely that could be behind what was published and agrees with what
-is known otherwise (Definition 3). The smart one weighs each by the probability that the algorithm publishes just
-this from it (Definition 4). A release is algorithm-safe if both believe the same.
+The naive adversary considers every table that could be behind the publication and that agrees with the other
+knowledge equally likely (Definition 3). The smart one weighs each table by the probability that the algorithm
+publishes exactly this from it (Definition 4). A release is algorithm-safe if both hold the same beliefs.
 
-Where a method changes sensitive values the paper leaves the naive world open. Here the naive adversary takes as
-few published values to be changed as the knowledge forces, every choice of which and of what they were equally
-likely; then every table behind the values so restored.
+Where a method changes sensitive values, the paper does not define the naive world. Here the naive adversary assumes
+the fewest changed values that the knowledge allows. Every choice of which values were changed, and of what they were
+before, is equally likely; so is every table behind the values restored in this way.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -36,15 +36,15 @@ Function = Callable[[Microdata], Groups | Drawn | NDArray[np.int64]]
 AnyMethod = Method | str | Function
 
 _TRIES = 4
-_REMEDY = "take a smaller table or a higher limit"
+_REMEDY = "use a smaller table or a higher limit"
 
 
 @dataclass(frozen=True)
 class Worlds:
     """What both adversaries believe: rows are people, columns the ``values`` of the sensitive attribute.
 
-    ``naive_worlds`` and ``smart_worlds`` are the tables that each holds possible, with their probabilities;
-    ``same_marginals`` is Definition 5 as written (who has what), ``same_worlds`` the stronger equality.
+    ``naive_worlds`` and ``smart_worlds`` are the tables that each considers possible, with their probabilities;
+    ``same_marginals`` is Definition 5 as written (each person's belief), ``same_worlds`` the stronger equality.
     """
 
     values: tuple[str, ...]
@@ -57,12 +57,12 @@ class Worlds:
 
     @property
     def same_marginals(self) -> bool:
-        """Whether both believe the same of every person."""
+        """Whether both hold the same belief about every person."""
         return self.naive_exact == self.smart_exact
 
     @property
     def same_worlds(self) -> bool:
-        """Whether both hold the same tables possible, with the same probabilities."""
+        """Whether both consider the same tables possible, with the same probabilities."""
         return dict(self.naive_worlds) == dict(self.smart_worlds)
 
     def __iter__(self) -> Iterator[NDArray[np.float64]]:
@@ -106,25 +106,25 @@ class Case:
         return self.method.draw(table, bind(self.requirements, table), draws=Draws(rng))
 
     def once(self, published: Drawn | None, rng: np.random.Generator | None) -> Drawn:
-        """What was published, if it is of these people; else the method is run once."""
+        """What was published, if it is about these people; without it, the method is run once."""
         if published is None:
             return self.draw(self.table, rng)
         if not isinstance(published, Drawn) or len(published.groups.of_row) != self.table.rows:
             raise PolicyError(
-                f"published is what a method draws from this table of {self.table.rows} rows, by its `draw`; "
+                f"published must be what a method's `draw` returns for this table of {self.table.rows} rows; "
                 "leave it out to run the method once"
             )
         return published
 
     @property
     def varies(self) -> bool:
-        """Whether a function given as method draws its groups; told by calling it a few times."""
+        """Whether a function given as the method draws its groups at random; found out by calling it a few times."""
         if isinstance(self.method, PartitionMethod):
             return False
         return len({self.seen(self.draw(self.table)) for _ in range(_TRIES)}) > 1
 
     def outcomes(self, table: Microdata) -> Iterator[tuple[Drawn, Fraction]]:
-        """Every outcome with its probability; none where the method refuses the table."""
+        """Every outcome with its probability; empty if the method refuses the table."""
         try:
             if isinstance(self.method, PartitionMethod):
                 yield from self.method.outcomes(table, bind(self.requirements, table))
@@ -144,10 +144,12 @@ class Case:
 
 
 def _as_groups(made: Groups | NDArray[np.int64], table: Microdata) -> Groups:
-    """What a function made; it may number the groups as it likes."""
+    """What a function returned; it may number the groups in any way."""
     of_row = made.of_row if isinstance(made, Groups) else np.asarray(made)
     if of_row.shape != (table.rows,):
-        raise PolicyError(f"a function as a method gives the group of each of the {table.rows} rows, as `partition`")
+        raise PolicyError(
+            f"a function used as a method must return one group per row, like `partition`, for {table.rows} rows"
+        )
     numbers, of_row = np.unique(of_row, return_inverse=True)
     return Groups(of_row, len(numbers))
 
@@ -162,16 +164,16 @@ def make_case(
     refuse_raw(table)
     chosen = from_table({"name": method}) if isinstance(method, str) else method
     if isinstance(chosen, Method) and not isinstance(chosen, PartitionMethod):
-        raise PolicyError(f"{chosen.name} does not partition the rows; its beliefs are another adversary's")
+        raise PolicyError(f"{chosen.name} does not partition the rows; algorithm-aware attacks need a partition method")
     if not isinstance(chosen, Method) and not callable(chosen):
-        raise PolicyError(f"method = {method!r}; it is a method, its name, or a function from a table to groups")
+        raise PolicyError(f"method = {method!r}; it must be a method, its name, or a function from a table to groups")
     if scheme not in (None, "generalization", "bucketization"):
-        raise PolicyError(f"scheme = {scheme!r}; it is 'generalization' or 'bucketization'")
+        raise PolicyError(f"scheme = {scheme!r}; it must be 'generalization' or 'bucketization'")
     wanted = tuple(listed(require))
     if len(table.sensitive) != 1 or not table.quasi:
         raise PolicyError(
-            "worlds are over one sensitive attribute of people told apart by quasi-identifiers; the table has "
-            f"{len(table.sensitive)} of the first and {len(table.quasi)} of the second: read it with other roles"
+            "worlds need exactly one sensitive attribute and at least one quasi-identifier; the table has "
+            f"{len(table.sensitive)} sensitive and {len(table.quasi)} quasi: read it with other roles"
         )
     shown = scheme or (chosen.scheme if isinstance(chosen, PartitionMethod) else "generalization")
     return Case(table, chosen, wanted, table.sensitive[0].name, shown)
@@ -189,26 +191,28 @@ def worlds(
     rng: np.random.Generator | None = None,
     limit: int = 200_000,
 ) -> Worlds:
-    """The naive and the smart belief about each person after the table was published once, exactly.
+    """The exact naive and smart beliefs about each person after the table was published once.
 
     The adversaries know the requirement, everybody's quasi-identifiers (or, with ``people="unknown"``, only what the
-    labels tell) and the facts of ``knowledge``. A method is named, given, or any function from a table to groups that
-    draws nothing; of those that draw, the ones that list their outcomes will do.
-    All tables behind what is seen are gone through, and on each all outcomes of the method: at most ``limit`` of
-    either, of tables of up to 100 people; in proportion fewer of larger ones. Where values may be changed, these are
-    all tables over the domain. Beyond, see `sampled_worlds`.
+    labels tell) and the facts of ``knowledge``. The method is a name, an object, or any function from a table to groups
+    that draws nothing; a method that draws must be able to list its outcomes.
+    All tables behind what is seen are enumerated, and for each of them all outcomes of the method: at most ``limit``
+    of either for tables of up to 100 people, proportionally fewer for larger ones. Where values may be changed, these
+    are all tables over the domain. For more, see `sampled_worlds`.
     ``published`` is what was published; without it the method is run once.
     """
     case = make_case(table, method, require, scheme)
     if case.varies:
-        raise PolicyError("the function draws its groups, and nobody can list how; take sampled_worlds")
+        raise PolicyError(
+            "the function draws its groups at random, so its outcomes cannot be listed; use sampled_worlds"
+        )
     whole_number("worlds", "limit", limit, 1)
     wanted = case.seen(case.once(published, rng))
     known = Known(knowledge or (), table)
     if people == "unknown":
         return _strangers(case, wanted, known, limit)
     if people != "known":
-        raise PolicyError(f"people = {people!r}; they are 'known' or 'unknown'")
+        raise PolicyError(f"people = {people!r}; it must be 'known' or 'unknown'")
     tables, naive = (_of_all if case.perturbs else _of_those_behind)(case, wanted, known, limit)
     outcomes = Allowance(limit, f"outcomes of the method on {len(tables)} tables", _remedy(case), table.rows)
     smart = _normal({world: case.chance(case.with_world(world), wanted, outcomes) for world in tables})
@@ -264,7 +268,10 @@ def _even(tables: Sequence[World]) -> Belief:
 def _normal(weights: Belief) -> Belief:
     total = sum(weights.values(), Fraction())
     if not total:
-        raise PolicyError("the method publishes this from no table that agrees with the knowledge; a fact is not true")
+        raise PolicyError(
+            "the method does not publish this from any table that agrees with the knowledge; one of the facts is "
+            "not true"
+        )
     return {world: w / total for world, w in weights.items() if w}
 
 
@@ -275,7 +282,7 @@ def _worlds(case: Case, naive: Belief, smart: Belief) -> Worlds:
 
 
 def _of_people(belief: Belief, leaves: Sequence[str], people: int) -> tuple[Mapping[str, Fraction], ...]:
-    """Who is believed to have what."""
+    """The belief about each person's value."""
     out = [dict.fromkeys(leaves, Fraction()) for _ in range(people)]
     for world, chance in belief.items():
         for person, value in enumerate(world):
@@ -288,13 +295,15 @@ def _array(exact: Sequence[Mapping[str, Fraction]]) -> NDArray[np.float64]:
 
 
 def _strangers(case: Case, wanted: Sight, known: Known, limit: int) -> Worlds:
-    """Where nobody's quasi-identifiers are known, only the labels: a world gives each published row exact ones."""
+    """If only the labels are known, nobody's exact quasi-identifiers: a world gives each published row exact ones."""
     if case.scheme != "generalization" or case.perturbs:
-        raise PolicyError("people are unknown only where quasi-identifiers are generalized and values are not changed")
+        raise PolicyError(
+            "people can be 'unknown' only if quasi-identifiers are generalized and values are not changed"
+        )
     other = set(known.names()) - {case.sensitive, *(c.name for c in case.table.quasi)}
     if other:
         raise PolicyError(
-            f"where people are unknown, facts are about quasi-identifiers and {case.sensitive!r}, not {named(other)}"
+            f"if people are unknown, facts must be about quasi-identifiers and {case.sensitive!r}, not {named(other)}"
         )
     rows = [(box, v) for box, values in wanted for v in values]
     values = np.array([v for _, v in rows])
@@ -321,7 +330,7 @@ def _strangers(case: Case, wanted: Sight, known: Known, limit: int) -> Worlds:
 def _of_places(
     belief: Belief, values: NDArray[np.int64], people: list[tuple[int, ...]], leaves: Sequence[str]
 ) -> tuple[Mapping[str, Fraction], ...]:
-    """What is believed of somebody with these quasi-identifiers: the share of each value among such rows."""
+    """The belief about a person with these quasi-identifiers: the share of each value among such rows."""
     out = [dict.fromkeys(leaves, Fraction()) for _ in people]
     width = len(people[0])
     for person, place in enumerate(people):

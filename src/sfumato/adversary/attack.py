@@ -1,4 +1,4 @@
-"""A release, the people that it may be about, and what a corrupting adversary knows of them."""
+"""A release, the people it may be about, and what a corrupting adversary knows about them."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -26,14 +26,14 @@ from sfumato.table.published import domain_codes
 Priors = Callable[
     [list[str], NDArray[Any], NDArray[Any] | None], tuple[NDArray[np.float64], NDArray[np.float64] | None]
 ]
-"""From domain, favourite value of each attack and counts of the data to the prior of victims and of others."""
+"""Maps the domain, each attack's favoured value and the counts of the data to the priors of victims and of others."""
 
 
 class Attacked(NamedTuple):
-    """Attacks on a release: the victims, as rows of the external database, what came of it, and who was left out.
+    """Attacks on a release: the victims (rows of the external database), the results, and the victims left out.
 
-    Left out are victims in groups that some person fits beside another one: there the exact belief would need all
-    ways to put people into groups.
+    Victims are left out if a person in their group also fits another group: the exact belief would then need every
+    way to assign people to groups.
     """
 
     victims: NDArray[np.int64]
@@ -45,12 +45,14 @@ def sensitive_domain(release: Release) -> tuple[str, list[str]]:
     """The one sensitive attribute of a release, and its domain."""
     names = release.with_role(Role.SENSITIVE)
     if len(names) != 1:
-        raise PolicyError(f"the corruption adversary asks for one sensitive attribute; the release has {len(names)}")
+        raise PolicyError(
+            f"the corruption adversary needs exactly one sensitive attribute; the release has {len(names)}"
+        )
     return names[0], release.description.domain(names[0])
 
 
 class Scene:
-    """Everything that attacks on one release share, counted once."""
+    """Everything that attacks on the same release share, counted once."""
 
     def __init__(
         self, release: Release, people: Microdata, corrupted: str | Sequence[int], extraneous: Sequence[int],
@@ -67,12 +69,12 @@ class Scene:
         column = people[self.name]
         code = {value: i for i, value in enumerate(self.domain)}
         if unknown := [v for v in column.domain.leaves if v not in code]:
-            raise DataError(f"{self.name!r} has the value {unknown[0]!r}, which the domain of the release lacks")
+            raise DataError(f"{self.name!r} has the value {unknown[0]!r}, which is not in the domain of the release")
         self.value = np.array([code[v] for v in column.domain.leaves], np.int64)[column.codes]
         self.counts = np.bincount(self.value[self.present], minlength=len(self.domain))
 
     def attacked(self, victims: NDArray[np.int64]) -> Attacked:
-        """Attack the victims by what the scheme shows."""
+        """Attack the victims with what the scheme shows."""
         if self.release.sampled:
             return self._sampled(victims)
         if self.release.scheme == "randomization":
@@ -88,7 +90,7 @@ class Scene:
         return self._multiset(victims, left + self._own(victims))
 
     def _in_groups(self, victims: NDArray[np.int64]) -> Attacked:
-        """Each group by itself, less the values of corrupted people in it."""
+        """Each group separately, less the values of the corrupted people in it."""
         placed = place(self.release, self.people)
         groups, number = placed.of_person[victims], len(placed.shared)
         chosen = np.flatnonzero((groups >= 0) & ~placed.shared[groups])
@@ -107,7 +109,7 @@ class Scene:
         return Attacked(victims, multiset_posterior(left=left, prior=prior, others=others), 0)
 
     def _own(self, victims: NDArray[np.int64]) -> NDArray[np.int64]:
-        """A row a victim with a 1 at his value: what counting everyone known took away too much."""
+        """One row per victim with a 1 at the victim's value: corrects for having subtracted everyone known."""
         return np.asarray(np.eye(len(self.domain), dtype=np.int64)[self.value[victims]])
 
     def _table(self) -> pl.DataFrame:
@@ -122,12 +124,14 @@ class Scene:
         return counts.astype(np.int64).reshape(number, -1)
 
     def _sampled(self, victims: NDArray[np.int64]) -> Attacked:
-        """Equations 8 to 19, everything counted once a row of the release, then adjusted for each victim."""
+        """Equations 8 to 19; everything is counted once per row of the release, then adjusted for each victim."""
         data = self.release.tables["data"]
         rows = place(self.release, self.people).of_person
         row = rows[victims]
         if (row < 0).any():
-            raise DataError("a victim's quasi-identifiers fit no row of the release; the external database is another")
+            raise DataError(
+                "a victim's quasi-identifiers fit no row of the release; give the external database that belongs to it"
+            )
         seen, size = domain_codes(data[self.name], self.domain, DataError), data[SIZE].to_numpy()
 
         def among(people: NDArray[np.bool_]) -> NDArray[np.int64]:
@@ -179,19 +183,19 @@ class Scene:
 
 
 def rows_of(chosen: Sequence[int], number: int) -> NDArray[np.int64]:
-    """Rows of the external database, if they are."""
+    """Row numbers of the external database, checked."""
     rows = np.asarray(chosen).reshape(-1)
     if len(rows) and (rows.dtype.kind not in "iu" or rows.min() < 0 or rows.max() >= number):
-        raise PolicyError(f"a person is a row of the external database, from 0 to {number - 1}; name rows")
+        raise PolicyError(f"a person must be a row number of the external database, from 0 to {number - 1}")
     return rows.astype(np.int64)
 
 
 def stated_matrix(release: Release, name: str, size: int) -> NDArray[np.float64]:
-    """The matrix by which a manifest says that the sensitive values were randomized, a row a true value."""
+    """The matrix that the manifest states for the sensitive values, one row per true value."""
     stated = release.description.matrices
     if changed := [n for n in release.quasi() if n in stated]:
         raise PolicyError(
-            f"the quasi-identifier {changed[0]!r} was randomized too; nobody can be found by it for certain"
+            f"the quasi-identifier {changed[0]!r} was randomized too, so it cannot identify a person with certainty"
         )
     entry = stated.get(name, {"keep": 1.0})
     if "matrix" in entry:

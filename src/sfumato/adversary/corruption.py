@@ -1,4 +1,4 @@
-"""The adversary who has corrupted people: he knows the sensitive values of some, or of everyone but the victim."""
+"""The adversary who has corrupted people and knows the sensitive values of some, or of everyone but the victim."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -24,13 +24,13 @@ _SURE = 1 - 1e-9
 class Corruption:
     """An adversary with an external database, corrupted people and a prior.
 
-    ``people`` is the external database E, a table of everyone who may be in the microdata (without it, the truth);
-    ``extraneous`` are the rows of it that are not; ``corrupted`` those whose value, or absence, is known: rows,
+    ``people`` is the external database E, a table of everyone who may be in the microdata (by default, the truth);
+    ``extraneous`` are its rows that are not; ``corrupted`` are those whose value, or absence, is known: rows,
     ``everyone`` (but the victim) or ``nobody``. ``prior`` is ``uniform``, ``data`` (how frequent values are),
-    ``skewed`` (``skew`` for the value seen in the victim's row or, where rows are not linked, for his own; the rest
-    even), or a vector or mapping over the domain. ``others`` is the prior of those not corrupted (else the
-    victim's, and uniform beside ``skewed``). ``predicate`` lists the values that are asked for; without it the
-    predicate whose confidence grows most is taken for each victim.
+    ``skewed`` (``skew`` for the value seen in the victim's row or, where rows are not linked, for the victim's own; the
+    rest is spread evenly), or a vector or mapping over the domain. ``others`` is the prior of those not corrupted (by
+    default the victim's, or uniform with ``skewed``). ``predicate`` lists the values asked about; without it, the
+    predicate whose confidence grows most is used for each victim.
 
     >>> a = Corruption().posterior(p=0.25, domain=7, observed=2, size=2, candidates=2, corrupted=2, present=1)
     >>> round(float(a.ownership), 6)
@@ -47,15 +47,17 @@ class Corruption:
 
     def __post_init__(self) -> None:
         if isinstance(self.prior, str) and self.prior not in ("uniform", "skewed", "data"):
-            raise PolicyError(f"the prior is {self.prior!r}; it is 'uniform', 'skewed', 'data' or probabilities")
+            raise PolicyError(f"prior = {self.prior!r}; it must be 'uniform', 'skewed', 'data' or probabilities")
         if (
             isinstance(self.prior, str)
             and self.prior == "skewed"
             and (not is_number(self.skew) or not 0 < (self.skew or 0) <= 1)
         ):
-            raise PolicyError(f"a skewed prior has a skew above 0 up to 1, not {self.skew!r}")
+            raise PolicyError(f"skew = {self.skew!r}; a skewed prior needs a skew in (0, 1]")
         if isinstance(self.corrupted, str) and self.corrupted not in ("everyone", "nobody"):
-            raise PolicyError(f"corrupted is {self.corrupted!r}; it is 'everyone', 'nobody' or rows of the database")
+            raise PolicyError(
+                f"corrupted = {self.corrupted!r}; it must be 'everyone', 'nobody' or rows of the database"
+            )
 
     def posterior(
         self,
@@ -73,7 +75,7 @@ class Corruption:
         n = size_of("an attack", domain)
         (seen,) = as_attacks(observed)
         if seen.size and not 0 <= seen.min() <= seen.max() < n:
-            raise DataError(f"the value seen is a code from 0 to {n - 1}, a place in the domain; correct observed")
+            raise DataError(f"observed must be a code of the domain, from 0 to {n - 1}")
         prior, others = self._priors([str(v) for v in range(n)], seen, None)
         return pg_posterior(
             p=p, observed=seen, size=size, prior=prior, candidates=candidates, corrupted=corrupted, present=present,
@@ -90,17 +92,19 @@ class Corruption:
         """Attack people of the external database (without ``victims``, all who are in the table)."""
         people = self.people if self.people is not None else truth
         if people is None:
-            raise PolicyError("an attack needs an external database; give people, or the truth")
+            raise PolicyError("an attack needs an external database; give people or the truth")
         scene = Scene(release, people, self.corrupted, self.extraneous, self._priors)
         chosen = np.flatnonzero(scene.present) if victims is None else rows_of(victims, people.rows)
         if not scene.present[chosen].all():
-            raise PolicyError("a victim is extraneous; the adversary attacks people who are in the table")
+            raise PolicyError("a victim is extraneous; victims must be people in the table")
         if len(chosen) * len(scene.domain) > _MOST_CELLS:
-            raise PolicyError(f"{len(chosen)} victims times {len(scene.domain)} values are too many; name fewer")
+            raise PolicyError(
+                f"{len(chosen)} victims times {len(scene.domain)} values are too many; give fewer victims"
+            )
         return scene.attacked(chosen)
 
     def audit(self, release: Release, truth: Microdata, *, victims: Sequence[int] | None = None) -> dict[str, Any]:
-        """What this adversary learns about people of the truth, in figures: how sure before and after, on how many."""
+        """What this adversary learns about the people of the truth: confidence before and after, and for how many."""
         found = self.attack(release, truth, victims=victims)
         attacks = found.attacks
         if self.predicate is None:
@@ -124,20 +128,20 @@ class Corruption:
     def side_by_side(
         self, releases: Mapping[str, Release], truth: Microdata, *, victims: Sequence[int] | None = None
     ) -> pl.DataFrame:
-        """The audit of several releases of the same table, a row each."""
+        """The audit of several releases of the same table, one row per release."""
         rows = [{"release": name} | self.audit(r, truth, victims=victims) for name, r in releases.items()]
         return pl.DataFrame(rows)
 
     def _priors(
         self, domain: list[str], favourite: NDArray[Any], counts: NDArray[Any] | None
     ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
-        """The victim's prior, one or one an attack, and that of the others."""
+        """The victim's prior, one for all attacks or one per attack, and that of the others."""
         n = len(domain)
         even = np.full(n, 1 / n)
         others = None if self.others is None else as_prior(self.others, n)
         if isinstance(self.prior, Mapping):
             if unknown := [v for v in self.prior if v not in domain]:
-                raise PolicyError(f"the prior names {unknown[0]!r}, which the domain lacks")
+                raise PolicyError(f"the prior names {unknown[0]!r}, which is not in the domain")
             return as_prior([self.prior.get(v, 0.0) for v in domain], n), others
         if not isinstance(self.prior, str):
             return as_prior(self.prior, n), others
@@ -149,14 +153,16 @@ class Corruption:
             return counts / counts.sum(), others
         skew = float(self.skew or 0)
         if skew < 1 / n - 1e-12:
-            raise PolicyError(f"skew = {skew} is below 1/{n}, what the likeliest of {n} values has at least")
+            raise PolicyError(
+                f"skew = {skew} is below 1/{n}, the least that the likeliest of {n} values can have; raise it"
+            )
         prior = np.full((*favourite.shape, n), (1 - skew) / max(n - 1, 1))
         np.put_along_axis(prior, favourite[..., None], skew, axis=-1)
         return prior, even if others is None else others
 
 
 def _likeliest(attacks: Attacks) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """How sure the adversary is of the value that he ends up holding for the likeliest."""
+    """The adversary's confidence in the value that is likeliest in the end."""
     best = attacks.beliefs.argmax(axis=-1)[..., None]
     return (
         np.take_along_axis(attacks.prior, best, axis=-1)[..., 0],
@@ -166,5 +172,5 @@ def _likeliest(attacks: Attacks) -> tuple[NDArray[np.float64], NDArray[np.float6
 
 def _mask(domain: list[str], predicate: Sequence[str]) -> NDArray[np.bool_]:
     if unknown := [v for v in predicate if v not in domain]:
-        raise PolicyError(f"the predicate names {unknown[0]!r}, which the domain lacks")
+        raise PolicyError(f"the predicate names {unknown[0]!r}, which is not in the domain")
     return np.array([v in set(predicate) for v in domain])

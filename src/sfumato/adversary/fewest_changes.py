@@ -1,7 +1,7 @@
-"""The naive belief where a method may have changed values: as few changes as the knowledge forces.
+"""The naive belief where a method may have changed values: the fewest changes that the knowledge allows.
 
-Every choice of which published values were changed, and of what they were, is equally likely; then every table
-behind the values so restored.
+Every choice of which published values were changed, and of what they were before, is equally likely; so is every
+table behind the values restored in this way.
 """
 
 from collections import Counter, defaultdict
@@ -16,8 +16,8 @@ from sfumato.errors import PolicyError
 def restored(seen: Sight, size: int, tables: Iterable[World], behind: Callable[[Sight], Iterable[World]]) -> Belief:
     """The belief in the ``tables`` that agree with the knowledge; ``behind`` gives the tables behind given values.
 
-    The ways to change values are at most as many as the tables there are over ``size`` values. What several ways
-    lead to is gone through once, with the fewest changes.
+    There are at most as many ways to change values as there are tables over ``size`` values. A result that several ways
+    lead to is visited once, with the fewest changes.
     """
     known, tried = frozenset(tables), set[Sight]()
     for changes in range(sum(len(values) for _, values in seen) + 1):
@@ -33,11 +33,13 @@ def restored(seen: Sight, size: int, tables: Iterable[World], behind: Callable[[
                 together[world] += Fraction(ways, len(agreeing))
         if total:
             return {world: chance / total for world, chance in together.items()}
-    raise PolicyError("no table of these people is behind what was published; give what was published of this table")
+    raise PolicyError(
+        "what was published cannot come from any table of these people; give what was published from this table"
+    )
 
 
 def _with_changes(seen: Sight, changes: int, size: int) -> Counter[Sight]:
-    """What so many published values may have been, with the number of ways to choose which and what."""
+    """What the published values may have been if this many were changed, with the number of ways to get there."""
     slots = [(g, i) for g, (_, values) in enumerate(seen) for i in range(len(values))]
     ways: Counter[Sight] = Counter()
     for where in combinations(slots, changes):

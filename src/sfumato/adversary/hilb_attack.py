@@ -1,8 +1,8 @@
-"""Algorithm 7 of ASAP: what Hilb gives away by whom it passed over.
+"""Algorithm 7 of ASAP: what Hilb gives away through the rows it passed over.
 
-Hilb takes the first row of each value on the Hilbert curve. As long as what remains would be l-diverse even in the
-worst case it surely did so, and whoever lies within a group's stretch of the curve and is not in the group was
-passed over: a member before him has his value.
+Hilb takes the first row of each value on the Hilbert curve. As long as the remaining rows would be l-diverse even in
+the worst case, it certainly did so, and a row that lies within a group's stretch of the curve without being in the
+group was passed over: a member before it has its value.
 """
 
 from collections import Counter, deque
@@ -26,10 +26,10 @@ from sfumato.table.published import distinct_texts, domain_codes
 
 @dataclass(frozen=True)
 class PassedOver:
-    """What follows for each row of the release's table ``quasi``: which values are left for it.
+    """The conclusions for each row of the release's table ``quasi``: which values remain possible.
 
-    ``vulnerable`` rows are in groups that passed somebody over (line 8 of the algorithm); ``determined`` rows have
-    one value left, ``narrowed`` ones fewer than their group shows.
+    ``vulnerable`` rows are in groups that passed a row over (line 8 of the algorithm); ``determined`` rows have one
+    possible value, ``narrowed`` rows fewer than their group shows.
     """
 
     release: Release
@@ -59,7 +59,7 @@ def _texts(truth: Microdata, name: str) -> list[str]:
 
 
 def hilb_attack(release: Release, *, l: int) -> PassedOver:
-    """Attack a bucketized release of hilb with what its public part tells; of another method it infers nothing true."""
+    """Attack a bucketized release of hilb using its public part only; not valid for releases of other methods."""
     whole_number("hilb_attack", "l", l, 1)
     refuse_unpublished(release)
     if not release.bucketized:
@@ -97,7 +97,7 @@ class _Attack:
         self.vulnerable = np.zeros(len(self.group), np.bool_)
 
     def run(self) -> None:
-        """Collect who was passed over, then reason until nothing follows any more."""
+        """Collect the rows passed over, then infer until nothing more follows."""
         rules: list[tuple[int, int | None]] = list(self._pairs())
         for group, _ in rules:
             self.vulnerable[self.members[group]] = True
@@ -118,10 +118,10 @@ class _Attack:
                     waiting.append(again)
 
     def _pairs(self) -> Iterator[tuple[int, int | None]]:
-        """Groups surely made by the frontier, with each row that they passed over (lines 3 to 13; stop at line 11).
+        """Groups certainly made by the frontier, with the rows that they passed over (lines 3 to 13; stop at line 11).
 
-        A group begins where the first row on the curve is left; of groups that begin at one place nobody can tell
-        which was made first, so neither is taken to have passed over rows of the other.
+        A group begins at the first row left on the curve. If two groups begin at the same place, it is unknown which
+        was made first, so neither is assumed to have passed over rows of the other.
         """
         begin = [self.key[members[0]] for members in self.members]
         counts: Counter[int] = Counter()
@@ -150,7 +150,7 @@ class _Attack:
             changed.add(row)
 
     def _same_as_before(self, group: int, row: int) -> set[int]:
-        """A member of the group that is not behind the row has the row's value; returns who has fewer values left."""
+        """A member of the group at or before the row has the row's value; returns the rows with fewer values left."""
         changed: set[int] = set()
         ahead, union = 0, 0
         for m in self.members[group]:

@@ -25,8 +25,8 @@ def inferences(table: Microdata, template: Confidentiality) -> pl.DataFrame:
     """
     if not isinstance(table, Microdata) or not isinstance(template, Confidentiality):
         raise PolicyError(
-            "inferences are those of microdata (sf.read) and a Confidentiality, "
-            f"not of {type(table).__name__} and {type(template).__name__}"
+            "inferences needs microdata (sf.read) and a Confidentiality, "
+            f"not {type(table).__name__} and {type(template).__name__}"
         )
     schema = TableSchema(table)
     bound = template.bind(schema)

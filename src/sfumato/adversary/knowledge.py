@@ -15,7 +15,7 @@ from sfumato.table.microdata import Microdata
 from sfumato.table.ordered_domain import MISSING
 
 Value = object
-"""A value of an attribute: a text, number, truth value or day, or None where it is missing."""
+"""A value of an attribute: a string, number, boolean or date, or None where it is missing."""
 
 Relation = Literal["=", "<", "<=", ">", ">="]
 
@@ -40,9 +40,7 @@ class Count:
 
     def __post_init__(self) -> None:
         if not isinstance(self.where, Mapping):
-            raise PolicyError(
-                f"a count is of people with values of attributes, {{attribute: value}}; not {self.where!r}"
-            )
+            raise PolicyError(f"where must be a mapping {{attribute: value}}, not {self.where!r}")
 
     def equals(self, other: "Count | float") -> "Fact":
         """The two are equal."""
@@ -73,7 +71,9 @@ class Count:
             leaves = table[name].domain.leaves
             for value in self.values_of(name):
                 if value not in leaves:
-                    raise PolicyError(f"knowledge is about {name} = {value}, which cannot be{nearest(value, leaves)}")
+                    raise PolicyError(
+                        f"knowledge is about {name} = {value}, which is not in its domain{nearest(value, leaves)}"
+                    )
             chosen[name] = np.isin(np.array(leaves, dtype=object), self.values_of(name))
         return chosen
 
@@ -97,7 +97,7 @@ def _text(value: Value) -> str:
 
 @dataclass(frozen=True)
 class Fact:
-    """What an adversary knows: ``left`` stands in a relation to ``times`` the right count, or to a number."""
+    """What an adversary knows: how ``left`` compares with ``times`` the right count, or with a number."""
 
     left: Count
     relation: Relation
@@ -106,32 +106,32 @@ class Fact:
 
     def __post_init__(self) -> None:
         if self.relation not in _COMPARE:
-            raise PolicyError(f"there is no relation {self.relation!r}; there are {', '.join(_COMPARE)}")
+            raise PolicyError(f"there is no relation {self.relation!r}; it must be one of {', '.join(_COMPARE)}")
         if not isinstance(self.left, Count):
-            raise PolicyError(f"a fact begins with a Count, not with {self.left!r}; turn it round")
+            raise PolicyError(f"the left side of a fact must be a Count, not {self.left!r}; swap the two sides")
         for number in (self.times,) if isinstance(self.right, Count) else (self.times, self.right):
             known = isinstance(number, int | float | Fraction | np.number) and np.isfinite(float(number))
             if not known or isinstance(number, bool):
-                raise PolicyError(f"a count is compared with another Count or with a number, not with {number!r}")
+                raise PolicyError(f"a Count must be compared with another Count or a number, not with {number!r}")
 
     def __repr__(self) -> str:
         times = as_fraction(self.times)
         return f"Fact({self.left} {self.relation} {'' if times == 1 else f'{times} * '}{self.right})"
 
     def holds(self, left: int, right: int | None) -> bool:
-        """Whether counts stand in the relation."""
+        """Whether the relation holds between the counts."""
         other = Fraction(right or 0) if isinstance(self.right, Count) else as_fraction(self.right)
         return _COMPARE[self.relation](Fraction(left), as_fraction(self.times) * other)
 
 
 class Known:
-    """Facts bound to a table, to be asked of other tables over the same domains."""
+    """Facts bound to a table, which can be checked on other tables over the same domains."""
 
     def __init__(self, facts: "Fact | Sequence[Fact]", table: Microdata) -> None:
         facts = list(facts) if isinstance(facts, Iterable) else [facts]
         for fact in facts:
             if not isinstance(fact, Fact):
-                raise PolicyError(f"knowledge is a list of facts such as Count({{...}}).equals(1), not {fact!r}")
+                raise PolicyError(f"knowledge must be a list of facts such as Count({{...}}).equals(1), not {fact!r}")
         self.facts = [
             (f, f.left.among(table), f.right.among(table) if isinstance(f.right, Count) else None) for f in facts
         ]

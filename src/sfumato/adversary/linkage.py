@@ -1,4 +1,4 @@
-"""The adversary who knows people's quasi-identifiers and nothing else, and looks for their rows.
+"""The adversary who knows people's quasi-identifiers and nothing else, and tries to find their rows.
 
 Rows that agree on the quasi-identifiers form a class, and a person is found among the people of one class.
 The prosecutor knows that a person is in the table, the journalist only that the person is in the population
@@ -26,13 +26,13 @@ _BINS = {"1": 1, "2": 2, "3–4": 3, "5–9": 5, "10–19": 10, "20–49": 20, "
 
 _ROW_VISITS = {1: math.inf, 2: 15_000_000, 3: 3_000_000}
 _COMBINATIONS = 10_000
-"""How many pairs and triples are examined at most, however few rows: each costs some time of its own."""
+"""The most pairs and triples to examine, however few the rows: each has a fixed cost."""
 _EXAMPLES_EACH = 2
 
 
 @dataclass(frozen=True)
 class SizeBin:
-    """How many classes have a size in a range, and how many rows these have."""
+    """How many classes have a size in a range, and how many rows they contain."""
 
     sizes: str
     classes: int
@@ -95,9 +95,9 @@ def linkage_risk(
     (1, 1.0, 0.5, 0.5)
     """
     if len(group_of_row) == 0:
-        raise DataError("the table has no rows; there is no risk to measure")
+        raise DataError("the table has no rows, so there is no risk to measure")
     if not 0 <= threshold <= 1:
-        raise PolicyError(f"the threshold of the risk is {threshold!r}; it lies from 0 to 1")
+        raise PolicyError(f"the risk threshold is {threshold!r}; it must be in [0, 1]")
     rows = np.bincount(group_of_row)
     there = rows > 0
     sizes = (rows if people is None else _people_in(group_of_row, people, len(rows)))[there]
@@ -108,7 +108,7 @@ def linkage_risk(
 def _people_in(group_of_row: Integers, people: Integers, groups: int) -> NDArray[np.int64]:
     """How many distinct people each class has."""
     if len(people) != len(group_of_row):
-        raise PolicyError(f"{len(people)} people are given for {len(group_of_row)} rows; give one a row")
+        raise PolicyError(f"{len(people)} people are given for {len(group_of_row)} rows; give one per row")
     pairs = group_rows([group_of_row, people], [groups, int(people.max()) + 1])
     return np.bincount(group_of_row[pairs.first], minlength=groups)
 
@@ -117,7 +117,7 @@ def _population(population: Integers, there: NDArray[np.bool_], sizes: Integers)
     """The population's class sizes, none of which can be below the table's."""
     if len(population) != len(there):
         raise PolicyError(
-            f"the population has {len(population)} classes, the table {len(there)}; give one size a class"
+            f"the population has {len(population)} classes, the table {len(there)}; give one size per class"
         )
     known = np.asarray(population)[there]
     if (known < sizes).any():
@@ -128,7 +128,7 @@ def _population(population: Integers, there: NDArray[np.bool_], sizes: Integers)
 def _risk(
     rows: Integers, sizes: Integers, known: Integers, threshold: float, population: bool, people: bool
 ) -> LinkageRisk:
-    """The figures; each class weighs as much as it has rows."""
+    """The figures; each class is weighted by its number of rows."""
     total, unique = int(rows.sum()), int(rows[sizes == 1].sum())
     mean = float((rows / sizes).sum() / total)
     return LinkageRisk(
@@ -176,7 +176,7 @@ def _dense(key: NDArray[np.int64], span: int, *, first: bool) -> EqualRows:
 
 
 def _of_one(classes: EqualRows, values: Integers | None) -> NDArray[np.bool_]:
-    """Which classes hold one value only; without values, one row only."""
+    """Which classes hold only one value or, without values, only one row."""
     if values is None:
         return np.asarray(classes.size == 1)
     other = values != values[classes.first[classes.of_row]]
@@ -187,7 +187,7 @@ def _of_one(classes: EqualRows, values: Integers | None) -> NDArray[np.bool_]:
 
 @dataclass(frozen=True)
 class Combination:
-    """How identifying some attributes are together: classes of equal values, and rows that are alone."""
+    """How identifying a combination of attributes is: its classes of equal values, and its unique rows."""
 
     attributes: tuple[str, ...]
     classes: int
@@ -238,7 +238,7 @@ def riskiest(table: Microdata, top: int = 10, *, people: Integers | None = None)
 
 
 def _affordable(number: int, attributes: int, rows: int) -> int:
-    """How many attributes can be combined ``number`` at a time within the allowed visits to rows."""
+    """How many attributes can be combined ``number`` at a time within the row-visit budget."""
     most = attributes
     limit = min(_ROW_VISITS[number] / max(rows, 1), _COMBINATIONS if number > 1 else math.inf)
     while most > number and math.comb(most, number) > limit:

@@ -1,7 +1,7 @@
 """A negative association rule against MASK (ASAP, section 8.2.1): "few people up to 25 have a doctorate".
 
 MASK changes values only in groups that violate m-confidentiality. A group of such people that shows the unlikely
-value too often was therefore changed, and everybody in it has a sensitive value with a confidence above 1/m.
+value too often was therefore changed, so everyone in it has a sensitive value with a confidence above 1/m.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,14 +24,14 @@ from sfumato.table.microdata import Microdata, refuse_raw
 from sfumato.table.taxonomy import named
 
 Range = tuple[float, float]
-"""The least and the greatest number meant."""
+"""The smallest and the largest number in the range."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class NegativeRule:
-    """Of the people with these quasi-identifiers at most a ``share`` has the ``value``.
+    """At most a ``share`` of the people with these quasi-identifiers have the ``value``.
 
-    ``where`` gives for each quasi-identifier the values meant as a list, or a range of numbers ``(least, greatest)``.
+    ``where`` maps each quasi-identifier to a list of values or a range of numbers ``(least, greatest)``.
     """
 
     where: Mapping[str, Sequence[str] | Range]
@@ -41,34 +41,35 @@ class NegativeRule:
     def __post_init__(self) -> None:
         share("a negative rule", "share", self.share, zero=True)
         if not self.where:
-            raise PolicyError("a negative rule is about people with some quasi-identifiers; name them in `where`")
+            raise PolicyError("a negative rule must select people by quasi-identifiers; name them in `where`")
 
     def codes(self, column: Column) -> NDArray[np.bool_]:
-        """Which codes of a quasi-identifier are meant."""
+        """Which codes of a quasi-identifier the rule selects."""
         wanted = self.where[column.name]
         if isinstance(wanted, tuple) and all(isinstance(v, int | float) for v in wanted):
             numbers = column.domain.numbers
             least, greatest = (float(v) for v in wanted) if len(wanted) == 2 else (np.inf, -np.inf)
             if not least <= greatest or np.isnan(numbers).all():
                 raise PolicyError(
-                    f"the rule is about {column.name} in {wanted!r}; a range is (least, greatest), of an attribute of "
-                    "numbers; name other values in a list"
+                    f"the rule is about {column.name} in {wanted!r}; a range must be (least, greatest) over a numeric "
+                    "attribute; give other values as a list"
                 )
             return np.asarray((numbers >= least) & (numbers <= greatest))
         if isinstance(wanted, str) or not isinstance(wanted, Iterable) or not list(wanted):
-            raise PolicyError(f"the rule is about {column.name} = {wanted!r}; name the values meant in a list")
+            raise PolicyError(f"the rule is about {column.name} = {wanted!r}; give the values as a list")
         leaves = column.domain.leaves
         for value in wanted:
             if str(value) not in leaves:
                 raise PolicyError(
-                    f"the rule is about {column.name} = {value}, which cannot be{nearest(str(value), leaves)}"
+                    f"the rule is about {column.name} = {value}, which is not in its "
+                    f"domain{nearest(str(value), leaves)}"
                 )
         return np.isin(np.array(leaves, dtype=object), [str(v) for v in wanted])
 
 
 @dataclass(frozen=True)
 class Suspects:
-    """Groups that break the rule, and what the truth says about them.
+    """Groups that break the rule, scored against the truth.
 
     ``people`` are in the ``groups`` that show the value too often. Of these groups ``violating`` truly had sensitive
     values with a share above 1/m, and ``sensitive`` of the people truly have one.
@@ -81,14 +82,14 @@ class Suspects:
 
     @property
     def precision(self) -> float:
-        """The share of the accused groups that were violating; 1 where none is accused."""
+        """The share of the accused groups that were violating; 1 if none is accused."""
         return self.violating / self.groups if self.groups else 1.0
 
 
 def negative_rule_attack(
     release: Release, rule: NegativeRule, *, truth: Microdata, m: int, values: Sequence[str]
 ) -> Suspects:
-    """Accuse the groups whose people are all meant by the rule and in which the value is too frequent; then score.
+    """Accuse the groups whose people are all covered by the rule and in which the value is too frequent; then score.
 
     The accusation needs the release alone, with the domains of the quasi-identifiers; the truth says whether it is
     right. People are found in a generalized release by the labels that cover them.
@@ -107,15 +108,15 @@ def negative_rule_attack(
 
 
 def _refuse(release: Release, rule: NegativeRule, truth: Microdata, values: Sequence[str]) -> Column:
-    """Raise where the release, the rule and the truth do not fit; else the sensitive attribute that all speak of."""
+    """The sensitive attribute that release, rule and truth share; raises if they do not fit together."""
     refuse_unpublished(release)
     refuse_raw(truth)
     if not isinstance(rule, NegativeRule):
-        raise PolicyError(f"a rule is a NegativeRule(where=..., value=..., share=...), not {rule!r}")
+        raise PolicyError(f"rule must be a NegativeRule(where=..., value=..., share=...), not {rule!r}")
     if isinstance(values, str) or len(values) == 0:
         raise PolicyError(f"the sensitive values are {values!r}; name at least one, in a list")
     if release.scheme not in ("generalization", "bucketization"):
-        raise PolicyError(f"rules are broken by generalized and bucketized releases; this one is by {release.scheme}")
+        raise PolicyError(f"this attack needs a generalized or bucketized release; this one is by {release.scheme}")
     told = attacked(release)
     if sorted(release.quasi()) != sorted(c.name for c in truth.quasi) or told not in truth.columns:
         raise DataError(
@@ -124,7 +125,9 @@ def _refuse(release: Release, rule: NegativeRule, truth: Microdata, values: Sequ
         )
     for name in rule.where:
         if name not in release.quasi():
-            raise PolicyError(f"the rule is about {name!r}, and the quasi-identifiers are {named(release.quasi())}")
+            raise PolicyError(
+                f"the rule is about {name!r}, which is not a quasi-identifier; there are {named(release.quasi())}"
+            )
     leaves = truth[told].domain.leaves
     for value in (rule.value, *values):
         if not isinstance(value, str) or value not in leaves:
@@ -180,7 +183,7 @@ def _bucketized(release: Release, rule: NegativeRule, truth: Microdata, sensitiv
         .join(known.with_row_index(" row"), on=[*codes, ""], how="left")
     )
     if rows[" row"].null_count():
-        raise DataError("people of the release are not in the table; give the table that the release was made of")
+        raise DataError("people in the release are not in the table; give the table that the release was made from")
     unlikely = (
         counts.filter(counts[sensitive].cast(pl.String) == rule.value)
         .group_by(pl.col(GROUP).alias(" group"))

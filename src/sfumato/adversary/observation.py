@@ -1,4 +1,4 @@
-"""What an adversary sees of groups who knows everybody's quasi-identifiers."""
+"""What an adversary who knows everyone's quasi-identifiers sees of groups."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -32,8 +32,8 @@ generalization by the codes that its labels cover."""
 def sight(drawn: Drawn, sensitive: str, scheme: Scheme, *, sets: bool) -> Sight:
     """What is seen of an outcome.
 
-    Under bucketization people with equal quasi-identifiers are told apart by their rows: an adversary who knows
-    more. Under generalization groups that show the same labels are seen as one.
+    Under bucketization, people with equal quasi-identifiers are told apart by their rows, which assumes a stronger
+    adversary. Under generalization, groups that show the same labels are seen as one.
     """
     keys = _members(drawn) if scheme == "bucketization" else _boxes(drawn, sets=sets)
     values: dict[Key, list[int]] = defaultdict(list)
@@ -60,31 +60,31 @@ def _boxes(drawn: Drawn, *, sets: bool) -> list[Key]:
 
 
 def attacked(release: Release) -> str:
-    """The sensitive attribute of a release; of several the one that its requirements name."""
+    """The sensitive attribute of a release; if it has several, the one that its requirements name."""
     several = release.with_role(Role.SENSITIVE)
     required = {n for c in release.description.requirements for n in names(c.required.get("sensitive"))}
     chosen = several if len(several) == 1 else [n for n in several if n in required]
     if len(chosen) != 1:
         raise PolicyError(
-            f"this attack is on one sensitive attribute, and {len(chosen)} of the {len(several)} of the release are "
-            "named in its requirements; publish with one"
+            f"this attack needs exactly one sensitive attribute, but the requirements name {len(chosen)} of the "
+            f"{len(several)} in the release; publish with one"
         )
     return chosen[0]
 
 
 MOST_MATCHED = 100
-"""How many people are fitted to labels that overlap; each table takes steps by the cube of them."""
+"""The most people matched to overlapping labels; the steps per table grow with the cube of their number."""
 
 
 def tables_at_least(seen: Sight) -> int:
-    """How many tables are behind what is seen, at least: the orders of the values inside each group."""
+    """A lower bound on the number of tables behind what is seen: the orders of the values inside each group."""
     return prod(factorial(len(values)) // prod(factorial(n) for n in Counter(values).values()) for _, values in seen)
 
 
 def worlds_behind(seen: Sight, people: list[tuple[int, ...]], scheme: Scheme) -> Iterator[World]:
     """Every table of sensitive values whose people fit the groups one to one (Definition 3); each once.
 
-    From one table to the next takes polynomial time, so that whoever counts them can stop in time.
+    Each next table takes polynomial time, so a caller that counts them can stop in time.
     ``people`` are the quasi-identifiers of each person, as codes.
     """
     if scheme == "bucketization":
@@ -98,8 +98,8 @@ def worlds_behind(seen: Sight, people: list[tuple[int, ...]], scheme: Scheme) ->
         return
     if len(people) > MOST_MATCHED:
         raise PolicyError(
-            f"the labels of the groups overlap, so that {len(people):,} people have to be fitted to them, and at most "
-            f"{MOST_MATCHED} are; take a smaller table, or scheme = 'bucketization'"
+            f"the labels of the groups overlap, so {len(people):,} people have to be matched to them; the limit is "
+            f"{MOST_MATCHED}: use a smaller table or scheme = 'bucketization'"
         )
     yield from _by_matching(seen, fits, [])
 
@@ -124,7 +124,7 @@ def _inside(person: tuple[int, ...], box: Key) -> bool:
 
 
 def _by_matching(seen: Sight, fits: list[list[int]], world: list[int]) -> Iterator[World]:
-    """Give each person a value in turn, as long as the people still fit the groups one to one."""
+    """Give each person a value in turn, as long as people and groups can still be matched one to one."""
     if not _matched(seen, fits, world):
         return
     if len(world) == len(fits):
@@ -135,7 +135,7 @@ def _by_matching(seen: Sight, fits: list[list[int]], world: list[int]) -> Iterat
 
 
 def _matched(seen: Sight, fits: list[list[int]], world: list[int]) -> bool:
-    """Whether people fit the published values one to one, the first with the given ones (augmenting paths)."""
+    """Whether people can be matched to the published values, the first ones as given (augmenting paths)."""
     room = Counter((g, v) for g, (_, values) in enumerate(seen) for v in values)
     holders: dict[tuple[int, int], list[int]] = defaultdict(list)
     given = dict(enumerate(world))

@@ -34,7 +34,9 @@ def place(release: Release, people: Microdata) -> Placed:
     """Find everyone's group: a row of a sample, a box of labels, a bucket, or the rows with the same values."""
     for name in release.quasi():
         if name not in people.columns:
-            raise DataError(f"the external database lacks {name!r}; it needs all quasi-identifiers of the release")
+            raise DataError(
+                f"the external database has no column {name!r}; it needs all quasi-identifiers of the release"
+            )
     columns = [people[name] for name in release.quasi()]
     if release.sampled:
         return _in_sample(release, columns)
@@ -76,13 +78,13 @@ def _in_boxes(release: Release, columns: list[Column]) -> Placed:
 
 
 def _ranges(column: Column, nodes: Mapping[str, Any], labels: Iterable[str]) -> dict[str, list[tuple[int, int]]]:
-    """The codes of people's values that each label covers, as ranges; values that nobody of them has are left out."""
+    """The codes of people's values that each label covers, as ranges; values that none of them has are left out."""
     meanings = Meanings(column.domain)
     return {n: as_ranges(meanings.codes(parse_label(n, nodes.get(n)), partly=True)) for n in set(labels)}
 
 
 def _by_value(release: Release, columns: list[Column]) -> Placed:
-    """People and published rows with the same quasi-identifiers; buckets are shared where such rows are in several."""
+    """People and published rows with the same quasi-identifiers; buckets are shared if such rows are in several."""
     shown = release.tables[release.scheme_class.people]
     codes = [np.concatenate([c.codes.astype(np.int64), _published(c, shown[c.name])]) for c in columns]
     vectors = group_rows(codes, [c.size + 1 for c in columns])
@@ -100,6 +102,6 @@ def _by_value(release: Release, columns: list[Column]) -> Placed:
 
 
 def _published(column: Column, series: pl.Series) -> NDArray[np.int64]:
-    """Published values as codes of a person's column; a code of its own for values that no person has."""
+    """Published values as codes of the people's column; values that no person has get a separate code."""
     codes = domain_codes(series, column.domain.leaves)
     return np.where(codes < 0, column.size, codes)

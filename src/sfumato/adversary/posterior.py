@@ -21,7 +21,7 @@ _MOST_STATES = 200_000
 
 @dataclass(frozen=True, eq=False)
 class Attacks:
-    """What attacks came to: an entry, or a row, an attack.
+    """The results of attacks, with one entry or row per attack.
 
     ``ownership`` is the chance that the row seen is the victim's; ``prior`` and ``beliefs`` are the probabilities of
     each value before and after; ``observed`` is the value of the row seen, -1 where a scheme shows several.
@@ -33,10 +33,10 @@ class Attacks:
     observed: NDArray[np.int64]
 
     def confidence(self, predicate: ArrayLike) -> tuple[Floats, Floats]:
-        """How sure the adversary is of a predicate before and after: a mask of values, one or one an attack."""
+        """The confidence in a predicate before and after; ``predicate`` is a mask of values, for all or per attack."""
         mask = np.asarray(predicate, np.float64)
         if mask.shape[-1] != self.prior.shape[-1]:
-            raise PolicyError(f"the predicate is a mask of {self.prior.shape[-1]} values, not of {mask.shape[-1]}")
+            raise PolicyError(f"the predicate must be a mask of {self.prior.shape[-1]} values, not of {mask.shape[-1]}")
         return (self.prior * mask).sum(axis=-1), (self.beliefs * mask).sum(axis=-1)
 
     def growth(self) -> Floats:
@@ -45,15 +45,15 @@ class Attacks:
 
 
 def as_prior(prior: ArrayLike, values: int) -> Floats:
-    """A prior, or one an attack, if it is one."""
+    """A prior for all attacks or one per attack, checked."""
     try:
         given = np.asarray(prior, np.float64)
     except (TypeError, ValueError):
-        raise PolicyError(f"a prior is a probability for each of {values} values, not {prior!r}") from None
+        raise PolicyError(f"a prior must give a probability for each of {values} values, not {prior!r}") from None
     if given.shape[-1:] != (values,):
-        raise PolicyError(f"a prior has a probability for each of {values} values, not {given.shape[-1:]}")
+        raise PolicyError(f"a prior must give a probability for each of {values} values, not for {given.shape[-1:]}")
     if (given < 0).any() or not np.allclose(given.sum(axis=-1), 1.0, atol=1e-9):
-        raise PolicyError("the probabilities of a prior are not negative and add up to 1")
+        raise PolicyError("the probabilities of a prior must not be negative and must add up to 1")
     return given
 
 
@@ -103,14 +103,16 @@ def pg_posterior(
 
 
 def as_attacks(*given: ArrayLike) -> tuple[NDArray[np.int64], ...]:
-    """Codes and counts of attacks, brought to one shape."""
+    """Codes and counts of attacks, broadcast to one shape."""
     try:
         counts = np.broadcast_arrays(*(np.asarray(g) for g in given))
     except ValueError:
         told = ", ".join(str(np.asarray(g).shape) for g in given)
-        raise PolicyError(f"attacks have one entry each, or one for all; these have the shapes {told}") from None
+        raise PolicyError(
+            f"each argument must have one entry per attack, or one for all; these have the shapes {told}"
+        ) from None
     if not all(c.dtype.kind in "iub" or not c.size for c in counts):
-        raise PolicyError("attacks are told by the code of the value seen and by counts; give whole numbers")
+        raise PolicyError("the code of the value seen and the counts must be whole numbers")
     return tuple(c.astype(np.int64, copy=False) for c in counts)
 
 
@@ -128,12 +130,12 @@ def _consistent(
     """Refuse what contradicts the model, with the first attack that does."""
     share("an attack", "p", p, zero=True)
     rules = [
-        ((y < 0) | (y >= n), f"the value seen is a code from 0 to {n - 1}"),
+        ((y < 0) | (y >= n), f"the value seen must be a code from 0 to {n - 1}"),
         ((same < 0) | (same > beta), "no more people can have the value seen than are corrupted and in the table"),
         ((beta < 0) | (beta > alpha), "no more people can be in the table than are corrupted"),
         (alpha > e, "no more people can be corrupted than fit the box"),
         (size - 1 - beta < 0, "more corrupted people are in the table than the group has"),
-        (size - 1 - beta > e - alpha, "the group has more people than fit its box and are not known to be absent"),
+        (size - 1 - beta > e - alpha, "the group has more people than fit its box without being known to be absent"),
     ]
     for broken, words in rules:
         if np.any(broken):
@@ -146,11 +148,11 @@ def _consistent(
 
 
 def multiset_posterior(*, left: ArrayLike, prior: ArrayLike, others: ArrayLike | None = None) -> Attacks:
-    """The belief of an adversary to whom a release shows the victim's group with its true values.
+    """The belief of an adversary who sees the victim's group with its true values.
 
-    ``left`` are the counts of the group's values, those of corrupted people taken away. Each way to hand them to the
-    victim and the others is weighed by its prior; so the belief in x is in proportion to
-    P[x] · left(x) / P'[x], P' the prior of the others. With one prior for all it is the share of x in what is left.
+    ``left`` are the counts of the group's values without those of corrupted people. Each way to assign them to the
+    victim and the others is weighted by its prior, so the belief in x is proportional to P[x] · left(x) / P'[x], where
+    P' is the prior of the others. With the same prior for everyone it is the share of x in what is left.
 
     The group of Figure 1, an adversary who rules out HIV: pneumonia is a third, and a respiratory disease certain.
 
@@ -165,7 +167,7 @@ def multiset_posterior(*, left: ArrayLike, prior: ArrayLike, others: ArrayLike |
     rest = before if others is None else as_prior(others, n)
     if (counts < 0).any() or (counts.sum(axis=-1) < 1).any():
         raise DataError(
-            "the group lacks a value that a corrupted person is said to have; correct who is corrupted, or extraneous"
+            "the group lacks a value that a corrupted person is said to have; correct who is corrupted or extraneous"
         )
     counts, before, rest = np.broadcast_arrays(counts, before, rest)
     only = (rest == 0) & (counts > 0)  # values that only the victim can have
@@ -192,7 +194,7 @@ def randomized_posterior(
     """The belief of an adversary who sees the randomized values of all people with the victim's quasi-identifiers.
 
     ``observed`` are the counts of the values seen, ``matrix[a, b]`` the probability that ``a`` is shown as ``b``,
-    ``known`` the codes of those corrupted. Every way to assign the values seen to people is weighed; the work
+    ``known`` the codes of those corrupted. Every way to assign the values seen to people is weighted; the work
     grows with the product of the counts. With everyone else corrupted and one row, this is Bayes' rule:
 
     >>> a = randomized_posterior(observed=[1, 0], matrix=np.array([[0.75, 0.25], [0.25, 0.75]]), prior=[0.5, 0.5])
@@ -207,7 +209,9 @@ def randomized_posterior(
     if min(seen) < 0 or unknown < 0:
         raise DataError(f"{len(known)} corrupted people and the victim have more rows than the {sum(seen)} seen")
     if not assignments(seen):
-        raise DataError(f"{sum(seen)} people share the victim's quasi-identifiers, too many to weigh all assignments")
+        raise DataError(
+            f"{sum(seen)} people share the victim's quasi-identifiers, too many to enumerate all assignments"
+        )
     shown = [*(matrix[x] for x in known), *([rest @ matrix] * unknown)]
     ways = _ways(tuple(tuple(float(v) for v in row) for row in shown))
     after = [tuple(c - (b == y) for b, c in enumerate(seen)) for y in range(n)]
@@ -220,12 +224,12 @@ def randomized_posterior(
 
 
 def assignments(seen: ArrayLike) -> bool:
-    """Whether values seen are few enough to weigh every way to assign them to people."""
+    """Whether the values seen are few enough to enumerate every way to assign them to people."""
     return 0 < float(np.prod(np.asarray(seen, np.float64) + 1)) <= _MOST_STATES and int(np.sum(seen)) > 0
 
 
 def _ways(shown: tuple[tuple[float, ...], ...]) -> Any:
-    """How likely people, each with the chances of what is shown of him, show given counts of values."""
+    """The probability that people, each with given probabilities of each value shown, show these counts of values."""
 
     @cache
     def ways(left: tuple[int, ...]) -> float:

@@ -1,8 +1,8 @@
-"""The adversary who knows who is likely to have what: QI-based distributions against any release (ART, section 5).
+"""The adversary who knows how likely each kind of person is to have a value: QI-based distributions (ART, section 5).
 
-He knows the quasi-identifiers of everybody, the group of each, and with what probability people of given values
-have a sensitive value, by every attribute set. Somebody whom he links to a protected value with more than 1/r
-is a problematic tuple.
+This adversary knows everyone's quasi-identifiers and group and, for every attribute set, the probability that people
+with given values have a sensitive value. A person linked to a protected value with a probability above 1/r is a
+problematic tuple.
 """
 
 from dataclasses import dataclass
@@ -34,11 +34,11 @@ _BLOCK_CELLS = 20_000_000
 class DistributionRisk:
     """What QI-based distributions give away.
 
-    ``problematic`` people are linked to a protected value with more than 1/r; ``worst`` is the greatest probability,
-    of the value ``value``, by the attribute set ``attributes``. ``deviation`` is the average Δ: the greatest chance of
-    a protected value in a group less the least, averaged over groups, attribute sets and values. In
+    ``problematic`` people are linked to a protected value with a probability above 1/r; ``worst`` is the greatest
+    probability, found for the value ``value`` and the attribute set ``attributes``. ``deviation`` is the average Δ: the
+    greatest chance of a protected value in a group minus the least, averaged over groups, attribute sets and values. In
     ``bounded`` groups a probability is a certified upper bound. ``guessed`` people fit the labels of several
-    groups; they were put where there is room.
+    groups; they were assigned to a group with room.
     """
 
     people: int
@@ -54,14 +54,14 @@ class DistributionRisk:
 
     @property
     def share(self) -> float:
-        """The share of all people that is problematic."""
+        """The share of people who are problematic."""
         return self.problematic / self.people
 
 
 def distribution_risk(release: Release, truth: Microdata, requirement: RRobustness) -> DistributionRisk:
-    """Attack a release of either scheme; the truth tells what the adversary knows: people and distributions."""
+    """Attack a release of either scheme; the truth supplies the adversary's knowledge: people and distributions."""
     if not isinstance(requirement, RRobustness):
-        raise PolicyError(f"{requirement!r} says nothing of distributions; give an RRobustness")
+        raise PolicyError(f"{requirement!r} does not use distributions; give an RRobustness")
     bound = requirement.bind(TableSchema(truth))
     _comparable(release, truth, names(bound.sensitive)[0])
     people, known, guessed = (_of_buckets if release.bucketized else _of_labels)(release, truth, bound)
@@ -69,27 +69,29 @@ def distribution_risk(release: Release, truth: Microdata, requirement: RRobustne
 
 
 def _comparable(release: Release, truth: Microdata, sensitive: str) -> None:
-    """Whether the release shows groups of the people of the table."""
+    """Raise unless the release shows groups of the people of the table."""
     if release.scheme not in get_args(Scheme):
         raise PolicyError(
-            f"the release is by {release.scheme}, which shows no groups of people with their values; distributions "
-            "are held against bucketization and generalization"
+            f"the release is by {release.scheme}, which does not show groups of people with their values; this attack "
+            "needs bucketization or generalization"
         )
     if not truth.quasi:
-        raise PolicyError("the table has no quasi-identifier, so nobody is told apart; give a column that role")
+        raise PolicyError(
+            "this attack needs a quasi-identifier, but the table has none; give a column the role 'quasi'"
+        )
     shown = release.description.attributes
     if lacking := [n for n in (*(c.name for c in truth.quasi), sensitive) if n not in shown]:
         raise DataError(
             f"the release has no attribute {named(lacking)}; it has {named(shown)}: give the table that it was made "
-            "of, with the same roles"
+            "from, with the same roles"
         )
     roles = {c.name: c.role for c in truth.columns.values() if c.name in shown}
     if other := [n for n, role in roles.items() if shown[n].role != role]:
         raise DataError(f"{named(other)} has another role in the release; give the same roles")
     if release.description.rows != truth.rows:
         raise DataError(
-            f"the release has {release.description.rows} rows and the table {truth.rows}; the release is of another "
-            "table: give the table that it was made of"
+            f"the release has {release.description.rows} rows and the table {truth.rows}; give the table that the "
+            "release was made from"
         )
 
 
@@ -158,7 +160,7 @@ def _fits(release: Release, truth: Microdata, known: Knowledge, group: Integers,
 
 
 def _placed(known: Knowledge, fits: list[Integers], sizes: Integers) -> tuple[Integers, Integers, int]:
-    """The kind and the group of each person; who fits several groups goes where there is most room."""
+    """The kind and the group of each person; people who fit several groups go where there is the most room."""
     people = np.bincount(known.kinds.of_row, minlength=known.kinds.number)
     room = sizes.copy()
     kind, place, guessed = [], [], 0
@@ -171,7 +173,7 @@ def _placed(known: Knowledge, fits: list[Integers], sizes: Integers) -> tuple[In
             place.append(np.full(put, g))
             room[g] -= put
             left -= put
-        if left:  # whom earlier guesses left no room
+        if left:  # people for whom earlier guesses left no room
             kind.append(np.full(left, k))
             place.append(np.full(left, -1))
     kinds, groups = np.concatenate(kind).astype(np.int64), np.concatenate(place).astype(np.int64)

@@ -27,7 +27,7 @@ class SampledWorlds:
     """Beliefs from ``draws`` tables drawn from the naive world: rows are people, columns ``values``.
 
     ``agreeing`` of them agree with the knowledge, and from ``accepted`` of those the method publishes what was seen;
-    of ``undecided`` ones it can only be told that the probability may be another. ``low`` and ``high`` enclose the
+    ``undecided`` ones may publish it, but with a probability that was not determined. ``low`` and ``high`` enclose the
     smart belief, each with the given confidence. Without knowledge the naive belief is exact: the published shares.
     """
 
@@ -44,9 +44,9 @@ class SampledWorlds:
     naive_is_exact: bool
 
     def told_apart(self) -> list[tuple[int, str]]:
-        """Who is believed to have what with another probability by the smart adversary than by the naive one.
+        """The people and values for which the smart adversary's belief differs from the naive one's.
 
-        The error over all people and values together is at most 1 - confidence: the intervals are widened for it.
+        The error over all people and values together is at most 1 - confidence; the intervals are widened accordingly.
         """
         if not self.accepted:
             return []
@@ -68,20 +68,22 @@ def sampled_worlds(
     published: Drawn | None = None,
     rng: np.random.Generator | None = None,
 ) -> SampledWorlds:
-    """Draw tables from the naive world, under bucketization, and see from which the method publishes the same.
+    """Draw tables from the naive world, under bucketization, and test from which of them the method publishes the same.
 
     Any method that can be called will do. Where draws follow upon groups (pick-up) the groups before the draws are
     compared; where neither that nor a single outcome is likely to be met again, nothing is accepted, and that is told.
     """
     whole_number("sampled_worlds", "draws", draws, 1)
     if not isinstance(confidence, float) or not 0 < confidence < 1:
-        raise PolicyError(f"sampled_worlds: confidence = {confidence!r}; it is a number between 0 and 1")
+        raise PolicyError(f"sampled_worlds: confidence = {confidence!r}; it must be a number between 0 and 1")
     case = make_case(table, method, require, "bucketization")
     rows, size = table.rows, table[case.sensitive].size
-    refuse_work("sampled_worlds: draws x rows", draws * rows, MOST_DRAWN, "draw less, or take a smaller table")
-    refuse_work("sampled_worlds: rows x sensitive values", rows * size, MOST_BELIEFS, "take a smaller table")
+    refuse_work("sampled_worlds: draws x rows", draws * rows, MOST_DRAWN, "use fewer draws or a smaller table")
+    refuse_work("sampled_worlds: rows x sensitive values", rows * size, MOST_BELIEFS, "use a smaller table")
     if case.perturbs and knowledge:
-        raise PolicyError("where values are changed, beliefs under knowledge are only had exactly; take `worlds`")
+        raise PolicyError(
+            "if values may be changed, beliefs under knowledge can only be computed exactly; use `worlds`"
+        )
     rng = np.random.default_rng() if rng is None else rng
     drawn = case.once(published, rng)
     known = Known(knowledge or (), table)
@@ -112,7 +114,7 @@ def _shares(case: Case, drawn: Drawn) -> NDArray[np.float64]:
 
 
 def _drawn_world(case: Case, drawn: Drawn, rng: np.random.Generator) -> NDArray[np.int64]:
-    """A table of the naive world: the values of each group in random order, or any values where they are changed."""
+    """A table of the naive world: the values of each group in random order, or any values where they may be changed."""
     codes = drawn.table[case.sensitive].codes.astype(np.int64)
     if case.perturbs:
         return rng.integers(0, case.table[case.sensitive].size, len(codes))
@@ -125,7 +127,7 @@ def _drawn_world(case: Case, drawn: Drawn, rng: np.random.Generator) -> NDArray[
 
 
 class _Judge:
-    """Says whether the method publishes what was seen from a world: yes, no, or None for undecided."""
+    """Decides whether the method publishes what was seen from a world: True, False, or None for undecided."""
 
     def __init__(self, case: Case, drawn: Drawn) -> None:
         self.case = case
@@ -175,7 +177,7 @@ def _result(
 ) -> SampledWorlds:
     if not tally["agreeing"]:
         raise PolicyError(
-            f"none of {draws} tables drawn agrees with the knowledge; draw more, or take `worlds` on fewer people"
+            f"none of the {draws} tables drawn agrees with the knowledge; use more draws, or `worlds` on fewer people"
         )
     naive = counts[0] / tally["agreeing"] if shares is None else shares
     smart = counts[1] / tally["accepted"] if tally["accepted"] else np.full(naive.shape, np.nan)
@@ -189,14 +191,14 @@ def _result(
 def _interval(
     share: NDArray[np.float64], accepted: int, undecided: int, confidence: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Wilson's interval of a share of the accepted draws; undecided ones may all have counted, or none."""
+    """Wilson's interval for a share of the accepted draws; undecided draws may all have counted, or none."""
     if not accepted or undecided:
         return np.zeros(share.shape), np.ones(share.shape)
     z = NormalDist().inv_cdf((1 + confidence) / 2)
     middle = (share + z * z / (2 * accepted)) / (1 + z * z / accepted)
     half = z / (1 + z * z / accepted) * np.sqrt(share * (1 - share) / accepted + z * z / (4 * accepted**2))
     low, high = np.maximum(middle - half, 0.0), np.minimum(middle + half, 1.0)
-    return np.where(share == 0, 0.0, low), np.where(share == 1, 1.0, high)  # exact there, not a rounding error beside
+    return np.where(share == 0, 0.0, low), np.where(share == 1, 1.0, high)  # exact at 0 and 1, without rounding error
 
 
 def _half_width(share: NDArray[np.float64], draws: int, confidence: float) -> NDArray[np.float64]:

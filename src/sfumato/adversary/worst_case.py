@@ -1,4 +1,4 @@
-"""The worst case: which predicate, and which prior, make an adversary surest."""
+"""The worst case: the predicate and the prior that make an adversary most confident."""
 
 from dataclasses import dataclass
 
@@ -25,15 +25,15 @@ class WorstCase:
 
     @property
     def growth(self) -> float:
-        """By how much the confidence grew."""
+        """How much the confidence grew."""
         return self.after - self.before
 
 
 def worst_predicate(prior: ArrayLike, belief: ArrayLike, rho1: float | None = None) -> WorstCase:
-    """The predicate of which an adversary becomes surest, of those with a prior of at most ``rho1``.
+    """The predicate with the greatest posterior confidence, among those with a prior of at most ``rho1``.
 
-    Without ``rho1``, the predicate whose confidence grows most. With it, a knapsack: values by how much surer they
-    became, cut off where even parts of the next values could not beat the best found.
+    Without ``rho1``, the predicate whose confidence grows most. With it, a knapsack problem: values in order of their
+    gain, pruned where even fractions of the next values could not beat the best subset found.
 
     >>> w = worst_predicate([0.3, 0.3, 0.4], [0.5, 0.4, 0.1], rho1=0.6)
     >>> w.predicate.tolist(), round(w.before, 3), round(w.after, 3)
@@ -52,7 +52,7 @@ def worst_predicate(prior: ArrayLike, belief: ArrayLike, rho1: float | None = No
 def _knapsack(cost: NDArray[np.float64], gain: NDArray[np.float64], room: float) -> NDArray[np.bool_]:
     """The subset of cost at most ``room`` with the greatest gain, to one millionth (branch and bound).
 
-    Values of equal cost and gain are taken in order, so that no two subsets differ by such values alone.
+    Values of equal cost and gain are taken in order, so no two subsets differ only in such values.
     """
     useful = [int(i) for i in np.flatnonzero(gain > 0) if cost[i] <= room]
     useful.sort(key=lambda i: (-gain[i] / cost[i] if cost[i] > 0 else -np.inf, cost[i]))
@@ -76,7 +76,7 @@ def _knapsack(cost: NDArray[np.float64], gain: NDArray[np.float64], room: float)
 
 
 def _reach(cost: NDArray[np.float64], gain: NDArray[np.float64], items: list[int], left: float, so_far: float) -> float:
-    """What could be gained at most if parts of values could be taken."""
+    """The upper bound on the gain if fractions of values could be taken."""
     for i in items:
         part = min(1.0, left / cost[i]) if cost[i] > 0 else 1.0
         so_far, left = so_far + part * float(gain[i]), left - part * float(cost[i])
@@ -93,7 +93,7 @@ def worst_attack(*, p: float, k: int, domain: int, skew: float, rho1: float | No
     """The worst attack on a PG release over all λ-skewed priors and all predicates.
 
     Everyone else in a group of k is corrupted, and none has the value seen, which is value 0. With ``rho1`` the
-    greatest confidence among predicates held for at most ρ1 likely before, else the greatest growth.
+    greatest confidence among predicates with a prior of at most ρ1, otherwise the greatest growth.
 
     >>> w = worst_attack(p=0.3, k=6, domain=50, skew=0.1, rho1=0.2)
     >>> round(w.after, 6), round(worst_attack(p=0.3, k=6, domain=50, skew=0.1).growth, 6)
@@ -101,7 +101,7 @@ def worst_attack(*, p: float, k: int, domain: int, skew: float, rho1: float | No
     """
     s = setting("the worst attack", p=p, k=k, domain=domain, skew=skew)
     if s.p == 1:
-        raise PolicyError("with p = 1 the value seen is the victim's for certain, if nobody else has it; lower p")
+        raise PolicyError("with p = 1 the value seen is certainly the victim's if nobody else has it; lower p")
     most, domain = float(s.skew), s.n
     if rho1 is None:
         return _case(_spread(*_steepest(float(s.p), k, domain, most), domain), 1, float(s.p), k)
@@ -119,7 +119,7 @@ def worst_attack(*, p: float, k: int, domain: int, skew: float, rho1: float | No
 
 
 def _steepest(p: float, k: int, domain: int, most: float) -> tuple[float, int, float]:
-    """The prior of the value seen with the greatest growth, as a predicate of that value alone."""
+    """The prior of the value seen that gives the greatest growth of that value alone."""
     ratio = k * (1 - p) / domain / p if p else 0.0
     peak = float(np.sqrt(ratio**2 + ratio) - ratio) if p else most
     w = min(most, max(peak, 1 - (domain - 1) * most, 0.0))
@@ -127,7 +127,7 @@ def _steepest(p: float, k: int, domain: int, most: float) -> tuple[float, int, f
 
 
 def _spread(w: float, inside: int, total: float, domain: int) -> NDArray[np.float64]:
-    """A prior of w for value 0, of ``total`` for the first ``inside`` values, both rests spread evenly."""
+    """A prior of w for value 0 and ``total`` for the first ``inside`` values, the remainders spread evenly."""
     prior = np.full(domain, (1 - total) / max(domain - inside, 1))
     prior[:inside] = (total - w) / max(inside - 1, 1)
     prior[0] = w

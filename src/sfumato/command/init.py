@@ -45,11 +45,11 @@ def _refuse_output(out: Path, force: bool) -> None:
     if out.is_dir():
         raise OutputError(f"{out} is a folder; name a file, such as {out / 'policy.toml'}")
     if os.path.lexists(out) and not force:
-        raise OutputError(f"{out} exists; name another file, or overwrite it with --force")
+        raise OutputError(f"{out} already exists; choose another file, or overwrite it with --force")
     if (public := public_part_around(out)) is not None:
         raise OutputError(
-            f"{out} is inside the public part of a release ({public}), and anyone who receives that would receive the "
-            "policy too; name a file outside it"
+            f"{out} is inside the public part of a release ({public}), so its recipients would receive the policy too; "
+            "choose a file outside it"
         )
 
 

@@ -59,7 +59,8 @@ class KernelCache(_FunctionCache):  # type: ignore[misc]
         """
         try:
             _runtime.initialize(target_context)
-            return self._load_overload(sig, target_context)
+            with self._guard_against_spurious_io_errors():
+                return self._load_overload(sig, target_context)
         except Exception:  # a damaged pickle raises anything
             self._forget()
             return None

@@ -1,9 +1,9 @@
-"""Inner kernels become a part of the kernels that call them, instead of being compiled for themselves first.
+"""Inner kernels become a part of the kernels that call them; no machine code is made of them alone.
 
 Numba turns every function into machine code as soon as it is typed, together with all that it calls. Nobody runs the
-machine code of a function that only other compiled functions call: the caller takes over its LLVM code, which is
-optimized once more with the caller's, and again one level further up. Here an inner function stops at its LLVM code,
-and the kernel on top optimizes everything once. That saves almost half of the time that compiling takes.
+machine code of a function that only other compiled functions call: the caller takes over its LLVM code. Here an inner
+function stops at its optimized LLVM code. (To leave out the optimization too would save more, but Anatomy then took
+half as long again: what is inlined must have been optimized before.)
 """
 
 from collections.abc import Callable
@@ -16,17 +16,18 @@ from numba._dynfunc import make_function
 _Compiler: Any = numba.core.compiler.Compiler
 _Library: Any = numba.core.codegen.JITCodeLibrary
 _Flags: Any = numba.core.compiler.Flags
-_NEEDED = ("_get_module_for_linking", "_finalize_dynamic_globals", "_ensure_finalized")
+_NEEDED = ("_get_module_for_linking", "_finalize_dynamic_globals", "_optimize_final_module")
 
 
-class UnoptimizedLibrary(_Library):  # type: ignore[misc]
+class InnerLibrary(_Library):  # type: ignore[misc]
     """The LLVM code of one inner function and of those it calls, to be linked into a kernel."""
 
     def finalize(self) -> None:
-        """As Numba does it, but without optimization and machine code."""
+        """As Numba does it, but without machine code."""
         for library in dict.fromkeys(self._linking_libraries):
             self._reload_init.update(library._reload_init)
             self._final_module.link_in(library._get_module_for_linking(), preserve=True)
+        self._optimize_final_module()
         self._finalize_dynamic_globals()
         self._finalized = True
 
@@ -37,7 +38,7 @@ class LinkedCompiler(_Compiler):  # type: ignore[misc]
     def compile_extra(self, func: Callable[..., Any]) -> Any:
         state = self.state
         state.flags.no_compile = True
-        state.library = UnoptimizedLibrary(state.targetctx.codegen(), func.__qualname__)
+        state.library = InnerLibrary(state.targetctx.codegen(), func.__qualname__)
         state.library.enable_object_caching()
         found = super().compile_extra(func)
         # Numba knows a function that others call by its entry point; this one stands for no address.

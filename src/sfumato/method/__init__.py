@@ -1,1 +1,1 @@
-"""Algorithms that turn microdata and a requirement into a release: one a file."""
+"""Algorithms that turn microdata and a requirement into a release: one per file."""

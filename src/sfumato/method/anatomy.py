@@ -12,11 +12,11 @@ from sfumato.table.microdata import Microdata
 
 @dataclass(frozen=True, kw_only=True)
 class Anatomy(DiversityMethod):
-    """While l values have rows, draw one row of each of the l most frequent; spread what is left over.
+    """While l values have rows, draw one row of each of the l most frequent; then distribute the remaining rows.
 
     After the loop every value has at most one row left, if the table is l-eligible; it joins a group
-    drawn from those that lack the value. Draws are secret and uniform; ties go by the order of values.
-    This is pick-up inside the one group that the whole table is.
+    drawn from those that lack the value. Draws are secret and uniform; ties are broken by the order of values.
+    This is pick-up with the whole table as one group.
     """
 
     name: ClassVar[str] = "anatomy"

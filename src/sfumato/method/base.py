@@ -30,15 +30,15 @@ from sfumato.table.microdata import Microdata
 from sfumato.table.taxonomy import named
 
 STEP = "step "
-"""How the progress of a method that refines begins: after each step there is a valid table."""
+"""Prefix of the progress messages of a refining method: after each step there is a valid table."""
 
 
-class Enough(Exception):  # noqa: N818 - no error: an answer
-    """Raised by a progress that has seen enough: a method that refines publishes the last valid table."""
+class Enough(Exception):  # noqa: N818 - not an error but an answer
+    """Raised by a progress callback to stop early: a refining method then publishes the last valid table."""
 
 
 class Drawn(NamedTuple):
-    """What a partition method publishes, before it is shown: the groups, and the table with its values as published."""
+    """What a partition method publishes, before formatting: the groups, and the table with its values as published."""
 
     table: Microdata
     groups: Groups
@@ -48,7 +48,7 @@ def undeclared_domain(which: str) -> str:
     """The warning of a method that draws values from a domain that was found in the data."""
     return (
         f"The domain of {which} was not declared: it consists of the values that occur in the table, so the release "
-        "tells which these are, including values that only one person has. Declare a domain or a taxonomy."
+        "reveals which values these are, including values that only one person has. Declare a domain or a taxonomy."
     )
 
 
@@ -60,13 +60,13 @@ class Method(ABC):
     summary: ClassVar[str]
     guarantees: ClassVar[str]
     refuted: ClassVar[str | None] = None
-    """Where a published claim about the method is false: the smallest counterexample and what to take instead."""
+    """If a published claim about the method is false: the smallest counterexample and what to use instead."""
     schemes: ClassVar[tuple[SchemeName, ...]] = ("generalization",)
     """How a release of this method can show people."""
     perturbs: ClassVar[bool] = False
-    """Whether sensitive values may be published other than they are."""
+    """Whether sensitive values may be changed before they are published."""
     beside: ClassVar[frozenset[str]] = frozenset()
-    """What the manifest states of the method beside its settings."""
+    """What the manifest states about the method besides its settings."""
 
     @abstractmethod
     def decide(self, counts: Counts, requirements: Sequence[Requirement], draws: Draws, progress: Progress) -> Decision:
@@ -154,16 +154,17 @@ class Method(ABC):
         return [self.refuted] if self.refuted else []
 
     def if_steered(self, requirements: Sequence[Requirement], by: str) -> list[str]:
-        """The refutation where requirements read values that are published with the groups; sizes tell nothing."""
+        """The refutation, if requirements read values that are published with the groups; sizes reveal nothing."""
         if not self.refuted or not any(r.reads() or hasattr(r, "sensitive") for r in requirements):
             return []
         read = dict.fromkeys(name for r in requirements for name in r.reads())
         of = named(read) if read else "the sensitive attribute"
-        return [f"{by} depend on the values of {of}, and tell whoever knows the algorithm about them: {self.refuted}"]
+        told = f"{by} depend on the values of {of} and reveal something about them if the algorithm is known"
+        return [f"{told}: {self.refuted}"]
 
     def redrawn(self) -> str | None:
-        """What whoever holds two releases of one table can do; None if nothing is drawn but the order of rows."""
-        return "Whoever holds two releases with different draws can combine them: the guarantee is for one release."
+        """What an adversary with two releases of the same table can do; None if only the order of rows is drawn."""
+        return "An adversary with two releases with different draws can combine them: the guarantee is for one release."
 
     def settings(self) -> dict[str, Any]:
         """The name and the public parameters, as the manifest states them."""
@@ -172,14 +173,14 @@ class Method(ABC):
 
     @classmethod
     def from_manifest(cls, manifest: Mapping[str, Any]) -> "Method":
-        """The method as the manifest of a release states it; what no such method would state is refused."""
+        """The method as the manifest of a release states it; refuses what no such method would state."""
         stated, scheme = manifest["method"], manifest["scheme"]
         if scheme not in cls.schemes:
             raise PolicyError(f"{cls.name} does not publish by {scheme}")
         method = cls.as_stated({n: v for n, v in stated.items() if n not in cls.beside and n != "name"}, scheme)
         own = {n: v for n, v in stated.items() if n not in cls.beside}
         if json.dumps(own, sort_keys=True) != json.dumps(method.settings(), sort_keys=True, default=str):
-            raise PolicyError(f"the manifest states {own} for its method; {cls.name} has other settings")
+            raise PolicyError(f"the manifest states {own} for its method, which are not the settings of {cls.name}")
         return method
 
     @classmethod
@@ -192,15 +193,15 @@ class Method(ABC):
         return cls(**settings, **({"scheme": scheme} if "scheme" in known else {}))
 
     def refuse_unserved(self, requirements: Sequence[Requirement]) -> None:
-        """Raise where the method cannot serve these requirements, whatever the table is."""
+        """Raise if the method cannot serve these requirements, whatever the table."""
         return
 
     def warnings_of(self, manifest: Mapping[str, Any]) -> list[str]:
-        """What follows from the public part of a release by this method, and must be said first in it."""
+        """Warnings that follow from the public part of a release by this method and must come first."""
         return []
 
     def contradiction(self, manifest: Mapping[str, Any]) -> str | None:
-        """What a manifest states of a release by this method that cannot be true together, if there is something."""
+        """A contradiction in what a manifest states about a release by this method, or None."""
         return None
 
 
@@ -211,7 +212,7 @@ Scheme = Literal["generalization", "bucketization"]
 class PartitionMethod(Method):
     """A method that puts people into groups; the scheme says how a group is shown.
 
-    Its algorithm is ``groups``, which tells equal rows apart, or, where it does not, ``decide`` itself.
+    Its algorithm is ``groups`` if it tells equal rows apart, otherwise ``decide`` itself.
     """
 
     schemes: ClassVar[tuple[SchemeName, ...]] = ("generalization", "bucketization")
@@ -239,11 +240,11 @@ class PartitionMethod(Method):
         draws: Draws | None = None,
         progress: Progress = silent,
     ) -> Drawn:
-        """The groups and the values to publish; most methods publish the values as they are."""
+        """The groups and the values to publish; most methods do not change values."""
         return Drawn(table, self.groups(table, requirements, draws=draws or Draws(), progress=progress))
 
     def decide(self, counts: Counts, requirements: Sequence[Requirement], draws: Draws, progress: Progress) -> Grouped:
-        """Groups of people one by one: those of a vector are interchangeable, so it counts how many go where."""
+        """The decision for row-wise groups: rows of a vector are interchangeable, so it counts how many go where."""
         people = counts.people()
         drawn = self.draw(people, requirements, draws=draws, progress=progress)
         values = {
@@ -253,16 +254,16 @@ class PartitionMethod(Method):
         return Grouped(grouping=grouping, sets=self.shows_sets())
 
     def outcomes(self, table: Microdata, requirements: Sequence[Requirement]) -> Iterator[tuple[Drawn, Fraction]]:
-        """Everything that can be published from a small table, with its probability: what an aware adversary weighs.
+        """Everything that can be published from a small table, with its probability: what an aware adversary weighs up.
 
-        A way of the draws that is refused comes with probability 0, so that whoever counts can stop.
+        An outcome of the draws that is refused has probability 0, so that a caller who counts them can stop.
         """
         yield self.draw(table, requirements), Fraction(1)
 
     def before_draws(self, table: Microdata, requirements: Sequence[Requirement]) -> Groups | None:
-        """The groups before any draw, if the draws depend on them and on the published values alone; else None.
+        """The groups before any draw, if the draws depend only on them and on the published values; otherwise None.
 
-        From tables that share these groups and the published values the same is then published with the same
+        All tables that share these groups and the published values then lead to the same release with the same
         probability.
         """
         return self.groups(table, requirements, draws=Draws(), progress=silent)

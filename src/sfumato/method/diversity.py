@@ -1,4 +1,4 @@
-"""What the methods share that serve frequency l-diversity of one sensitive attribute."""
+"""What the methods for frequency l-diversity of one sensitive attribute share."""
 
 import math
 from abc import abstractmethod
@@ -20,28 +20,28 @@ from sfumato.table.microdata import Microdata
 
 @dataclass(frozen=True)
 class Diversity:
-    """What these methods serve: frequency l-diversity of one sensitive attribute, and k rows a group."""
+    """What these methods serve: frequency l-diversity of one sensitive attribute, and k rows per group."""
 
     sensitive: str
     l: Fraction
     k: int
 
     def whole(self, method: str) -> int:
-        """l as the whole number that picking one row from each of l buckets needs."""
+        """l as an integer, which picking one row from each of l buckets needs."""
         if self.l.denominator != 1:
             raise PolicyError(
-                f"{method} picks l rows a group, so l is a whole number, not {float(self.l):g}; "
-                f"take {math.ceil(self.l)}"
+                f"{method} picks l rows per group, so l must be a whole number, not {float(self.l):g}; "
+                f"set l = {math.ceil(self.l)}"
             )
         if self.k > self.l:
             raise PolicyError(
-                f"{method} makes groups of l rows where it can, so k is at most l = {self.l}; raise l or lower k"
+                f"{method} makes groups of l rows where it can, so k must be at most l = {self.l}; raise l or lower k"
             )
         return int(self.l)
 
 
 def diversity(method: str, requirements: Sequence[Requirement]) -> Diversity:
-    """The one frequency l-diversity among the requirements, with a k-anonymity beside it if there is one."""
+    """The one frequency l-diversity among the requirements, with k-anonymity if that is required too."""
     wanted, k = [], 1
     for r in requirements:
         if isinstance(r, KAnonymity) and r.entity is None:
@@ -50,8 +50,8 @@ def diversity(method: str, requirements: Sequence[Requirement]) -> Diversity:
             wanted.append(r)
         else:
             raise PolicyError(
-                f"{method} serves l-diversity (variant frequency) of one sensitive attribute, with k-anonymity beside "
-                f"it; it cannot serve: {r.words()}"
+                f"{method} serves l-diversity (variant frequency) of one sensitive attribute, optionally with "
+                f"k-anonymity; it cannot serve: {r.words()}"
             )
     if len(wanted) != 1:
         raise PolicyError(f"{method} needs exactly one l-diversity (variant frequency); there are {len(wanted)}")
@@ -59,16 +59,16 @@ def diversity(method: str, requirements: Sequence[Requirement]) -> Diversity:
 
 
 _PICKED_TWICE = (
-    "A person's value is in both of that person's groups, so whoever holds two releases with different draws has "
+    "A person's value is in both of that person's groups, so an adversary with two releases with different draws has "
     "few candidates left: on the bundled hospital table with l = 3, two releases determined the diagnosis of 22% "
     "(hilb-safe), 28% (mondrian++) and 31% (anatomy) of the people, three releases of 36%, 46% and 55%."
 )
-"""Measured; tests/statistical/test_twice.py does it again."""
+"""Measured by tests/statistical/test_twice.py."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class DiversityMethod(PartitionMethod):
-    """A method for l-diversity: groups that look at neighbours or values, then perhaps pick-up inside them."""
+    """A method for l-diversity: groups by neighbourhood or values, then optionally pick-up inside them."""
 
     picks: ClassVar[bool] = False
     """Whether stratified pick-up follows: secret uniform draws down to groups of l to 2l - 1 rows."""

@@ -1,4 +1,4 @@
-"""Going through all ways one after the other, however many there are: whoever counts them can stop at any."""
+"""Lazy enumeration of combinations and arrangements, however many there are: a caller can stop at any point."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
@@ -7,7 +7,7 @@ T = TypeVar("T")
 
 
 def one_of_each(parts: Sequence[Callable[[], Iterable[T]]]) -> Iterator[tuple[T, ...]]:
-    """One of each part, in all ways, in the order of itertools.product, which would keep all parts in memory.
+    """All ways to pick one of each part, in the order of itertools.product, which would keep all parts in memory.
 
     >>> list(one_of_each([lambda: "ab", lambda: "cd"]))
     [('a', 'c'), ('a', 'd'), ('b', 'c'), ('b', 'd')]

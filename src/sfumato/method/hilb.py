@@ -1,7 +1,7 @@
 """Hilb and its look-ahead versions, as published. Their promise against an aware adversary is refuted.
 
 Hilb (Ghinita et al., VLDB 2007) as ASAP reviews it in section 6.2.2; Hilb+ is Algorithm 2 with line 10
-mended for the last group and with the table's eligibility checked; Hilb++ adds stratified pick-up.
+corrected for the last group and with the table's eligibility checked; Hilb++ adds stratified pick-up.
 """
 
 from collections.abc import Sequence
@@ -21,14 +21,14 @@ from sfumato.table.encode import Column
 from sfumato.table.microdata import Microdata
 
 _FRONTIER = (
-    "Theorem 6.2 of ASAP is false: whom the frontier passes over shares a value with the group. Smallest "
+    "Theorem 6.2 of ASAP is false: a row that the frontier passes over shares a value with the group. Smallest "
     "counterexample, l = 2: {t1, t3} with a, b and {t2, t4, t5, t6} with a, b, c, c give t4 = c with confidence 2/3; "
-    "with a, c, c, d they give t1 = t2 = a for certain. Take hilb-safe instead"
+    "with a, c, c, d they give t1 = t2 = a with certainty. Use hilb-safe instead"
 )
 
 
 def _groups(table: Microdata, sensitive: Column, l: int, *, ahead: bool) -> Groups:
-    """The groups that the frontier gives on the Hilbert order; equal places by the order of rows."""
+    """The groups that the frontier forms along the Hilbert order; ties are broken by the order of rows."""
     rank = hilbert_ranks(table).codes.astype(np.int64)
     order = np.argsort(rank, kind="stable")
     place = np.empty(table.rows, np.int64)
@@ -49,9 +49,9 @@ class Hilb(DiversityMethod):
     summary: ClassVar[str] = "small groups of neighbours on the Hilbert curve with distinct sensitive values"
     guarantees: ClassVar[str] = "frequency l-diversity, against an adversary who does not know the algorithm"
     refuted: ClassVar[str | None] = (
-        "an adversary who knows the algorithm learns from whom it passed over. Smallest counterexample, l = 2: "
+        "an adversary who knows the algorithm learns from the rows it passed over. Smallest counterexample, l = 2: "
         "{t1, t3} and {t2, t4}, both with a, b, leave only two of four tables: t1 = t2 and t3 = t4. "
-        "Take hilb-safe instead"
+        "Use hilb-safe instead"
     )
     ahead: ClassVar[bool] = False
 
@@ -64,7 +64,7 @@ class Hilb(DiversityMethod):
 
 @dataclass(frozen=True, kw_only=True)
 class HilbPlus(Hilb):
-    """Hilb+ (ASAP, Algorithm 2, mended): split off l neighbours if the rest would hold in the worst case."""
+    """Hilb+ (ASAP, Algorithm 2, corrected): split off l neighbours if the rest would hold in the worst case."""
 
     name: ClassVar[str] = "hilb+"
     summary: ClassVar[str] = "hilb with look-ahead, as published"

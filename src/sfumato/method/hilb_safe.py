@@ -17,7 +17,7 @@ from sfumato.table.microdata import Microdata
 
 @dataclass(frozen=True, kw_only=True)
 class HilbSafe(DiversityMethod):
-    """Look-ahead on the Hilbert order, then uniform Anatomy inside the groups: what to take in Hilb's place."""
+    """Look-ahead on the Hilbert order, then uniform Anatomy inside the groups: use it in place of Hilb."""
 
     name: ClassVar[str] = "hilb-safe"
     summary: ClassVar[str] = "groups as small as l allows, drawn at random among neighbours on the Hilbert curve"

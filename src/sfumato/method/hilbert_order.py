@@ -9,13 +9,13 @@ from sfumato.table.microdata import Microdata
 
 
 def hilbert_ranks(table: Microdata) -> Counted:
-    """The place of each row on the Hilbert curve through the quasi-identifiers, equal rows at one place."""
+    """The position of each row on the Hilbert curve through the quasi-identifiers; equal rows share a position."""
     sizes = [c.size for c in table.quasi]
     bits = bits_needed(sizes) * len(sizes)
     if bits > MOST_BITS:
         raise PolicyError(
             f"the Hilbert curve through {len(sizes)} quasi-identifiers of up to {max(sizes)} values needs {bits} bits, "
-            f"and {MOST_BITS} fit; take fewer or coarser quasi-identifiers, or the "
+            f"but at most {MOST_BITS} fit; use fewer or coarser quasi-identifiers, or the "
             "median cuts of mondrian (mondrian+, mondrian++; for mask, front = 'mondrian')"
         )
     vectors = count([Counted(c.codes, c.size) for c in table.quasi])

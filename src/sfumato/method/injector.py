@@ -1,10 +1,10 @@
-"""Injector (Li and Li, ICDE 2008), as far as ART reviews it: negative rules are mined and buckets respect them.
+"""Injector (Li and Li, ICDE 2008), as reviewed by ART: negative rules are mined and buckets respect them.
 
 From ART (sections 1 and 5): rules "people like these never have that value" with confidence 1 and an expectation of at
 least minExp = 0.9 are mined from the data, then l-diverse buckets are formed that exclude what the rules exclude.
-Chosen here: rules are over all attribute sets up to a size; a bucket takes a row each of l values, the most frequent
-first, as Anatomy does, but passes over values without a row that fits as long as the rest stays l-eligible; of some
-rows of a value, drawn, it takes the one that can take most values of the bucket.
+Chosen here: rules are over all attribute sets up to a size; a bucket takes one row of each of l values, the most
+frequent first, as Anatomy does, but skips values without a row that fits as long as the rest stays l-eligible; among
+a few rows of a value drawn at random, it takes the one that can take the most values of the bucket.
 """
 
 from collections.abc import Iterator, Sequence
@@ -32,22 +32,22 @@ _TRIES = 64
 
 @dataclass(frozen=True, kw_only=True)
 class Injector(PartitionMethod):
-    """Mine rules X => not y that hold without exception, and put together rows that can take each other's values.
+    """Mine rules X => not y that hold without exception, and group rows that can take each other's values.
 
-    A rule counts if X has so many people that ``min_exp`` of them or more would be expected to have y. ``size`` is how
-    many attributes X has at most (none: all). The rules are kept as far as rows can be found; l-diversity always is.
+    A rule counts if X has enough people that ``min_exp`` or more of them would be expected to have y. ``size`` is the
+    most attributes X may have (default: all). The rules are kept as far as rows can be found; l-diversity always is.
     """
 
     name: ClassVar[str] = "injector"
-    summary: ClassVar[str] = "l-diverse buckets of rows that could have each other's values by what the data show"
+    summary: ClassVar[str] = "l-diverse buckets of rows that could have each other's values, according to the data"
     guarantees: ClassVar[str] = (
         "frequency l-diversity, against an adversary who does not know the algorithm; against negative rules only as "
         "far as rows that fit are found, and not r-robustness"
     )
     refuted: ClassVar[str | None] = (
-        "the rules come from the sensitive values, so who is put together with whom tells about them. Counterexample, "
+        "the rules come from the sensitive values, so the grouping reveals something about them. Counterexample, "
         "l = 2, t1, t2, t3 alike and t4, t5, t6 alike: {t1, t3} with a, c, {t2, t5} with a, b and {t4, t6} with b, c: "
-        "t2 has a with 2/3. Take anatomy or mondrian++ instead"
+        "t2 has a with probability 2/3. Use anatomy or mondrian++ instead"
     )
     scheme: Scheme = "bucketization"
     min_exp: float = 0.9
@@ -56,10 +56,10 @@ class Injector(PartitionMethod):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not is_number(self.min_exp) or not self.min_exp > 0:
-            raise PolicyError(f"{self.name}: min_exp = {self.min_exp!r}; it is a number above 0")
+            raise PolicyError(f"{self.name}: min_exp = {self.min_exp!r}; it must be a number above 0")
         if self.size is not None and (isinstance(self.size, bool) or not isinstance(self.size, int) or self.size < 1):
             raise PolicyError(
-                f"{self.name}: size = {self.size!r}; it is a whole number, 1 or more, or left out for all"
+                f"{self.name}: size = {self.size!r}; it must be a whole number, 1 or more; leave it out for all"
             )
 
     def refuse_unserved(self, requirements: Sequence[Requirement]) -> None:
@@ -88,11 +88,11 @@ class Injector(PartitionMethod):
         return None
 
     def outcomes(self, table: Microdata, requirements: Sequence[Requirement]) -> Iterator[tuple[Drawn, Fraction]]:
-        raise PolicyError(f"the secret draws of {self.name} depend on hidden values; its outcomes are not enumerated")
+        raise PolicyError(f"the secret draws of {self.name} depend on hidden values; its outcomes cannot be enumerated")
 
 
 def excluded(kinds: Kinds, sensitive: Column, *, min_exp: float, size: int | None) -> NDArray[np.bool_]:
-    """Which values each kind of people cannot take: a signature of theirs has none, and ``min_exp`` are expected."""
+    """Which values each kind of person cannot take: one of its signatures has none where ``min_exp`` are expected."""
     width = sensitive.size
     cells = kinds.of_row * width + sensitive.codes
     counts = np.bincount(cells, minlength=kinds.number * width).reshape(kinds.number, width)
@@ -107,7 +107,7 @@ def excluded(kinds: Kinds, sensitive: Column, *, min_exp: float, size: int | Non
 
 
 def _bits(barred: NDArray[np.bool_]) -> NDArray[np.uint64]:
-    """Truth values as the bits of words of 64."""
+    """Booleans packed into 64-bit words."""
     words = -(-barred.shape[1] // 64)
     out = np.zeros((len(barred), words), np.uint64)
     for value in range(barred.shape[1]):

@@ -27,13 +27,13 @@ class Mondrian(CountingMethod):
 
     LeFevre, DeWitt, Ramakrishnan, "Mondrian multidimensional k-anonymity" (ICDE 2006), with any
     monotone requirement in place of k. Numbers are cut at the allowed boundary that is nearest to
-    the median; along a taxonomy one child of the group's node, or its first few children, are parted
+    the median; along a taxonomy one child of the group's node, or its first few children, are separated
     from the others. A group is final only when no attribute has an allowed cut.
 
-    "Nearest to the median" and "most balanced" mean by rows; of equally balanced cuts the first one
-    is taken, of equally wide attributes the first in the table.
+    "Nearest to the median" and "most balanced" are measured in rows; among equally balanced cuts the first one
+    is chosen, among equally wide attributes the first in the table.
 
-    ``strict``: equal values stay together, so that groups never overlap; otherwise, where no strict
+    ``strict``: equal values stay together, so groups never overlap; otherwise, if no strict
     cut is left, equal values are divided too. ``labels``: a group under some children of a node
     shows them as a set (``siblings``), or always one node (``nodes``), which may cover other groups too.
     """
@@ -44,11 +44,12 @@ class Mondrian(CountingMethod):
         "every monotone requirement, against an adversary who does not exploit how the algorithm chose its cuts"
     )
     refuted: ClassVar[str | None] = (
-        "where a requirement reads sensitive values, the cut nearest to the median that it allows tells which cuts it "
+        "if a requirement reads sensitive values, the cut nearest to the median that it allows reveals which cuts it "
         "refused, and that pins people down. Smallest counterexample, three people on a line, a share of 'a' of at "
-        "most 1/2: {t1, t2} shown with a, b and {t3} with b: t1 has a for certain, else t1 would have been cut off. "
-        "l-diversity, l = 2, five people shown as {t1, t2, t3} with a, b, c and {t4, t5} with c, d: t3 has c for "
-        "certain. Take mondrian+ instead"
+        "most 1/2: {t1, t2} shown with a, b and {t3} with b: t1 certainly has a, else t1 would have been cut off. "
+        "l-diversity, l = 2, five people shown as {t1, t2, t3} with a, b, c and {t4, t5} with c, d: t3 certainly "
+        "has c. "
+        "Use mondrian+ instead"
     )
 
     strict: bool = True
@@ -57,12 +58,12 @@ class Mondrian(CountingMethod):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not isinstance(self.strict, bool):
-            raise PolicyError(f"mondrian: strict = {self.strict!r}; it is true or false")
+            raise PolicyError(f"mondrian: strict = {self.strict!r}; it must be true or false")
         if self.labels not in ("siblings", "nodes"):
-            raise PolicyError(f"mondrian: labels = {self.labels!r}; it is 'siblings' or 'nodes'")
+            raise PolicyError(f"mondrian: labels = {self.labels!r}; it must be 'siblings' or 'nodes'")
 
     def warnings(self, requirements: Sequence[Requirement]) -> list[str]:
-        """Nothing where sizes alone decide: then the cuts tell nothing about sensitive values."""
+        """No warning if only sizes decide: then the cuts reveal nothing about sensitive values."""
         return self.if_steered(requirements, "the cuts")
 
     def redrawn(self) -> str | None:
@@ -73,7 +74,9 @@ class Mondrian(CountingMethod):
 
     def outcomes(self, table: Microdata, requirements: Sequence[Requirement]) -> Iterator[tuple[Drawn, Fraction]]:
         if not self.strict:
-            raise PolicyError("relaxed mondrian divides equal rows by chance, in too many ways to list; sample them")
+            raise PolicyError(
+                "relaxed mondrian divides equal rows at random, in too many ways to list; use sampled_worlds"
+            )
         return super().outcomes(table, requirements)
 
     def before_draws(self, table: Microdata, requirements: Sequence[Requirement]) -> Groups | None:
@@ -109,7 +112,7 @@ class Mondrian(CountingMethod):
         wanted = on_groups(requirements, self.name)
         for r in wanted:
             if not r.monotone:
-                raise PolicyError(f"mondrian serves monotone requirements only, and {r.model} is not")
+                raise PolicyError(f"mondrian serves only monotone requirements, and {r.model} is not monotone")
         tests, least, counted = _plan(table, wanted)
         parts = partition(
             space_of(table.quasi, sets=self.shows_sets()),
@@ -135,7 +138,7 @@ def numbered(order: NDArray[np.int64], starts: NDArray[np.int64]) -> NDArray[np.
 def _plan(
     table: Microdata | Counts, requirements: Sequence[GroupRequirement]
 ) -> tuple[judge.Tests, int, list[Counted]]:
-    """The tests that a cut must pass, the least size of a side, and the columns that the tests count."""
+    """The tests that a cut must pass, the smallest size of a side, and the columns that the tests count."""
     schema = TableSchema(table)
     least = 1
     counted: dict[Key, Counted] = {}

@@ -1,7 +1,7 @@
 """Mondrian+ and Mondrian++: cuts allowed by look-ahead, so that groups stay l-diverse in the worst case (ASAP, 6.2.1).
 
-A cut is made only if both sides would be l-diverse even if the most frequent value of the group fell
-on one side whole. Nothing is asked that the published groups do not tell anyway.
+A cut is made only if both sides would be l-diverse even if all rows with the group's most frequent value fell
+on one side. The decision uses nothing that the published groups do not reveal anyway.
 """
 
 from collections.abc import Sequence
@@ -25,14 +25,14 @@ from sfumato.table.microdata import Microdata
 
 @dataclass(frozen=True, kw_only=True)
 class MondrianPlus(DiversityMethod):
-    """Mondrian+ (ASAP, Algorithm 1, corrected): the cuts of Mondrian, allowed by look-ahead only.
+    """Mondrian+ (ASAP, Algorithm 1, corrected): the cuts of Mondrian, allowed only by look-ahead.
 
-    As printed the algorithm never ends. Here: refuse a table that is not l-eligible; take a group; cut it
-    on the first attribute, widest first, on which both sides keep l times the group's greatest count.
+    As printed the algorithm never terminates. Here: refuse a table that is not l-eligible; take a group; cut it on
+    the first attribute, widest first, on which both sides keep at least l times the group's greatest count of rows.
     """
 
     name: ClassVar[str] = "mondrian+"
-    summary: ClassVar[str] = "mondrian that looks ahead instead of trying: groups tell nothing beyond their values"
+    summary: ClassVar[str] = "mondrian that looks ahead instead of trying: groups reveal nothing beyond their values"
     guarantees: ClassVar[str] = (
         "frequency l-diversity, also against an adversary who knows the algorithm (checked on all small tables)"
     )
@@ -41,7 +41,7 @@ class MondrianPlus(DiversityMethod):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.labels not in ("siblings", "nodes"):
-            raise PolicyError(f"{self.name}: labels = {self.labels!r}; it is 'siblings' or 'nodes'")
+            raise PolicyError(f"{self.name}: labels = {self.labels!r}; it must be 'siblings' or 'nodes'")
 
     def shows_sets(self) -> bool:
         return self.labels == "siblings"

@@ -30,7 +30,7 @@ from sfumato.table.taxonomy import named
 
 
 class Boxes(NamedTuple):
-    """Groups: the one of each row or vector, how many rows each has, and its box in codes."""
+    """Groups: the group of each row or vector, and for each group its number of rows and its box in codes."""
 
     of_row: NDArray[np.int64]
     size: NDArray[np.int64]
@@ -40,23 +40,23 @@ class Boxes(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class PG(Method):
-    """Perturb the sensitive values, generalize the quasi-identifiers, draw one row of each group.
+    """Perturb the sensitive values, generalize the quasi-identifiers, draw one row per group.
 
-    Tao, Xiao, Li, Zhang (ICDE 2008). Phase 1: a value is kept with probability ``p``, else replaced by one
+    Tao, Xiao, Li, Zhang (ICDE 2008). Phase 1: a value is kept with probability ``p``, otherwise replaced by one
     drawn from the whole declared domain. Phase 2: groups of at least ``k`` rows by quasi-identifiers alone,
-    their boxes disjoint (property G3). Phase 3: one row of each group, with the size G of the group.
+    with disjoint boxes (property G3). Phase 3: one row per group, with the size G of the group.
 
     ``k`` may be given as the cardinality ``s``, the greatest share of the rows to publish: k = ⌈1/s⌉.
-    Without ``p`` the largest one is taken that keeps the required promises, by theorem or, with
+    Without ``p`` the largest one that keeps the required promises is used, by theorem or, with
     ``bound = "exact"``, by the worst attack. ``domain = "occurring"`` allows a domain that was not declared
-    but projected from the data, which tells an adversary who knows all others; the release warns of it.
+    but taken from the data, which reveals something to an adversary who knows all others; the release warns of it.
 
-    ``boxes``: ``closed`` ones cover the whole space, so that they tell little of who is in the table; ``tight`` ones
-    reach only as far as their people, which analysts like better and the bounds do not mind, for a group still has k
-    people. But an outsider sees that somebody is there, where Equation 13 takes all strangers for equally likely.
+    ``boxes``: ``closed`` boxes cover the whole space, so they reveal little about who is in the table; ``tight`` boxes
+    reach only as far as their people, which is better for analysts and does not affect the bounds, since a group still
+    has k people. But an outsider sees that someone is there, where Equation 13 takes all strangers as equally likely.
 
-    Phase 2 looks at quasi-identifiers only and phase 3 at nothing, so perturbing just the rows that are drawn
-    gives the same release with the same probability; that is what is done.
+    Phase 2 uses only quasi-identifiers and phase 3 uses no values, so perturbing just the rows that are drawn
+    gives every release with the same probability; that is what is done.
     """
 
     name: ClassVar[str] = "pg"
@@ -85,15 +85,15 @@ class PG(Method):
         if self.k is not None and self.s is not None:
             raise PolicyError("pg: both k and s are given; s is the same as k = ceil(1/s), so give one of them")
         if self.bound not in ("theorem", "exact"):
-            raise PolicyError(f"pg: bound = {self.bound!r}; it is 'theorem' or 'exact'")
+            raise PolicyError(f"pg: bound = {self.bound!r}; it must be 'theorem' or 'exact'")
         if self.domain not in ("declared", "occurring"):
-            raise PolicyError(f"pg: domain = {self.domain!r}; it is 'declared' or 'occurring'")
+            raise PolicyError(f"pg: domain = {self.domain!r}; it must be 'declared' or 'occurring'")
         if self.boxes not in ("closed", "tight"):
-            raise PolicyError(f"pg: boxes = {self.boxes!r}; it is 'closed' or 'tight'")
+            raise PolicyError(f"pg: boxes = {self.boxes!r}; it must be 'closed' or 'tight'")
 
     def redrawn(self) -> str | None:
         return (
-            "Every release of pg draws and perturbs again: the more of them somebody holds, the better they know how "
+            "Every release of pg draws and perturbs again: the more of them an adversary has, the better they know how "
             "often each value occurs in a group. The bounds are for one release."
         )
 
@@ -108,7 +108,7 @@ class PG(Method):
         (sensitive,) = counts.sensitive
         k = self._least(requirements)
         if k > counts.rows:
-            raise Infeasible(f"{counts.rows} rows make no group of k = {k}; lower k to {counts.rows} or less")
+            raise Infeasible(f"{counts.rows} rows cannot form a group of k = {k}; lower k to {counts.rows} or less")
         p = self._retention(requirements, k, sensitive)
         progress("cuts", 0.0)
         boxes = make_boxes(counts, k, tight=self.boxes == "tight", progress=lambda done: progress("cuts", done))
@@ -129,7 +129,7 @@ class PG(Method):
     def warnings(self, requirements: Sequence[Requirement]) -> list[str]:
         """What follows from a retention probability of 0 or 1."""
         if self.p == 0:
-            return ["The retention probability is 0: the sensitive values are pure chance and tell nothing."]
+            return ["The retention probability is 0: the sensitive values are pure noise and carry no information."]
         if self.p == 1:
             return ["The retention probability is 1: nothing is perturbed, and no promise under corruption holds."]
         return []
@@ -143,41 +143,43 @@ class PG(Method):
             return "it must state the retention probability p and the smallest group size k"
         found, claimed = epsilon(self.p, size), manifest["method"].get("epsilon", "nothing")
         same = found is claimed or (is_number(claimed) and found is not None and math.isclose(found, claimed))
-        return None if same else f"the perturbation has epsilon {found}, and the manifest states {claimed}"
+        return None if same else f"the perturbation has epsilon {found}, but the manifest states {claimed}"
 
     def _refuse(self, table: Microdata) -> None:
-        """Raise where the table has more than the guarantee covers, or not exactly one column to perturb."""
+        """Raise if the table has more than the guarantee covers, or not exactly one column to perturb."""
         if not table.quasi:
             raise PolicyError("pg needs a quasi-identifier, but none is declared; give a column that role")
         if len(table.sensitive) != 1:
             raise PolicyError(
-                f"pg perturbs one sensitive attribute, and the table has {len(table.sensitive)}; give exactly one "
+                f"pg perturbs one sensitive attribute, but the table has {len(table.sensitive)}; give exactly one "
                 "column the role 'sensitive'"
             )
         if bare := [*(c.name for c in table.with_role(Role.CLASS)), *table.plain.columns]:
             raise PolicyError(
-                f"pg covers quasi-identifiers and one sensitive attribute; published as they are, {named(bare)} would "
-                "tell whose row was drawn. Make them quasi-identifiers, or identifiers to leave them out"
+                f"pg covers quasi-identifiers and one sensitive attribute; published unchanged, {named(bare)} would "
+                "reveal whose row was drawn. Make them quasi-identifiers, or identifiers to leave them out"
             )
         if SIZE in table.columns:
-            raise PolicyError(f"pg names its own column {SIZE!r} for the size of a group; rename that of the table")
+            raise PolicyError(
+                f"pg adds a column {SIZE!r} with the size of the group; rename the table's column of that name"
+            )
         (column,) = table.sensitive
         if column.size < 2:
-            raise DataError(f"{column.name!r} has one value in its domain; there is nothing to perturb or to hide")
+            raise DataError(f"{column.name!r} has only one value in its domain; there is nothing to perturb or hide")
         if not column.declared and self.domain == "declared":
             raise PolicyError(
-                f"pg draws from the domain of {column.name!r}, and it is not declared: with everyone else corrupted, "
+                f"pg draws from the domain of {column.name!r}, which is not declared: with everyone else corrupted, "
                 "the values that happen to occur give the victim away. List all values that can occur, e.g. domain = "
                 '["flu", "HIV", "none"], or give a taxonomy. To publish anyway, set domain = "occurring" under '
                 "[method]"
             )
 
     def least_size(self) -> int | None:
-        """The least size of a group that the settings give: k, or ⌈1/s⌉."""
+        """The smallest group size by the settings: k, or ⌈1/s⌉."""
         return math.ceil(1 / as_fraction(self.s)) if self.s is not None else self.k
 
     def _least(self, requirements: Sequence[Requirement]) -> int:
-        """The least size of a group, by the settings and by k-anonymity."""
+        """The smallest group size, by the settings and by k-anonymity."""
         own = self.least_size()
         sizes = [] if own is None else [own]
         for r in requirements:
@@ -186,11 +188,11 @@ class PG(Method):
             elif not isinstance(r, CorruptionPromise):
                 raise PolicyError(f"pg serves rho-breach, growth and k-anonymity; it cannot serve: {r.words()}")
         if not sizes:
-            raise PolicyError("pg needs the least size of a group: k, or s with k = ceil(1/s), under [method]")
+            raise PolicyError("pg needs a smallest group size: k, or s with k = ceil(1/s), under [method]")
         return max(sizes)
 
     def _retention(self, requirements: Sequence[Requirement], k: int, sensitive: Column) -> float:
-        """The retention probability that is given, if it keeps the promises; else the largest that does."""
+        """The given retention probability, if it keeps the promises; without one, the largest that does."""
         promises = [r for r in requirements if isinstance(r, CorruptionPromise)]
         if self.p is None and not promises:
             raise PolicyError(
@@ -230,14 +232,14 @@ def _undeclared(sensitive: Column) -> list[str]:
         return []
     return [
         f"The domain of {sensitive.name} was not declared: it consists of the values that occur in the table. An "
-        "adversary who knows everybody else's value learns more from it than is guaranteed."
+        "adversary who knows everyone else's value learns more from it than is guaranteed."
     ]
 
 
 def make_boxes(counts: Counts, k: int, *, tight: bool = False, progress: Any = lambda done: None) -> Boxes:
     """Phase 2: groups of at least k rows whose boxes are disjoint, by quasi-identifiers alone.
 
-    As Mondrian, the widest attribute is cut at the boundary nearest to the median. A range of a taxonomy is cut
+    As in Mondrian, the widest attribute is cut at the boundary nearest to the median. A range of a taxonomy is cut
     between children; an attribute without one is cut into its single values or not at all.
     """
     quasi, space = counts.quasi, space_of(counts.quasi, sets=True)

@@ -27,10 +27,10 @@ def pick_up(groups: Groups, sensitive: Counted, l: int, draws: Draws) -> Groups:
 def stratified_pickup(
     table: Microdata, groups: NDArray[np.int64], *, l: int, rng: np.random.Generator | None = None
 ) -> NDArray[np.int64]:
-    """Pick-up after any partition: the group of each row, once more divided (ASAP, Algorithm 4; Theorem 7.2).
+    """Pick-up after any partition: its groups, divided once more (ASAP, Algorithm 4; Theorem 7.2).
 
-    ``groups`` is what `sf.partition` gives, or any other grouping of the rows in which no sensitive value has a share
-    above 1/l. It is as safe as the partition is: where that leaves all tables behind its groups equally likely, so does
+    ``groups`` is what `sf.partition` returns, or any other grouping of the rows in which no sensitive value makes up
+    more than 1/l. It is as safe as the partition: if that leaves all tables behind its groups equally likely, so does
     pick-up.
     """
     whole_number("pick-up", "l", l, 1)
@@ -40,7 +40,7 @@ def stratified_pickup(
         raise PolicyError(
             f"pick-up divides the groups of {table.rows} rows by one sensitive attribute: give the group of each row "
             f"as a whole number, as sf.partition does; these are {given.dtype.name} of shape {given.shape}, and "
-            f"there are {len(table.sensitive)} sensitive attributes"
+            f"the table has {len(table.sensitive)} sensitive attributes"
         )
     sensitive = Counted(table.sensitive[0].codes, table.sensitive[0].size)
     numbers, of_row = np.unique(given, return_inverse=True)
@@ -50,16 +50,16 @@ def stratified_pickup(
     if (most * l > sizes).any():
         worst = int(np.argmax(most * l - sizes))
         raise Infeasible(
-            f"a group of {sizes[worst]} rows has one value {most[worst]} times, a share above 1/{l}; lower l, or "
+            f"a group of {sizes[worst]} rows has one value {most[worst]} times, more than 1/{l} of it; lower l, or "
             "partition by l-diversity (variant frequency) first"
         )
     return pick_up(Groups(of_row.astype(np.int64), len(numbers)), sensitive, l, Draws(rng)).of_row
 
 
 def every_pick_up(groups: Groups, sensitive: Counted, l: int) -> Iterator[tuple[Groups, Fraction]]:
-    """Every way the draws can fall in a small table, with its probability.
+    """Every possible outcome of the draws in a small table, with its probability.
 
-    The orders inside the buckets, and, for each row left over, which of the groups that lack its value it joins.
+    These are the orders inside the buckets and, for each row left over, the group without its value that it joins.
     """
     whole = np.arange(len(groups.of_row))
     buckets = make_buckets(groups.of_row, groups.number, sensitive.codes, sensitive.size, whole)

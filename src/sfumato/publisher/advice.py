@@ -1,4 +1,4 @@
-"""What a steward should know about a release that must not stand in its public part."""
+"""What a steward should know about a release but must not appear in its public part."""
 
 from collections.abc import Iterator, Sequence
 
@@ -19,7 +19,7 @@ from sfumato.table.encode import Column, Role
 from sfumato.table.microdata import Microdata
 
 SURE = 0.5
-"""A guess that is right more often than this is worth a warning where no requirement bounds it."""
+"""A guess that is right more often than this is worth a warning if no requirement bounds it."""
 GAIN = 0.2
 """By how much groups may raise the confidence in a value before a comparison with the table is worth a warning."""
 
@@ -27,7 +27,7 @@ _MOST_ROWS_EACH = 20
 
 
 def advice(policy: Policy, table: Microdata, release: Release, summary: Summary) -> list[str]:
-    """Warnings for the steward alone: they may tell about the private table."""
+    """Warnings for the steward alone: they may reveal facts about the private table."""
     schema = TableSchema(table)
     bound = [r.bind(schema) for r in policy.requirements]
     return [
@@ -41,9 +41,9 @@ def advice(policy: Policy, table: Microdata, release: Release, summary: Summary)
 
 
 def _sensitive(bound: Sequence[Requirement], table: Microdata, summary: Summary) -> Iterator[str]:
-    """Sensitive attributes that no requirement covers, or that are covered without a bound on any probability.
+    """Sensitive attributes that no requirement covers, or only without a bound on any probability.
 
-    A class is meant to be predicted, so it is warned of only where nothing else is declared sensitive.
+    A class is meant to be predicted, so there is a warning about it only if nothing is declared sensitive.
     """
     schema = TableSchema(table)
     for column in table.sensitive or table.with_role(Role.CLASS):
@@ -57,21 +57,21 @@ def _sensitive(bound: Sequence[Requirement], table: Microdata, summary: Summary)
 
 def _uncovered(column: Column, summary: Summary, guess: BestGuess | None) -> str:
     told = f"No requirement covers the sensitive attribute {column.name!r}"
-    remedy = "Require l-diversity or t-closeness of it, or leave it out (role identifier)."
+    remedy = "Require l-diversity or t-closeness for it, or leave it out (role identifier)."
     if column.role is Role.CLASS:
         told = f"No attribute is declared sensitive, and no requirement covers the class {column.name!r}"
-        remedy = "If it is private, make it sensitive and require l-diversity or t-closeness of it."
+        remedy = "If it is private, make it sensitive and require l-diversity or t-closeness for it."
     if summary.retention is not None and summary.retention < 1:
         return (
-            f"{told}: its noise alone limits what can be concluded about it (values are kept with probability "
-            f"{summary.retention:g}), and nobody said what that must come to. Require rho-breach or growth."
+            f"{told}: only its noise limits what can be inferred about it (values are kept with probability "
+            f"{summary.retention:g}), and no limit was set. Require rho-breach or growth."
         )
     if guess is None:
-        return f"{told}: nothing bounds what can be concluded about it. Require something of it, or leave it out."
-    beside = "by group" if summary.exact else "beside the quasi-identifiers"
+        return f"{told}: nothing bounds what can be inferred about it. Add a requirement on it, or leave it out."
+    beside = "by group" if summary.exact else "next to the quasi-identifiers"
     certain = f" {guess.certain:,} of {summary.published:,} rows are in groups with one value, which gives it away."
     return (
-        f"{told}: its values are published {beside} with no bound.{certain if guess.certain else ''} The commonest "
+        f"{told}: its values are published {beside} without a bound.{certain if guess.certain else ''} The most common "
         f"value of a group is the right guess for {percent(guess.mean)} of the rows, and for {percent(guess.worst)} in "
         f"the worst group ({percent(guess.base)} without groups). {remedy}"
     )
@@ -86,8 +86,8 @@ def _skewed(about: Sequence[Requirement], guess: BestGuess) -> bool:
 def _unbounded(column: Column, about: Sequence[Requirement], guess: BestGuess) -> str:
     required = " and ".join(dict.fromkeys(_kind(r) for r in about))
     told = (
-        f"{required} bounds no probability: for {column.name!r} the commonest value of a group is the right guess for "
-        f"{percent(guess.mean)} of the rows, and for {percent(guess.worst)} in the worst group (without groups, "
+        f"{required} bounds no probability: for {column.name!r} the most common value of a group is the right guess "
+        f"for {percent(guess.mean)} of the rows, and for {percent(guess.worst)} in the worst group (without groups, "
         f"{guess.value!r} is right for {percent(guess.base)})."
     )
     if guess.base <= SURE:
@@ -106,7 +106,7 @@ def _kind(requirement: Requirement) -> str:
 
 
 def _several_rows(bound: Sequence[Requirement], table: Microdata) -> Iterator[str]:
-    """Identifiers that repeat as if people had several rows, where no requirement counts people by them."""
+    """Identifiers that repeat as if people had several rows, if no requirement counts people by them."""
     identifiers = table.hidden.columns
     counted = {name for r in bound for name in r.people(identifiers)}
     if any(getattr(r, "entity", None) for r in bound):
@@ -123,6 +123,6 @@ def _several_rows(bound: Sequence[Requirement], table: Microdata) -> Iterator[st
 
 
 def _may_be_people(seen: Profile) -> bool:
-    """Whether values may stand for people: columns of other things get the same role, just to leave them out."""
+    """Whether values may stand for people: columns of other things also get this role, just to leave them out."""
     sign = recognize(seen)
     return sign.role == Role.IDENTIFIER or ("unsure" in sign.why and seen.distinct * _MOST_ROWS_EACH >= seen.rows)

@@ -1,4 +1,4 @@
-"""A table that was published before: what the steward is told, and what is only noted."""
+"""A table that was published before: warnings for the steward, and mere notes."""
 
 import os
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from sfumato.publisher.toml import escape
 
 
 class Notices(NamedTuple):
-    """Warnings, and notes that are no cause for alarm."""
+    """Warnings, and notes that are no cause for concern."""
 
     warnings: list[str]
     notes: list[str]
@@ -20,24 +20,24 @@ class Notices(NamedTuple):
 def published_again(
     earlier: Sequence[Entry], *, policy: str, method: Method, seed: int | None, out: Path, force: bool
 ) -> Notices:
-    """What to say where a table has earlier releases."""
+    """What to say if a table has earlier releases."""
     told = Notices([], [])
     same = [e for e in earlier if e.policy == policy]
     fresh = [e for e in same if seed is None or e.seed != seed]
     redrawn = method.redrawn()
     if same and (redrawn is None or not fresh):
-        told.notes.append(f"{_where(same)}; {method.name} makes the same release of it, in another order of rows.")
+        told.notes.append(f"{_where(same)}; {method.name} makes the same release of it, with rows in another order.")
     elif fresh:
         replaced = force and any(e.folder == os.path.realpath(out) for e in fresh)
         remedy = (
-            "--force replaces it by a release with fresh draws; do that only if nobody holds the earlier one"
+            "--force replaces it with a release with fresh draws; do that only if nobody holds the earlier one"
             if replaced
             else "hand over that release again, not this one"
         )
         told.warnings.append(f"{_where(fresh)}: {remedy}. {redrawn}")
     if others := [e for e in earlier if e.policy != policy]:
         told.warnings.append(
-            f"{_where(others, other=True)}. Whoever holds both releases can combine them, and no requirement is "
+            f"{_where(others, other=True)}. Anyone who holds both releases can combine them, and no requirement is "
             "checked on the two together."
         )
     return told

@@ -1,8 +1,8 @@
-"""What a column of a table about people looks like, and the signs that tell its role.
+"""What a column of a table about people looks like, and the signs of its role.
 
-A profile is taken from distinct values and their counts, so that a million rows cost one counting pass a
-column; patterns see a bounded sample of short strings, for values come from outside. All knowledge stands
-in tables: `SIGNS` (names), `SHAPES` and `HABITS` (values), `LADDERS` (levels), `RULES` (which goes first).
+A profile is taken from distinct values and their counts, so that a million rows cost one counting pass per
+column; patterns see a bounded sample of short strings, since values are untrusted. All knowledge is
+in tables: `SIGNS` (names), `SHAPES` and `HABITS` (values), `LADDERS` (levels), `RULES` (which comes first).
 """
 
 import re
@@ -24,9 +24,9 @@ class Profile:
     """What one column looks like: its distinct values with their counts, and what they parse as."""
 
     markers: tuple[str, ...]  # values that seem to stand for a missing one
-    numbers: bool  # all but the markers are numbers
-    numeric: bool  # it reads as numbers as it stands: a marker such as `?` makes text of a column
-    date: bool  # dates as ISO 8601 writes them, or of a date type
+    numbers: bool  # all values except the markers are numbers
+    numeric: bool  # all values are numbers: a marker such as `?` turns a column into text
+    date: bool  # dates in ISO 8601, or of a date type
     name: str
     rows: int
     nulls: int
@@ -38,17 +38,17 @@ class Profile:
 
     @property
     def share(self) -> float:
-        """Distinct values a filled cell: 1 when every row has its own."""
+        """Distinct values per filled cell: 1 if every row has its own."""
         return self.distinct / max(1, self.rows - self.nulls)
 
     def looks(self, pattern: str, least: float = 0.9) -> bool:
-        """Whether at least this share of the sample is written so."""
+        """Whether at least this share of the sample matches a pattern."""
         passed = sum(1 for value in self.sample if re.fullmatch(pattern, value[:LONGEST].strip()))
         return passed >= max(1, least * len(self.sample))
 
 
 def profile(column: pl.Series) -> Profile:
-    """The profile of a column; typed columns and columns of text come out alike."""
+    """The profile of a column; typed columns and text columns give the same."""
     opaque = column.dtype.is_nested() or column.dtype in (pl.Binary, pl.Object)
     seen = pl.Series([], dtype=pl.String) if opaque else column
     seen = seen.to_physical() if seen.dtype == pl.Duration else seen
@@ -70,7 +70,7 @@ def texts(values: pl.Series) -> tuple[str, ...]:
 def _parse(values: pl.Series) -> tuple[tuple[str, ...], bool, bool, bool]:
     """The markers among distinct values, whether the others are numbers, whether all are, or ISO dates.
 
-    Digits with a leading zero are a code and no number. A look at the head spares most columns of text.
+    Digits with a leading zero are a code, not a number. A look at the head settles most text columns.
     """
     if values.dtype.is_numeric():
         return ("NaN",) if values.dtype.is_float() and values.is_nan().any() else (), True, True, False
@@ -93,7 +93,7 @@ def _iso(told: pl.Series) -> bool:
 
 
 def dated(seen: Profile) -> bool:
-    """Whether values are dates, in whatever way of writing."""
+    """Whether values are dates, in any notation."""
     written = r"(?:\d{4}([./-])\d{1,2}\1\d{1,2}|\d{1,2}([./-])\d{1,2}\2(?:\d{4}|\d{2}))(?:[ T].{0,20})?"
     return seen.date or seen.looks(written)
 
@@ -113,11 +113,11 @@ class Sign:
 
     role: str
     why: str
-    words: str = ""  # of column names; =word has to be the whole name
-    fits: Callable[[Profile], bool] = lambda seen: not dated(seen)  # what its values have to be
+    words: str = ""  # of column names; =word must be the whole name
+    fits: Callable[[Profile], bool] = lambda seen: not dated(seen)  # what its values must be
     hint: str = "auto"  # of its kind: auto | categorical | mask
-    rank: int = 0  # of candidates: the lowest is the best
-    entity: int = 0  # how surely one value is one person: 0 not, 1 likely, 2 by its name
+    rank: int = 0  # among candidates: the lowest is best
+    entity: int = 0  # whether one value is one person: 0 no, 1 likely, 2 by its name
 
 
 # fmt: off
@@ -174,7 +174,7 @@ SIGNS = (
     Sign("insensitive", "not known to outsiders, and of little risk", """lengthofstay los daysinhospital
         timeinhospital numprocedures nummedications verweildauer liegedauer dureesejour =split =fold"""),
 )
-SHAPES = (  # what values are, how surely one is one person (entity), how they look
+SHAPES = (  # what values are, whether one is one person (entity), how they look
     ("e-mail addresses", 1, r"[^@\s]{1,64}@[^@\s]{1,190}\.[^@\s.]{2,24}"),
     ("web addresses", 0, r"(?:[a-z]{3,6}://|www\.)\S+"),
     ("network addresses", 0, r"(?:\d{1,3}\.){3}\d{1,3}|[\dA-Fa-f]{1,4}(?:::?[\dA-Fa-f]{1,4}){3,7}"),
@@ -184,7 +184,7 @@ SHAPES = (  # what values are, how surely one is one person (entity), how they l
     ("card numbers", 1, r"\d{4}([ -]?)\d{4}\1\d{4}\1\d{3,7}"),
     ("phone numbers", 0, r"(?=(?:\D{0,3}\d){9})(?:[+(]|0|\d{1,5}[ ./-])[\d ()./-]{6,22}"),
 )
-HABITS = (  # what a row has for itself: at least so many distinct values a row, and in all; how they look
+HABITS = (  # values of single rows: least distinct values per row, and in all; how they look
     ("free text, which may contain anything", 0.5, 3, r"(?s)(?=.{30})\S+(?:\s+\S+){4,}"),
     ("names of people, it seems", 0.5, 3, r"[^\W\d_a-z][\w'’.-]*(?:,? [^\W\d_a-z][\w'’.-]*){1,3}"),
     ("codes of single rows", 0.9, 3, r"(?=\D*\d)[\w./-]{3,20}"),
@@ -220,7 +220,7 @@ def tokens(name: str) -> list[str]:
 
 
 def order(seen: Profile) -> tuple[str, ...] | None:
-    """The values in their order, if all of them stand on different rungs of one ladder."""
+    """The values in order, if all of them are different levels of one scale."""
     levels = {value: " ".join(re.findall(r"\w+", value.casefold())) for value in seen.sample[:30]}
     for ladder in LADDERS if 3 <= seen.distinct == len(levels) else ():
         rungs = {value: i for value, word in levels.items() for i, rung in enumerate(ladder) if word in rung}
@@ -230,7 +230,7 @@ def order(seen: Profile) -> tuple[str, ...] | None:
 
 
 def _named(seen: Profile, *, fitting: bool = True) -> Sign | None:
-    """The sign with the longest word in the column's name, of those that its values agree with."""
+    """The sign with the longest word in the column's name, among those that fit its values."""
     name = tokens(seen.name)
     grams = {"".join(name[i : i + n]) for i in range(len(name)) for n in (1, 2, 3, 4)}
     grams |= {gram.removesuffix("s") for gram in grams} | {"=" + "".join(name)}
@@ -240,26 +240,26 @@ def _named(seen: Profile, *, fitting: bool = True) -> Sign | None:
 
 
 def _plain(seen: Profile) -> Sign | None:
-    """Columns that tell nothing may stay, unless they tell something of everybody."""
+    """Constant columns may stay, unless they reveal something about everyone."""
     if seen.opaque:
         return Sign("identifier", "nested or binary values, which cannot be generalized: left out")
     if seen.rows < 2 or seen.distinct + (seen.nulls > 0) > 1:
         return None
     sign = _named(seen, fitting=False)
     if sign and seen.distinct and sign.role in ("identifier", "sensitive"):
-        return Sign("identifier", f"{sign.why}, and of everybody, for all rows have it in common: left out")
+        return Sign("identifier", f"{sign.why}, and the same for everyone: left out")
     return Sign("insensitive", "the same in every row" if seen.distinct else "empty")
 
 
 def _shaped(seen: Profile) -> Sign | None:
-    """Identifiers that give themselves away by how they are written; decimal fractions look like phones."""
+    """Identifiers recognized by how they are written; decimal fractions look like phone numbers."""
     table = SHAPES if _varied(seen) and not dated(seen) and seen.numbers <= seen.looks(r"\d+") else ()
     found = (Sign("identifier", what, entity=sure) for what, sure, how in table if seen.looks(how, 0.5))
     return next(found, None)
 
 
 def _numbered(seen: Profile) -> Sign | None:
-    """Record numbers: of people always; of other things unless many rows share one."""
+    """Record numbers: always those of people; those of other things unless many rows share one."""
     name = tokens(seen.name)
     first, whole = name[:1] in (["id"], ["numero"], ["nummer"]), "".join(name)
     end = next((end for end in NUMBERS if whole.endswith(end)), "")
@@ -269,19 +269,19 @@ def _numbered(seen: Profile) -> Sign | None:
     if not name or name[-1] not in NUMBERS or seen.distinct < 3:
         return None
     if seen.distinct * 20 < seen.rows:
-        return Sign("quasi", "unsure: a code of something; treat as known to outsiders", hint="categorical")
+        return Sign("quasi", "unsure: a code of some kind; treated as known to outsiders", hint="categorical")
     known = _named(seen)
     alone = Sign("identifier", "the number of a record", entity=int(len(name) == 1))
     return known if known and known.role == "identifier" else alone
 
 
 def _own(seen: Profile) -> Sign | None:
-    """What nearly every row has its own of: text, and whole numbers in a row or of one length."""
+    """Text that differs in nearly every row, and whole numbers that are consecutive or of one length."""
     if seen.numbers and seen.distinct >= 20 and seen.share == 1 and seen.looks(r"\d+", 1):
         span = np.ptp(seen.values.cast(pl.Float64, strict=False).to_numpy())
         lengths = {len(value) for value in seen.sample}
         if span < 2 * seen.distinct or (len(lengths) == 1 and min(lengths) > 4):
-            return Sign("identifier", "a number of its own for every row")
+            return Sign("identifier", "a different number in every row")
     for what, share, distinct, pattern in HABITS if _worded(seen) else ():
         if seen.share >= share and seen.distinct >= distinct and seen.looks(pattern, 0.5):
             return Sign("identifier", what)
@@ -292,7 +292,7 @@ RULES = (_plain, _shaped, _numbered, _named, _own)
 
 
 def recognize(seen: Profile) -> Sign:
-    """What a column is taken for: the first rule that knows it; if none does, known to outsiders."""
+    """What a column is taken for: by the first rule that applies; if none does, known to outsiders."""
     found = next((sign for rule in RULES if (sign := rule(seen))), None)
-    what = "a date; outsiders may know it" if dated(seen) else "unsure what it is: treat as known to outsiders"
+    what = "a date; outsiders may know it" if dated(seen) else "unsure what it is: treated as known to outsiders"
     return found or Sign("quasi", what)

@@ -1,4 +1,4 @@
-"""Columns that are published as they are: which of them single people out, or were never looked at."""
+"""Columns that are published unchanged: which of them single people out, or were never considered."""
 
 from collections.abc import Iterator
 
@@ -12,14 +12,14 @@ from sfumato.table.encode import Role
 from sfumato.table.microdata import Microdata
 
 ALONE = 0.2
-"""The share of rows with a value of their own from which on a column is said to single people out."""
+"""The share of rows with a unique value from which a column is said to single people out."""
 
 
 def refuse_unnamed_identifiers(policy: Policy, frame: pl.DataFrame) -> None:
-    """Refuse to publish an identifier only because nobody named it.
+    """Refuse to publish an identifier just because the policy does not name it.
 
     A column is refused if ``others = "insensitive"`` alone makes it public, every row has its own value, and its name
-    or its values are those of an identifier. All three together are certain enough; naming the column settles it.
+    or its values are those of an identifier. All three together are convincing enough; naming the column settles it.
     """
     if policy.others != "insensitive":
         return
@@ -30,14 +30,14 @@ def refuse_unnamed_identifiers(policy: Policy, frame: pl.DataFrame) -> None:
         if sign.role == Role.IDENTIFIER and seen.distinct == seen.rows > 1:
             entry = key(column.name)
             raise PolicyError(
-                f'others = "insensitive" would publish the column {column.name!r} as it is, and it looks like an '
+                f'others = "insensitive" would publish the column {column.name!r} unchanged, but it looks like an '
                 f"identifier ({sign.why}): all {seen.rows:,} rows have different values. Name it under [attributes]: "
                 f'{entry} = "identifier" leaves it out, {entry} = "insensitive" publishes it'
             )
 
 
 def exposed(policy: Policy, table: Microdata) -> list[str]:
-    """Warnings about columns that are published as they are."""
+    """Warnings about columns that are published unchanged."""
     names = {a.name for a in policy.attributes}
     found, unseen = [], []
     for column in table.plain.get_columns():
@@ -50,7 +50,7 @@ def exposed(policy: Policy, table: Microdata) -> list[str]:
     found += [told for c in _classes(table) if (told := _told(c, "", "class"))]
     if unseen:
         found.append(
-            f'others = "insensitive" publishes columns that the policy does not name as they are: {", ".join(unseen)}. '
+            f'others = "insensitive" publishes columns unchanged that the policy does not name: {", ".join(unseen)}. '
             "Those that outsiders can know identify people, and private ones are published without a bound: give each "
             "a role."
         )
@@ -63,12 +63,12 @@ def _classes(table: Microdata) -> Iterator[Profile]:
 
 
 def _known(why: str, role: str) -> bool:
-    """Whether a column was recognized as something that outsiders know, not just taken for it to be safe."""
+    """Whether a column was recognized as something that outsiders know, not just treated as such to be safe."""
     return role == Role.QUASI and "unsure" not in why
 
 
 def _told(seen: Profile, identifier: str, role: str = "insensitive") -> str:
-    """What is wrong with publishing a column as it is; nothing where many rows share its values."""
+    """What is wrong with publishing a column unchanged; nothing if many rows share its values."""
     alone = int((seen.counts == 1).sum())
     single = f"{alone:,} of {seen.rows:,} rows have a value that no other row has"
     fine = seen.rows < 2 or alone < ALONE * seen.rows
@@ -79,6 +79,6 @@ def _told(seen: Profile, identifier: str, role: str = "insensitive") -> str:
     else:
         return ""
     return (
-        f"The {role} column {seen.name!r} is published as it is and {what}. Whoever knows it finds the row, whatever "
-        "the groups. Leave it out (role identifier), make it quasi, or publish it rounded."
+        f"The {role} column {seen.name!r} is published unchanged and {what}. Anyone who knows it finds the row, "
+        "whatever the groups. Leave it out (role identifier), make it quasi, or publish it rounded."
     )

@@ -1,8 +1,8 @@
-"""The steward's ledger: which tables were published, by which policy, when and where to.
+"""The steward's ledger: which tables were published, by which policy, when and where.
 
-``sfumato-ledger.json`` lies beside the source, or beside the policy where the source is a database or its folder
-cannot be written. It is private. A table is known by a digest of its cells, whatever the order of its rows, so that
-the same table is found again under another name. Publishing never fails for want of a ledger: what is wrong with it
+``sfumato-ledger.json`` is kept beside the source, or beside the policy if the source is a database or its folder
+is not writable. It is private. A table is identified by a digest of its cells, whatever the order of its rows, so that
+the same table is found again under another name. Publishing never fails because of the ledger: what is wrong with it
 becomes a warning.
 """
 
@@ -41,7 +41,7 @@ _KEY_LIMIT = 1 << 63
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """One release that was made; ``finished`` only when it was in its place."""
+    """One release that was made; ``finished`` only once it is in place."""
 
     table: str
     policy: str
@@ -56,7 +56,7 @@ class Entry:
         texts = (self.table, self.policy, self.method, self.folder, self.date, self.manifest)
         kinds = all(isinstance(text, str) for text in texts) and isinstance(self.finished, bool)
         if not kinds or not (self.seed is None or isinstance(self.seed, int)) or "\0" in self.folder:
-            raise TypeError("an entry of the ledger has parts of the wrong kind")
+            raise TypeError("an entry of the ledger has parts of the wrong type")
 
     @property
     def is_there(self) -> bool:
@@ -68,13 +68,13 @@ class Entry:
 
     @property
     def was_made(self) -> bool:
-        """Whether the release took its place; a process may have been killed just before or just after."""
+        """Whether the release was put in place; a process may have been killed just before or just after."""
         return self.finished or self.is_there
 
 
 @dataclass
 class Ledger:
-    """The ledgers of a job: all are read, the first that can be written is written."""
+    """The ledgers of a job: all are read, the first writable one is written."""
 
     places: tuple[Path, ...] = ()
     warnings: list[str] = field(default_factory=list)
@@ -90,12 +90,12 @@ class Ledger:
         return cls(tuple(place for place in private if package not in place.parents))
 
     def earlier(self, table: str) -> list[Entry]:
-        """The releases of a table that were made before, the oldest first."""
+        """The earlier releases of a table, oldest first."""
         found = {entry: None for place in self.places for entry in self._read(place) if entry.table == table}
         return sorted((e for e in found if e.was_made), key=lambda e: e.date)
 
     def record(self, entry: Entry) -> None:
-        """Write an entry down, in place of the same one in an earlier state."""
+        """Write an entry, replacing its earlier state."""
         for place in self.places:
             if os.access(place.parent, os.W_OK):
                 with contextlib.suppress(OSError, OutputError):
@@ -119,11 +119,11 @@ class Ledger:
         if not os.path.lexists(place):
             return []
         try:
-            entries = _entries(place)  # no lock is needed: a ledger is replaced whole
+            entries = _entries(place)  # no lock needed: a ledger is replaced as a whole
             return self._set_aside(place) if entries is None else entries
         except OSError as e:
             self.warnings.append(
-                f"{place} cannot be read ({e.strerror}): whether this table was published before is not known."
+                f"{place} cannot be read ({e.strerror}): it is unknown whether this table was published before."
             )
             return []
 
@@ -135,14 +135,14 @@ class Ledger:
                 aside = place.with_name(f"{LEDGER}.damaged-{_now().replace(':', '')}")
                 place.rename(aside)
                 self.warnings.append(
-                    f"{place} was damaged and is now {aside.name}: whether this table was published before is not "
-                    "known."
+                    f"{place} was damaged and is now {aside.name}: it is unknown whether this table was published "
+                    "before."
                 )
             return entries or []
 
 
 def _entries(place: Path) -> list[Entry] | None:
-    """What a ledger says; None if it is damaged. An empty file is a ledger that was only just begun."""
+    """What a ledger says; None if it is damaged. An empty file is a ledger that was only just created."""
     try:
         text = read_bytes(place, largest=_LARGEST, links=False).decode("utf-8")
         return [Entry(**entry) for entry in json.loads(text)["releases"]] if text else []
@@ -155,7 +155,7 @@ def _entries(place: Path) -> list[Entry] | None:
 
 
 def entry_of(job: Policy, table: str, folder: Path, manifest: Path, seed: int | None) -> Entry:
-    """What is written down of a release whose manifest lies at a path and will lie in a folder."""
+    """The entry of a release whose manifest is at a path and will be moved to a folder."""
     return Entry(
         table=table,
         policy=policy_digest(job),
@@ -174,12 +174,12 @@ def _now() -> str:
 def table_digest(frame: pl.DataFrame) -> str:
     """A digest of all cells as text, whatever the order of rows and columns.
 
-    Each value is replaced by its rank among the texts of its column, so that numbers are sorted instead of text.
+    Each value is replaced by its rank among the texts of its column, so that integers are sorted instead of text.
     """
     summed = hashlib.sha256(json.dumps([sorted(frame.columns), frame.height]).encode())
     keys, span = [np.zeros(frame.height, np.uint64)], 1
     for name in sorted(frame.columns):
-        words, ranks = _ranked(frame[name].alias(""))  # Polars takes some names for patterns
+        words, ranks = _ranked(frame[name].alias(""))  # Polars reads some names as patterns
         summed.update(json.dumps([name, words]).encode())
         size = len(words) + 1
         if span * size >= _KEY_LIMIT:
@@ -194,7 +194,7 @@ def table_digest(frame: pl.DataFrame) -> str:
 
 
 def _in_order(keys: list[NDArray[np.uint64]]) -> list[NDArray[np.uint64]]:
-    """The rows of several keys, sorted; one key is sorted in place, which is much faster than to find an order."""
+    """The rows of several keys, sorted; one key is sorted in place, which is much faster than computing an order."""
     if len(keys) == 1:
         keys[0].sort()
         return keys
@@ -203,7 +203,7 @@ def _in_order(keys: list[NDArray[np.uint64]]) -> list[NDArray[np.uint64]]:
 
 
 def _ranked(column: pl.Series) -> tuple[list[str], NDArray[np.uint64]]:
-    """The distinct values as text, in order, and the rank of each row's; what is missing comes last."""
+    """The distinct values as text, in order, and the rank of each row's value; missing values come last."""
     column = _as_text(column) if is_opaque(column.dtype) else column
     if column.dtype == pl.String:
         words = column.drop_nulls().unique().sort()
@@ -227,7 +227,7 @@ def _as_text(column: pl.Series) -> pl.Series:
 
 
 def policy_digest(job: Policy) -> str:
-    """A digest of what the policy asks for: all but title, source and output, with the files it names."""
+    """A digest of what the policy asks for: all but title, source and output, including the files it names."""
     data = {name: value for name, value in job.content["data"].items() if name != "source"}
     asked: Mapping[str, Any] = {
         "data": data,

@@ -1,4 +1,4 @@
-"""Decimals of one person that labels of numbers show."""
+"""Extra decimals of one person's value that labels of numbers reveal."""
 
 from collections.abc import Iterator
 
@@ -24,7 +24,7 @@ def lone_ends(table: Microdata, release: Release) -> list[str]:
 
 
 def _decimals(column: Column, scale: NumberScale, shown: set[float]) -> Iterator[str]:
-    """A value with more decimals than all others have: the ends of labels are as fine as the finest value."""
+    """A value with more decimals than all others: the ends of labels are as fine as the finest value."""
     if scale.dated or not 0 < scale.step < 1:
         return
     places = round(-np.log10(scale.step))
@@ -32,6 +32,6 @@ def _decimals(column: Column, scale: NumberScale, shown: set[float]) -> Iterator
     if np.isin(column.codes, fine).sum() == 1 and any(np.round(end, places - 1) != end for end in shown):
         value = column.domain.leaves[int(fine[0])]
         yield (
-            f"One person's {column.name!r}, {value}, has more decimals than all others; labels show it. "
+            f"One person's {column.name!r}, {value}, has more decimals than all others; labels reveal it. "
             "Round the column."
         )

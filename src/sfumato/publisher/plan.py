@@ -1,4 +1,4 @@
-"""`sfumato plan`: what perturbed generalization guarantees for a domain, and which p a promise allows, as tables."""
+"""`sfumato plan`: tables of what perturbed generalization guarantees for a domain, and of the p that promises allow."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -25,7 +25,7 @@ KS, PS = (2, 4, 6, 8, 10), (0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45)
 class Plan:
     """Everything that the guarantees depend on: size of the domain, skew, prior confidence, and what is promised.
 
-    ``promises`` are those of a policy, each with a skew of its own; they are solved for in place of rho2 and growth.
+    ``promises`` are those of a policy, each with its own skew; they are solved for instead of rho2 and growth.
     """
 
     domain: int
@@ -44,7 +44,7 @@ class Plan:
         ]
 
     def retentions(self) -> list[dict[str, Any]]:
-        """The largest p for each k that keeps what is promised: by theorem, and by the worst attack."""
+        """The largest p for each k that keeps the promises: by theorem, and by the worst attack."""
         if self.rho2 is None and self.growth is None:
             return []
         return [{"k": k, "theorem": self._largest(k, False), "exact": self._largest(k, True)} for k in self.ks]
@@ -61,7 +61,7 @@ class Plan:
             return None
 
     def lines(self) -> Iterator[str]:
-        """Table III for this domain: a row a k, a column a p; all figures rounded up."""
+        """Table III for this domain: one row per k, one column per p; all figures rounded up."""
         rows = {(g.k, g.p): g for g in self.guarantees()}
         yield f"{self.domain} sensitive values, lambda = {self.skew:g}; every figure rounded up"
         tables = [("growth", "Delta by theorem"), ("growth_exact", "Delta of the worst attack")]
@@ -109,7 +109,7 @@ def plan_of(policy: str | Path | Policy, **given: Any) -> Plan:
     job = policy if isinstance(policy, Policy) else read_policy(policy)
     promises = [r for r in job.requirements if isinstance(r, CorruptionPromise)]
     if not promises and "skew" not in given:
-        raise PolicyError("the policy requires no rho-breach and no growth; name --lambda, and --rho1 or --delta")
+        raise PolicyError("the policy requires neither rho-breach nor growth; give --lambda, and --rho1 or --delta")
     rho = next((r for r in promises if isinstance(r, RhoBreach)), None)
     growth = next((r for r in promises if isinstance(r, Growth)), None)
     told: dict[str, Any] = {
@@ -136,10 +136,11 @@ def _size(job: Policy) -> int:
     """The size of the sensitive domain that pg draws from, if the policy declares it."""
     sensitive = [a for a in job.attributes if a.role is Role.SENSITIVE]
     if len(sensitive) != 1:
-        raise PolicyError(f"pg perturbs one sensitive attribute, and the policy has {len(sensitive)}")
+        raise PolicyError(f"pg perturbs one sensitive attribute, but the policy has {len(sensitive)}")
     declared = _declared(sensitive[0], job.folder)
     if declared is None:
-        raise PolicyError(f"the domain of {sensitive[0].name!r} is not declared; list it, or name its size by --domain")
+        name = sensitive[0].name
+        raise PolicyError(f"the domain of {name!r} is not declared; list it, or give its size with --domain")
     return len({*declared, MISSING} if job.missing == "category" else declared)
 
 

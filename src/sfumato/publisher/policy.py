@@ -1,4 +1,4 @@
-"""The policy: one TOML file says what the data are, what is required and how to publish."""
+"""The policy: one TOML file that says what the data are, what is required and how to publish."""
 
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
@@ -39,7 +39,7 @@ ROLE_WORDS = {
     "label": Role.CLASS,
     "non-sensitive": Role.INSENSITIVE,
 }
-"""Role words, those of other tools included, in lower case."""
+"""Role words, including those of other tools, in lower case."""
 
 _TOP = ("title", "data", "population", "attributes", "require", "method", "output")
 _DATA = ("source", "query", "missing", "others", "nulls")
@@ -68,10 +68,10 @@ class Policy:
     spreadsheet: str
     folder: Path
     content: Mapping[str, Any] = field(repr=False)
-    """What the file says, parsed; ``source`` and this may hold a password."""
+    """The parsed content of the file; this and ``source`` may contain a password."""
 
     def to_toml(self) -> str:
-        """The policy as it may be kept: rebuilt from what it says, without comments and without a password."""
+        """The policy as it may be stored: rebuilt from its content, without comments or passwords."""
         data = {**self.content["data"], "source": masked(self.source)}
         told = {**self.content, "data": data}
         if "population" in told:
@@ -79,13 +79,13 @@ class Policy:
         return document(told)
 
     def covering(self, columns: Iterable[str]) -> tuple[Attribute, ...]:
-        """The attributes of a table with these columns: those named, and by the rule for others the rest."""
+        """The attributes of a table with these columns: those named, and the rest by the rule for others."""
         columns = list(columns)
         names = {a.name for a in self.attributes}
         for name in names:
             if name not in columns:
                 raise PolicyError(
-                    f"the policy names the column {name!r}, and the data have none{nearest(name, columns)}"
+                    f"the policy names the column {name!r}, but the data do not have it{nearest(name, columns)}"
                 )
         rest = [c for c in columns if c not in names]
         if rest and self.others == "error":
@@ -141,7 +141,7 @@ def parse_policy(text: str, *, folder: Path, name: str = "the policy") -> Policy
 
 
 def _refuse_extremes(content: object, name: str) -> None:
-    """Refuse whole numbers beyond the 64 bits of TOML, and nesting that no policy needs."""
+    """Refuse whole numbers beyond the 64 bits of TOML, and excessive nesting."""
     level = [content]
     for _ in range(_DEEPEST):
         level = [inner for table in level if isinstance(table, dict) for inner in table.values()] + [
@@ -167,31 +167,31 @@ def _table(content: Mapping[str, Any], key: str, name: str) -> dict[str, Any]:
 
 
 def _source(value: object) -> str:
-    """The source; what is not one is not shown, for it may hold a password."""
+    """The source; if it is invalid, it is not shown, since it may contain a password."""
     if value is None:
-        raise PolicyError("the policy has no source under [data]; name a file or a database URL")
+        raise PolicyError("the policy has no source under [data]; give a file name or a database URL")
     if not isinstance(value, str):
         raise PolicyError("source under [data] must be a string: a file name or a database URL")
     return value
 
 
 def _population(content: Mapping[str, Any], name: str, like_data: Population) -> Population | None:
-    """The population, read as the data are; None where the policy names none."""
+    """The population, read with the same rules as the data; None if the policy has none."""
     if "population" not in content:
         return None
     table, where = _table(content, "population", name), f"[population] of {name}"
     _known_keys(table, _POPULATION, where)
-    if not isinstance(table.get("source"), str):  # it is not shown, for it may hold a password
+    if not isinstance(table.get("source"), str):  # not shown, since it may contain a password
         raise PolicyError(f"{where} must have a source: a file name or a database URL")
     query = _text(table["query"], "query under [population]") if "query" in table else None
     return replace(like_data, source=table["source"], query=query)
 
 
 def _with_population(requirements: Sequence[Requirement], people: Population | None) -> list[Requirement]:
-    """The requirements, those that need a population with it."""
+    """The requirements; those that need a population get it."""
     maps = [r for r in requirements if isinstance(r, KMap)]
     if people is not None and not maps:
-        raise PolicyError("only k-map uses a [population], and it is not required; require it, or leave it out")
+        raise PolicyError("only k-map uses [population], but it is not required; require it, or leave out [population]")
     for r in maps:
         replace(r, population=people).people_of()
     return [replace(r, population=people) if isinstance(r, KMap) else r for r in requirements]
@@ -212,7 +212,7 @@ def _texts(value: object, what: str) -> list[str]:
     if isinstance(value, str):
         return [value]
     if not isinstance(value, list | tuple) or any(isinstance(v, dict | list) for v in value):
-        raise PolicyError(f"{what} is {value!r}; it is a list of texts")
+        raise PolicyError(f"{what} is {value!r}; it must be a list of strings")
     return [str(v).lower() if isinstance(v, bool) else str(v) for v in value]
 
 
@@ -240,7 +240,7 @@ def _attributes(table: dict[str, Any]) -> Iterable[Attribute]:
 
 def _role(word: object, where: str) -> Role:
     if word is None:
-        raise PolicyError(f"{where} has no role; it is one of {', '.join(Role)}")
+        raise PolicyError(f"{where} has no role; it must be one of {', '.join(Role)}")
     role = ROLE_WORDS.get(str(word).lower())
     if role is None:
         raise PolicyError(f"{where} has the unknown role {word!r}{nearest(str(word), ROLE_WORDS)}")
@@ -249,7 +249,7 @@ def _role(word: object, where: str) -> Role:
 
 def _taxonomy(value: object, where: str) -> Any:
     if value is not None and not isinstance(value, str | dict):
-        raise PolicyError(f"the taxonomy of {where} is {value!r}; it is a file name or a tree")
+        raise PolicyError(f"the taxonomy of {where} is {value!r}; it must be a file name or a tree")
     return value
 
 

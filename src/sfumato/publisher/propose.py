@@ -1,8 +1,8 @@
 """`sfumato init`: look at a table and propose a policy, with a reason for every line of it.
 
 A proposal errs on the safe side: what is not recognized is treated as known to outsiders. It is a
-text for a steward to read and correct, so all that came from the data (names of columns, values)
-is escaped: no table, however odd, breaks out of a string or a comment.
+text for a steward to read and correct, so everything from the data (column names, values) is
+escaped: no table, however odd, breaks out of a string or a comment.
 """
 
 import textwrap
@@ -16,12 +16,12 @@ from sfumato.publisher.column_roles import Profile, Sign, dated, order, profile,
 from sfumato.publisher.toml import escape, key, toml
 
 K, ROWS_FOR_K, SMALL_TREE = 5, 50, 6
-MARGIN = 0.9  # of 1/l: how common the commonest sensitive value may be
+MARGIN = 0.9  # of 1/l: how common the most common sensitive value may be
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProposedAttribute:
-    """One line of `[attributes]`; a domain is given to ordinals only, in their order."""
+    """One line of `[attributes]`; only ordinals have a domain, in order."""
 
     name: str
     role: str
@@ -48,10 +48,10 @@ class ProposedRequirement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal:
-    """A policy that has still to be read by a person."""
+    """A policy that a person still has to read."""
 
     title: str = ""
-    """Left to the steward: it is public, and the name of a file may say whom it is about."""
+    """Left to the steward: it is public, and a file name may reveal whom it is about."""
     source: str
     query: str | None = None
     missing: str
@@ -61,7 +61,7 @@ class Proposal:
 
     @property
     def method(self) -> str:
-        """The method that is safe against an adversary who knows it, where it serves what is required."""
+        """The method that is safe against an adversary who knows it, if it supports what is required."""
         entries = [needed.entry for needed in self.requirements]
         diverse = [e for e in entries if e["model"] == "l-diversity"]
         plain = all("entity" not in e for e in entries)
@@ -91,7 +91,7 @@ class Proposal:
         yield from comment("Proposed by `sfumato init`. Only you know the data: read every line.")
         for warning in self.warnings:
             yield from comment(f"Note: {warning}")
-        yield from ("", f"title = {toml(self.title)}  # public; not the file's name, which may say too much")
+        yield from ("", f"title = {toml(self.title)}  # public; not the file name, which may reveal too much")
         yield from ("", "[data]", f"source = {toml(self.source)}")
         if self.query:
             yield f"query = {toml(self.query)}"
@@ -177,30 +177,30 @@ class _Column:
         return {root: list(self.seen.sample)}
 
     def _details(self, kind: str, k: int) -> Iterator[str]:
-        """What a steward should know of a quasi-identifier beside why it is one."""
+        """What a steward should know about a quasi-identifier, besides why it is one."""
         if self.sign.hint == "mask":
-            yield "masked from the right, it names wider and wider areas"
+            yield "masked from the right, it covers larger and larger areas"
             if len({len(value) for value in self.seen.sample}) > 1:
-                yield "codes of different length: has a leading zero been lost?"
+                yield "codes of different lengths: was a leading zero lost?"
         elif kind in ("categorical", "ordinal"):
             if dated(self.seen):
-                yield "written like 2025-12-31, it could be a date"
+                yield "if written like 2025-12-31, it could be a date"
             elif self._taxonomy(kind) is None and kind == "categorical":
-                yield 'shown or suppressed, unless you add taxonomy = "file.csv" (an ARX one) or "file.json"'
+                yield 'shown or suppressed, unless you add taxonomy = "file.csv" (an ARX hierarchy) or "file.json"'
             rare = self.seen.values.filter(self.seen.counts < k)
             if len(rare):
                 some = ", ".join(repr(value[:30]) for value in texts(rare.bottom_k(3)))
                 listed = "; listed here, they are public" if kind == "ordinal" or self._taxonomy(kind) else ""
-                yield f"rare ones, in fewer than {k} rows: {len(rare):,} (such as {some}){listed}"
+                yield f"rare values, in fewer than {k} rows: {len(rare):,} (such as {some}){listed}"
 
 
 def _likely(seen: Profile) -> float:
-    """The share of the most common value, an empty field being one: an outsider's best blind guess."""
+    """The share of the most common value (empty counts as one): an outsider's best blind guess."""
     return float(seen.counts.to_numpy().max(initial=seen.nulls) / max(1, seen.rows))
 
 
 def _settle(columns: list[_Column]) -> list[_Column]:
-    """At most one class and two sensitive attributes; the candidates that lost are quasi, to be safe."""
+    """At most one class and two sensitive attributes; the other candidates become quasi, to be safe."""
     outcome = [c for c in columns if c.sign.role == "class"] or [
         c for c in columns if c.sign.rank == 1 and 2 <= c.seen.distinct <= 3 and not c.seen.numeric
     ]
@@ -212,19 +212,19 @@ def _settle(columns: list[_Column]) -> list[_Column]:
 
 
 def _protects(column: _Column) -> bool:
-    """Whether diversity can be asked of a candidate; money is mostly zeros often enough."""
+    """Whether diversity can be required of a candidate; columns of money are often mostly zeros."""
     return column.seen.distinct > 1 and (column.sign.rank == 0 or _likely(column.seen) * 2 <= MARGIN)
 
 
 def _role(column: _Column, taken: str | None) -> Sign:
     sign = column.sign
     if taken == "class" and sign.role == "sensitive":
-        why = f"{sign.why}, but in so few values an outcome to predict (make it sensitive if nobody does)"
+        why = f"{sign.why}, but with so few values an outcome to predict (make it sensitive if nobody predicts it)"
         return replace(sign, role="class", why=why, hint="categorical")
     if taken or sign.role not in ("class", "sensitive"):
         return sign
-    but = "others come first" if _protects(column) else f"{_likely(column.seen):.0%} of the rows say the same"
-    return replace(sign, role="quasi", why=f"unsure: {sign.why}, but {but}; treat as known to outsiders")
+    but = "others come first" if _protects(column) else f"{_likely(column.seen):.0%} of the rows have the same value"
+    return replace(sign, role="quasi", why=f"unsure: {sign.why}, but {but}; treated as known to outsiders")
 
 
 def _entity(columns: list[_Column]) -> Profile | None:
@@ -235,9 +235,9 @@ def _entity(columns: list[_Column]) -> Profile | None:
 
 
 def _anonymity(k: int, people: int, entity: Profile | None) -> ProposedRequirement:
-    reason = f"Everybody hides among at least {k} people"
+    reason = f"Everyone is hidden among at least {k} people"
     if k < K:
-        reason += f"; no more than {k}, for the table has only {people} of them"
+        reason += f"; no more than {k}, since the table has only {people}"
     if entity is None:
         return ProposedRequirement(entry={"model": "k-anonymity", "k": k}, reason=reason + ".")
     reason += f"; {entity.name!r} repeats ({entity.rows:,} rows of {people:,} people), so k counts people."
@@ -245,11 +245,11 @@ def _anonymity(k: int, people: int, entity: Profile | None) -> ProposedRequireme
 
 
 def _diversity(seen: Profile, *, alone: bool) -> ProposedRequirement:
-    """As much diversity as the commonest value leaves room for."""
+    """As much diversity as the most common value leaves room for."""
     fits = [most for most in (3, 2) if _likely(seen) * most <= MARGIN]
     entry = {"model": "l-diversity", "variant": "frequency" if fits else "distinct", "l": (*fits, 2)[0]}
-    told = f"no value holds more than 1/{fits[0]} of a group" if fits else "two values at least in a group"
-    reason = f"Of {seen.name!r}, {told}; over the whole table the commonest holds {_likely(seen):.1%}."
+    told = f"no value makes up more than 1/{fits[0]} of a group" if fits else "at least two values per group"
+    reason = f"Of {seen.name!r}, {told}; in the whole table the most common one makes up {_likely(seen):.1%}."
     return ProposedRequirement(entry=entry if alone else {**entry, "sensitive": seen.name}, reason=reason)
 
 
@@ -258,7 +258,7 @@ def _rows_of_people(entity: Profile, private: Sequence[Profile]) -> Iterator[str
     if private:
         names = ", ".join(repr(seen.name) for seen in private)
         yield (
-            f"some people ({entity.name!r}) have several rows, and l-diversity counts rows, so it is not required of "
+            f"some people ({entity.name!r}) have several rows, but l-diversity counts rows, so it is not required for "
             f"{names}; to protect it too, give each person one row (e.g. aggregate them) and require l-diversity."
         )
 
@@ -266,17 +266,17 @@ def _rows_of_people(entity: Profile, private: Sequence[Profile]) -> Iterator[str
 def _warnings(columns: list[_Column], rows: int) -> Iterator[str]:
     roles = {c.sign.role for c in columns}
     if rows < 2:
-        yield "the table has fewer than two rows; nobody can hide in it."
+        yield "the table has fewer than two rows; nobody can be hidden in it."
     if "quasi" not in roles:
         only = "all are identifiers" if roles == {"identifier"} else "nothing seems known to outsiders"
         yield f"no quasi-identifier found ({only}), so k-anonymity has nothing to work on."
     if "sensitive" not in roles:
-        yield "no sensitive attribute found, so no l-diversity is asked for; give a private column that role."
+        yield "no sensitive attribute found, so l-diversity is not required; give a private column that role."
     empty = [c.seen for c in columns if c.seen.nulls]
     if empty:
         fields, names = sum(seen.nulls for seen in empty), ", ".join(repr(seen.name) for seen in empty[:5])
-        yield f'{fields:,} fields are empty ({names}); missing = "category" makes that a value of its own.'
+        yield f'{fields:,} fields are empty ({names}); missing = "category" treats missing as a value of its own.'
     for seen in (c.seen for c in columns if c.seen.markers):
-        then = " (and the column would be numbers)" if seen.numbers and not seen.numeric else ""
-        marker = f"{seen.name!r} seems to say {seen.markers[0]!r} for missing"
-        yield f"{marker}: then name it in nulls = [...] under [data]{then}."
+        then = " (the column would then be numeric)" if seen.numbers and not seen.numeric else ""
+        marker = f"{seen.name!r} seems to use {seen.markers[0]!r} for missing values"
+        yield f"{marker}: if so, list it in nulls = [...] under [data]{then}."

@@ -1,4 +1,4 @@
-"""Carry a job all the way: policy to microdata, to release, to the folder with its private part."""
+"""Run a whole job: from policy to microdata, to release, to the folder with its private part."""
 
 import datetime as dt
 import json
@@ -41,7 +41,7 @@ from sfumato.table.source import read_frame
 
 @dataclass(frozen=True)
 class Published:
-    """What a job left behind: the release, the folder with its public and private part, and what to be warned of."""
+    """The result of a job: the release, the folder with its public and private part, and the warnings."""
 
     release: Release
     folder: Path
@@ -50,7 +50,7 @@ class Published:
     warnings: tuple[str, ...] = ()
     """Everything the steward should know: the warnings of the release, then those that must stay private."""
     notes: tuple[str, ...] = ()
-    """What is no cause for alarm."""
+    """What is no cause for concern."""
 
     @property
     def report(self) -> Path:
@@ -114,7 +114,7 @@ def _coded(policy: Policy, frame: pl.DataFrame, progress: Progress) -> Microdata
     for column in table.quasi:
         if table.rows > 1 and (column.codes == column.codes[0]).all():
             raise DataError(
-                f"the quasi-identifier {column.name!r} has one value in all {table.rows} rows; it tells nobody apart: "
+                f"the quasi-identifier {column.name!r} has one value in all {table.rows} rows and tells nobody apart: "
                 'give it the role "insensitive" to publish it, or "identifier" to leave it out'
             )
     return table
@@ -129,10 +129,10 @@ def publish_policy(
     ledger: bool = True,
     progress: Progress = silent,
 ) -> Published:
-    """Do what a policy says and write OUT/release and OUT/private, whole or not at all.
+    """Do what a policy says and write OUT/release and OUT/private, both or neither.
 
-    The release is written down in the ledger beside the source, so that a second one is noticed; not if ``ledger``
-    is False.
+    The release is recorded in the ledger beside the source, so that a second one is noticed, unless ``ledger`` is
+    False.
     """
     job = policy if isinstance(policy, Policy) else read_policy(policy)
     folder = located(out, None, OutputError)
@@ -166,7 +166,7 @@ def publish_policy(
 
 
 def _coded_and_known(job: Policy, ledger: Ledger | None, progress: Progress) -> tuple[Microdata, str]:
-    """The coded data and, for the ledger, their digest; what needs no codes is done meanwhile, on another core."""
+    """The coded data and, for the ledger, their digest; what does not need codes runs meanwhile, on another core."""
     frame = _frame_of(job, progress)
     with ThreadPoolExecutor(1) as beside:
         digest = beside.submit(table_digest, frame) if ledger else None
@@ -176,7 +176,7 @@ def _coded_and_known(job: Policy, ledger: Ledger | None, progress: Progress) -> 
 
 
 def _generator(seed: int | None) -> np.random.Generator | None:
-    """The generator of a seed; None, which stands for fresh secret entropy, without one."""
+    """The generator for a seed; without one None, which stands for fresh secret entropy."""
     if seed is None:
         return None
     if isinstance(seed, bool) or seed < 0:
@@ -185,7 +185,7 @@ def _generator(seed: int | None) -> np.random.Generator | None:
 
 
 def _release(job: Policy, table: Microdata, rng: np.random.Generator | None, progress: Progress) -> Release:
-    """The release that a policy asks for, with what it says about the output."""
+    """The release that a policy asks for, with its output settings."""
     made = publish(table, require=job.requirements, method=job.method, title=job.title, rng=rng, progress=progress)
     if job.spreadsheet != "plain":
         return made.stating(output={"spreadsheet": job.spreadsheet})
@@ -193,7 +193,7 @@ def _release(job: Policy, table: Microdata, rng: np.random.Generator | None, pro
 
 
 def _finish(ledger: Ledger | None, made: Sequence[Entry]) -> None:
-    """Write down that the release is in its place."""
+    """Record that the release is in place."""
     if ledger is not None:
         ledger.record(replace(made[0], finished=True))
 
@@ -249,7 +249,7 @@ class _Log:
         self.stage = ""
 
     def listening(self, progress: Progress) -> Progress:
-        """The same progress, with each new stage written down."""
+        """The same progress, with each new stage recorded."""
 
         def heard(stage: str, done: float) -> None:
             if stage != self.stage:

@@ -1,4 +1,4 @@
-"""When the price of a release is absurd: why, as far as it can be computed, and what would help."""
+"""When a release costs too much information: why, as far as it can be computed, and what would help."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,13 +27,13 @@ from sfumato.table.taxonomy import SUPPRESSED, named
 LITTLE = 0.2
 """Information kept below this share is next to nothing."""
 MANY = 0.1
-"""The share of rows left out above which the release is about other people than the table."""
+"""The share of rows left out above which the release is no longer about the people of the table."""
 BARE = 0.05
 """An attribute that keeps less than this is as good as hidden."""
 TIGHT = 0.7
-"""How near the commonest value may come to its bound in the whole table before there is no room for groups."""
+"""How near the most common value of the whole table may come to its bound before groups have no room."""
 SOME = 0.05
-"""A limit for suppression that costs little."""
+"""A suppression limit that costs little."""
 _MOST_ROWS = 200_000
 _MANY_QUASI = 8
 
@@ -49,12 +49,12 @@ class Job:
 
 
 def remedies(job: Job, summary: Summary) -> list[str]:
-    """One warning for each way in which a release costs too much; none where the price is fair."""
+    """One warning for each way in which a release costs too much; none if the cost is reasonable."""
     return [*_price(job, summary), *_rows(job, summary), *_noise(summary)]
 
 
 def _price(job: Job, summary: Summary) -> Iterator[str]:
-    """What the groups cost, from worst to bad; why, and what would help."""
+    """What the groups cost, worst first; why, and what would help."""
     if what := _lost(summary):
         causes = list(_no_cut(job, summary)) or [
             *_mirrored(job),
@@ -66,12 +66,12 @@ def _price(job: Job, summary: Summary) -> Iterator[str]:
 
 
 def _lost(summary: Summary) -> str:
-    """What was lost, if that is absurd."""
+    """What was lost, if that is far too much."""
     groups, kept = summary.groups, summary.information
     if groups is not None and groups.number == 1 and groups.largest > 1:
         if summary.exact:
             return f"Nothing links quasi-identifiers to sensitive values: all {groups.largest:,} rows form one group"
-        return f"The quasi-identifiers tell nothing: all {groups.largest:,} rows form one group with the same labels"
+        return f"The quasi-identifiers say nothing: all {groups.largest:,} rows form one group with the same labels"
     if kept is not None and kept < LITTLE:
         return f"Almost nothing is left: the labels keep {percent(kept)} of the information in the quasi-identifiers"
     if summary.scheme == "randomization":
@@ -85,38 +85,40 @@ def _shares(attributes: Mapping[str, float], what: str = "") -> str:
 
 
 def _no_cut(job: Job, summary: Summary) -> Iterator[str]:
-    """Methods that look ahead do not cut a group in which a value has more than 1/(2l) of the rows."""
+    """Methods that look ahead do not cut a group in which a value makes up more than 1/(2l) of the rows."""
     if not isinstance(job.method, MondrianPlus | HilbSafe):
         return
     for r, name, value, share in _commonest_values(job):
         limit = 1 / (2 * r.l)
         rule = (
-            f"Why: {job.method.name} cuts a group only while its commonest value has at most 1/(2l) = {percent(limit)}"
+            f"Why: {job.method.name} cuts a group only if its most common value makes up at most "
+            f"1/(2l) = {percent(limit)}"
         )
         guess = summary.guesses.get(name)
         if share > limit:
             most = rounded_down(1 / (2 * share))
             lower = f"l must be {most:.4g} or less" if most > 1 else "no l above 1 is low enough"
             yield (
-                f"{rule} of it, and in the whole table {value!r} has {percent(share)} of {name!r}, so no cut was "
-                f"allowed; for a first cut {lower}"
+                f"{rule} of it, but in the whole table {value!r} makes up {percent(share)} of {name!r}, so no cut "
+                f"was allowed; for a first cut {lower}"
             )
         elif not job.method.picks and guess is not None and guess.mean > limit:
-            yield f"{rule} of it, and in the groups where it stopped that value has {percent(guess.mean)} on average"
+            average = percent(guess.mean)
+            yield f"{rule} of it, and in the groups where it stopped that value makes up {average} on average"
 
 
 def _mirrored(job: Job) -> Iterator[str]:
-    """Where the commonest value nearly reaches its bound in the whole table, groups must be like the table."""
+    """If the most common value nearly reaches its bound in the whole table, groups must resemble the table."""
     for r, name, value, share in _commonest_values(job):
         if share * r.l > TIGHT:
             yield (
-                f"Why: in the whole table {value!r} has {percent(share)} of {name!r}, and in a group it may have at "
-                f"most 1/l = {percent(1 / r.l)}, so groups have little room to differ from the table"
+                f"Why: in the whole table {value!r} makes up {percent(share)} of {name!r}, and in a group at most "
+                f"1/l = {percent(1 / r.l)} is allowed, so groups have little room to differ from the table"
             )
 
 
 def _commonest_values(job: Job) -> Iterator[tuple[LDiversity, str, str, float]]:
-    """For each attribute under frequency l-diversity its commonest value, with its share."""
+    """For each attribute under frequency l-diversity its most common value, with its share."""
     for r in job.requirements:
         if isinstance(r, LDiversity) and r.variant == "frequency":
             for name in names(r.sensitive):
@@ -140,7 +142,7 @@ def _binding(job: Job, summary: Summary) -> Iterator[str]:
         except SfumatoError:
             continue
         if without >= 2 * now:
-            yield f"Without the requirement that {r.words()} there would be {without:,} groups instead of {now:,}"
+            yield f"Without the requirement that {r.words()}, there would be {without:,} groups instead of {now:,}"
 
 
 def _shown_or_hidden(job: Job, summary: Summary) -> Iterator[str]:
@@ -154,7 +156,7 @@ def _shown_or_hidden(job: Job, summary: Summary) -> Iterator[str]:
 
 
 def _has_no_levels(job: Job, column: Column) -> bool:
-    """Whether a value can only be shown or suppressed; incognito generalizes numbers along given levels only."""
+    """Whether a value can only be shown or suppressed; incognito generalizes numbers only along given levels."""
     if column.domain.size <= 2:
         return False
     if isinstance(job.method, Incognito):
@@ -172,7 +174,7 @@ def _dimensions(job: Job, summary: Summary) -> Iterator[str]:
 
 
 def _ways(job: Job, summary: Summary) -> Iterator[str]:
-    """Other settings and methods that lose less, each with its catch."""
+    """Other settings and methods that lose less, each with its drawback."""
     if isinstance(job.method, Incognito):
         if job.method.suppression < SOME:
             yield f"suppression = {SOME} (a few rows that fit no group are left out)"
@@ -180,9 +182,9 @@ def _ways(job: Job, summary: Summary) -> Iterator[str]:
     if isinstance(job.method, MondrianPlus | HilbSafe):
         if not job.method.picks:
             yield "mondrian++ or hilb-safe (as safe, with smaller groups; a whole l, and k at most l)"
-        yield "mondrian (but whoever knows the algorithm can learn more than l allows)"
+        yield "mondrian (but an adversary who knows the algorithm can learn more than l allows)"
     if not isinstance(job.method, Anatomy) and _diverse(job):
-        yield "anatomy (shows quasi-identifiers as they are: people can be found, their values with 1/l at most)"
+        yield "anatomy (shows exact quasi-identifiers: people can be found, their values guessed with 1/l at most)"
     yield " and ".join(dict.fromkeys(r.weaker or "a weaker requirement" for r in job.requirements))
 
 
@@ -202,7 +204,7 @@ def _rows(job: Job, summary: Summary) -> Iterator[str]:
         yield (
             f"{summary.left_out:,} of {summary.read:,} rows ({percent(summary.left_out / summary.read)}) are left out "
             f"by {summary.method}{limit}: those of groups that fail the requirements, so the release is not "
-            "about everybody. Lower suppression, or take mondrian, which leaves nobody out."
+            "about everyone. Lower suppression, or use mondrian, which leaves nobody out."
         )
     if summary.dropped > MANY * summary.read:
         yield (
@@ -218,6 +220,6 @@ def _noise(summary: Summary) -> Iterator[str]:
     noisy = {name: share for name, share in summary.kept.items() if share < LITTLE}
     if noisy:
         yield (
-            f"Few values are expected to stay as they are: {_shares(noisy)}. Raise tau, or take coarser or fewer "
+            f"Few values are expected to stay unchanged: {_shares(noisy)}. Raise tau, or use coarser or fewer "
             "quasi-identifiers."
         )

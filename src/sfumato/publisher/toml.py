@@ -8,7 +8,7 @@ from typing import Any
 
 
 def escape(text: str) -> str:
-    r"""The text with whatever does not print as TOML escapes, so that it stays on its line.
+    r"""The text with unprintable characters as TOML escapes, so that it stays on its line.
 
     >>> print(escape("a\nb"), toml('"a"'))
     a\nb "\"a\""
@@ -35,14 +35,14 @@ def toml(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float) and not math.isfinite(value):
-        return str(value)  # inf and nan are TOML's words, too
+        return str(value)  # TOML also writes inf and nan
     if isinstance(value, dt.date | dt.time):
         return value.isoformat()
     return "[" + ", ".join(map(toml, value)) + "]" if isinstance(value, Sequence) else str(value)
 
 
 def document(content: Mapping[str, object]) -> str:
-    """A whole file: values first, then a section for each table and for each entry of a list of tables.
+    """A whole file: values first, then a section for each table and each entry of a list of tables.
 
     >>> print(document({"title": "Ward", "require": [{"k": 5}]}), end="")
     title = "Ward"

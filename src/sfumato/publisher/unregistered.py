@@ -1,4 +1,4 @@
-"""A warning for the steward: people of the table whom the population of k-map cannot hold."""
+"""A warning for the steward: people of the table who are not in the population of k-map."""
 
 from collections.abc import Iterator, Sequence
 
@@ -13,7 +13,7 @@ _ROWS = "rows"
 
 
 def unregistered(bound: Sequence[Requirement], table: Microdata) -> Iterator[str]:
-    """Rows that occur more often in the table than in the population, which should hold everyone in the table."""
+    """Rows that occur more often in the table than in the population, which should include everyone in the table."""
     for r in bound:
         if not isinstance(r, KMap):
             continue
@@ -25,7 +25,7 @@ def unregistered(bound: Sequence[Requirement], table: Microdata) -> Iterator[str
         if lacking:
             yield (
                 f"The population lacks people of the table: for {lacking:,} of {table.rows:,} rows it has nobody with "
-                "these quasi-identifiers, or fewer people than rows. k-map assumes that it holds everyone in the "
+                "these quasi-identifiers, or fewer people than rows. k-map assumes that it includes everyone in the "
                 "table; complete it, or bring both to the same spelling and date."
             )
 

@@ -1,1 +1,1 @@
-"""All that leaves the house: tables and a public manifest."""
+"""What is handed over: tables and a public manifest."""

@@ -1,4 +1,4 @@
-"""How well a sensitive value is guessed by whoever knows a person's group and nothing else."""
+"""How well an adversary who knows a person's group and nothing else can guess a sensitive value."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
 
 
 _DENSE = 16
-"""How many cells for pairs of group and value may be made per row."""
+"""How many cells of the group-by-value table may be allocated per row."""
 
 
 @dataclass(frozen=True)
 class BestGuess:
-    """What groups tell about one attribute; all counts are in rows.
+    """What groups reveal about one attribute; all counts are in rows.
 
-    ``certain``: rows in groups that show one value only. ``worst`` is the greatest share of a value in a group,
+    ``certain``: rows in groups that show a single value. ``worst`` is the greatest share of a value in a group,
     ``mean`` the share of all rows for which the most frequent value of their group is right, ``base`` the share for
-    which ``value``, the most frequent of all, is right. ``linked`` is the weight that falls on a row's own value, on
-    average, where the values of each group are spread evenly over its rows; ``unlinked`` is what it would be were the
-    whole table one group.
+    which ``value``, the most frequent of all, is right. ``linked`` is the average weight on a row's own value if the
+    values of each group are spread evenly over its rows; ``unlinked`` is what it would be if the whole table were one
+    group.
     """
 
     rows: int
@@ -87,7 +87,7 @@ def _pairs(values: GroupValues) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.
     """Each group and code that occur together, and how many rows they have together."""
     group, code = values.group, values.code
     groups, codes = int(group.max()) + 1, int(code.max()) + 1
-    if groups * codes <= _DENSE * len(group):  # a cell for every pair is faster than to hash those that occur
+    if groups * codes <= _DENSE * len(group):  # a cell for every pair is faster than hashing those that occur
         cells = np.bincount(group * codes + code, weights=values.rows)
         there = np.flatnonzero(cells)
         return there // codes, there % codes, cells[there].astype(np.int64)
@@ -97,13 +97,13 @@ def _pairs(values: GroupValues) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.
 
 
 def best_guesses(release: "Release") -> dict[str, BestGuess]:
-    """The guesses for each sensitive attribute of a release that shows groups; none where values are random."""
+    """The guesses for each sensitive attribute of a release that shows groups; none if values are random."""
     found = {name: best_guess_of(release, name) for name in release.with_role(Role.SENSITIVE)}
     return {name: guess for name, guess in found.items() if guess is not None}
 
 
 def best_guess_of(release: "Release", name: str) -> BestGuess | None:
-    """The guess for one attribute, counted once; None where the scheme does not show its values by group."""
+    """The guess for one attribute, counted once; None if the scheme does not show its values by group."""
 
     def compute() -> BestGuess | None:
         values = release.scheme_class.values_by_group(release, name)
@@ -113,7 +113,7 @@ def best_guess_of(release: "Release", name: str) -> BestGuess | None:
 
 
 def certain_values(guesses: Mapping[str, BestGuess], *, perturbed: bool = False) -> list[str]:
-    """A warning for each attribute whose value follows for certain from the groups of some people."""
+    """A warning for each attribute whose value is certain from the groups of some people."""
     told = []
     for name, guess in guesses.items():
         if not guess.certain:
@@ -122,11 +122,11 @@ def certain_values(guesses: Mapping[str, BestGuess], *, perturbed: bool = False)
         if perturbed:
             told.append(
                 f"{whose} are in groups that show a single value of {name}. The method may have changed values; where "
-                "it did not, whoever finds a person's group knows the value."
+                "it did not, anyone who finds a person's group knows the value."
             )
         else:
             told.append(
-                f"{name} is published exactly for {whose}: their groups show a single value, so whoever finds a "
+                f"{name} is published exactly for {whose}: their groups show a single value, so anyone who finds a "
                 f"person's group knows it for certain. Only a requirement on every value of {name}, e.g. l-diversity, "
                 "prevents this."
             )

@@ -1,4 +1,4 @@
-"""Describe a release: the manifest of what a scheme made."""
+"""Describe a release: build the manifest of what a scheme made."""
 
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
@@ -28,7 +28,7 @@ from sfumato.table.numbers import day_text
 
 
 def describe(made: Made, *, title: str, scheme: SchemeName, method: Mapping[str, Any]) -> Manifest:
-    """The manifest of a release, all but warnings and the files, which are named when it is written."""
+    """The manifest of a release, except for the warnings, and the files, which are added when it is written."""
     return Manifest(
         sfumato=version("sfumato"),
         title=title,
@@ -51,7 +51,7 @@ def attribute_entries(
 
 
 def _claim(judgement: Judgement) -> Claim:
-    """A claim; its words follow from the parameters as they are written, so that a reader derives the same."""
+    """A claim; its words follow from the parameters as written, so that a reader derives the same."""
     model, required = judgement.requirement.model, judgement.requirement.parameters()
     words = from_table({"model": model, **required}).words()
     return Claim(model=model, required=required, achieved=judgement.achieved, words=words)
@@ -76,7 +76,7 @@ def _attribute(column: Column, shown: Shown | None, sizes: NDArray[np.int64] | N
 
 
 def _shown_domain(column: Column, shown: Shown) -> list[Any]:
-    """The domain of a quasi-identifier as far as it is public: declared values, or what the labels tell."""
+    """The domain of a quasi-identifier as far as it is public: declared values, or what the labels reveal."""
     declared = column.domain.declared()
     if declared is not None:
         return declared
@@ -86,7 +86,7 @@ def _shown_domain(column: Column, shown: Shown) -> list[Any]:
 
 
 def _between_ends(column: Column, shown: Shown) -> list[Any]:
-    """From the least to the greatest end that the labels show; nothing where they show fewer than two."""
+    """From the least to the greatest end that the labels show; nothing if they show fewer than two."""
     ends = finite_ends(read(shown.nodes))
     dated = column.kind is Kind.DATE
     return [day_text(end) if dated else end for end in (ends[0], ends[-1])] if len(ends) > 1 else []

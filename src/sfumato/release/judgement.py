@@ -1,4 +1,4 @@
-"""Judge groups of rows by requirements: who counts is the engine, who decides is the requirement."""
+"""Judge groups of rows by requirements: the engine counts, the requirement decides."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ Columns = Callable[[str], Counted]
 
 @dataclass(frozen=True)
 class Judgement:
-    """How groups stand to a requirement: what the worst of them achieves and how many fail."""
+    """How groups fare under a requirement: what the worst of them achieves and how many fail."""
 
     requirement: Requirement
     achieved: dict[str, float]
@@ -27,7 +27,7 @@ class Judgement:
 
     @property
     def holds(self) -> bool:
-        """Whether every group satisfies it."""
+        """Whether every group satisfies the requirement."""
         return self.failing == 0
 
 
@@ -62,7 +62,7 @@ def judge(
     groups: int,
     weights: NDArray[np.int64] | None = None,
 ) -> Judgement:
-    """Judge all groups, a block at a time; ``group`` is the group of each row, or of entries with weights."""
+    """Judge all groups, one block at a time; ``group`` is the group of each row, or of entries with weights."""
     counted = {key: columns(key[0]) for key in requirement.columns()}
     distinct = {key: combine([columns(name) for name in key]) for key in requirement.distinct_columns()}
     whole = {key: totals(c, weights) for key, c in counted.items()}
@@ -79,7 +79,7 @@ def judge(
 def judge_sizes(
     requirement: GroupRequirement, schema: Schema, group_of_row: NDArray[np.int64], people: NDArray[np.int64]
 ) -> Judgement:
-    """Judge groups of which only the sizes are known: each row stands for so many people."""
+    """Judge groups of which only the sizes are known: how many people each row stands for."""
     sizes = np.zeros(int(group_of_row.max()) + 1, np.int64)
     np.add.at(sizes, group_of_row, people)
     counts = Tally(sizes, {}, {}, {})
@@ -88,13 +88,13 @@ def judge_sizes(
 
 
 def judged(requirement: GroupRequirement, counts: Counts, group: NDArray[np.int64], groups: int) -> Judgement:
-    """Judge groups of vectors; what a method made must hold."""
+    """Judge groups of vectors; raise if what a method made does not hold."""
     schema = TableSchema(counts)
     judgement = judge(requirement, schema, schema.counted, group, groups, counts.weights)
     if not judgement.holds:
         raise SfumatoError(
             f"{judgement.failing} of {judgement.groups} groups violate {requirement.words()!r}; nothing is "
-            "published. This is a bug of the method: please report it"
+            "published. This is a bug in the method: please report it"
         )
     return judgement
 
@@ -114,7 +114,7 @@ def on_groups(requirements: Sequence[Requirement], method: str) -> list[GroupReq
     for r in requirements:
         if not isinstance(r, GroupRequirement):
             other = f"; {r.served_by} does" if r.served_by else ""
-            why = "" if r.by_labels else f": it makes groups, and {r.model} is no requirement on groups"
+            why = "" if r.by_labels else f": it makes groups, and {r.model} is not a requirement on groups"
             raise PolicyError(f"{method} does not serve {r.model}{why}{other}")
     return [r for r in requirements if isinstance(r, GroupRequirement)]
 
@@ -125,20 +125,20 @@ def listed(require: object) -> list[Requirement]:
     found = []
     for r in require if several else [require]:  # type: ignore[attr-defined]
         if not isinstance(r, Requirement):
-            raise PolicyError(f"{r!r} is no requirement; give an object such as sf.LDiversity(l=2), or a list of them")
+            raise PolicyError(f"{r!r} is not a requirement; give e.g. sf.LDiversity(l=2), or a list of requirements")
         found.append(r)
     return found
 
 
 def bind(requirements: Sequence[Requirement], table: Microdata) -> list[Requirement]:
-    """Fill in what requirements leave open; refuse those that take rows for people or that the whole table fails."""
+    """Fill in what requirements leave open; refuse those that mistake rows for people or that the whole table fails."""
     bound = completed(requirements, table)
     refuse_infeasible(bound, table)
     return bound
 
 
 def completed(requirements: Sequence[Requirement], table: Microdata) -> list[Requirement]:
-    """Fill in what requirements leave open; refuse those that take rows for people."""
+    """Fill in what requirements leave open; refuse those that mistake rows for people."""
     if not requirements:
         raise PolicyError("nothing is required; name at least one requirement, e.g. k-anonymity with k = 5")
     schema = TableSchema(table)
@@ -148,7 +148,7 @@ def completed(requirements: Sequence[Requirement], table: Microdata) -> list[Req
 
 
 def refuse_infeasible(bound: Sequence[Requirement], table: Microdata | Counts) -> None:
-    """Refuse requirements that the whole table as one group fails: no groups of it would do."""
+    """Refuse requirements that the whole table as one group fails: then no grouping meets them."""
     schema = TableSchema(table)
     for requirement in bound:
         if not isinstance(requirement, GroupRequirement) or not requirement.of_the_table:

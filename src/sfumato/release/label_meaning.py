@@ -1,8 +1,8 @@
-"""What a published label means, read from the manifest: the one place for all who read labels.
+"""What a published label means, read from the manifest: the only place that interprets labels.
 
 A label means the half-open interval ``[low, high)`` of numbers or days, or it names values, nodes of a taxonomy and
-masks such as ``47*``. An interval may be open to one side: ``>= 65`` means ``[65, null]``, ``< 20`` means
-``[null, 20]``. Of some only the label itself is told: ``*`` hides all, ``47*`` the last character.
+masks such as ``47*``. An interval may be open on one side: ``>= 65`` means ``[65, null]``, ``< 20`` means
+``[null, 20]``. For some, only the label itself is stated: ``*`` hides everything, ``47*`` the last character.
 """
 
 import re
@@ -30,10 +30,10 @@ _OPEN = re.compile(rf"(>=|<) ({_NUMBER}|[0-9-]+)")
 
 
 class LabelMeaning(NamedTuple):
-    """What is told of a label: its interval (days count from 1970-01-01), or the names that it stands for.
+    """What is stated about a label: its interval (days count from 1970-01-01), or the names that it stands for.
 
-    An end of the interval that is not told is infinite.
-    ``listed`` is False where nothing is told but the label, which then is a mask.
+    An end of the interval that is not stated is infinite.
+    ``listed`` is False if nothing but the label is stated; it is then a mask.
     """
 
     interval: Interval | None
@@ -42,7 +42,7 @@ class LabelMeaning(NamedTuple):
 
 
 def parse_label(label: str, meaning: Any) -> LabelMeaning:
-    """What the manifest means by a label.
+    """What a label means according to the manifest.
 
     >>> parse_label("[20, 40)", [20.0, 40.0])
     LabelMeaning(interval=(20.0, 40.0), names=(), listed=True)
@@ -57,7 +57,7 @@ def parse_label(label: str, meaning: Any) -> LabelMeaning:
         raise ReleaseError(f"manifest.json does not list what the label {label!r} means; the release is damaged")
     if len(meaning) == 2:
         low, high = meaning
-        # two days may also be two values: an interval is known by its label
+        # two days may also be two values: the label tells whether they are an interval
         days = isinstance(low, str) and isinstance(high, str)
         ends = as_interval(meaning) if not days or label in (f"[{low}, {high})", low) else None
         if ends is not None:
@@ -66,7 +66,7 @@ def parse_label(label: str, meaning: Any) -> LabelMeaning:
 
 
 def as_interval(ends: Sequence[Any]) -> Interval | None:
-    """Two numbers, or two days, the first before the second, either or both null where they are not told; else None.
+    """Two numbers, or two days, the first before the second, either or both null if not stated; otherwise None.
 
     >>> as_interval(["1970-01-02", "10000-01-01"]), as_interval([40, 20]), as_interval([65, None])
     ((1.0, 2932897.0), None, (65.0, inf))
@@ -87,7 +87,7 @@ def _is_number(end: object) -> bool:
 
 
 def shown_ends(label: str) -> Interval | None:
-    """The ends of an interval of numbers or days that a label shows; infinite where it is open.
+    """The ends of an interval of numbers or days that a label shows; infinite on an open side.
 
     >>> shown_ends("[20, 40)"), shown_ends("[1970-01-02, 1970-01-04)"), shown_ends("Nurse"), shown_ends(">= 65")
     ((20.0, 40.0), (1.0, 3.0), None, (65.0, inf))
@@ -112,7 +112,7 @@ def _float(text: str) -> float | None:
 
 
 def read(nodes: Mapping[str, Any]) -> dict[str, LabelMeaning]:
-    """What the nodes of an attribute tell of each of its labels."""
+    """What the nodes of an attribute state about each of its labels."""
     return {label: parse_label(label, meaning) for label, meaning in nodes.items()}
 
 
@@ -128,9 +128,9 @@ def finite_ends(labels: Mapping[str, LabelMeaning]) -> list[float]:
 
 
 def closed(interval: Interval, labels: Mapping[str, LabelMeaning]) -> Interval | None:
-    """An interval with its open ends set one average step of the labels' ends beyond the last of these: a guess.
+    """An interval whose open ends are guessed: one average step of the labels' ends beyond the last of these.
 
-    None where the labels show fewer than two ends.
+    None if the labels show fewer than two ends.
 
     >>> closed((40.0, np.inf), {"< 20": parse_label("< 20", [None, 20.0]), ">= 40": parse_label(">= 40", [40.0, None])})
     (40.0, 60.0)
@@ -145,9 +145,9 @@ def closed(interval: Interval, labels: Mapping[str, LabelMeaning]) -> Interval |
 
 
 def spans(domain: Sequence[Any], labels: Mapping[str, LabelMeaning]) -> dict[str, list[Interval]]:
-    """The intervals that each label of numbers or days covers: its own, those of all that it names, or the domain.
+    """The intervals that each label of numbers or days covers: its own, those of everything it names, or the domain.
 
-    Missing values have none; all is empty where neither a label nor the domain is an interval.
+    Missing values have none; the result is empty if neither a label nor the domain is an interval.
 
     >>> spans([0.0, 9.0], {"{1, 3}": parse_label("{1, 3}", ["1", "3"]), "*": parse_label("*", None)})
     {'{1, 3}': [(1.0, 2.0), (3.0, 4.0)], '*': [(0.0, 9.0)]}
@@ -175,7 +175,7 @@ def _part(name: str) -> tuple[float, float | None]:
 
 
 def fits(value: str, mask: str) -> bool:
-    """Whether a mask covers a value: all is hidden, or some characters are."""
+    """Whether a mask covers a value: everything is hidden, or some characters are."""
     return mask == SUPPRESSED or _like(mask).fullmatch(value) is not None
 
 
@@ -185,7 +185,7 @@ def _like(mask: str) -> re.Pattern[str]:
 
 
 def masks_of(domain: Sequence[Any], labels: Mapping[str, LabelMeaning]) -> set[str]:
-    """What labels list that is no value itself but stands for values that are not told, as ``1**`` does."""
+    """The listed names that are not values themselves but stand for values that are not stated, such as ``1**``."""
     listed = [t.names for t in labels.values() if t.listed]
     known = {str(v) for v in domain} | {names[0] for names in listed if len(names) == 1}
     return {name for names in listed for name in names} - known
@@ -207,7 +207,7 @@ def covered(entry: LabelAttribute, label: str, region: Any) -> float:
     if isinstance(region, tuple):
         if label == MISSING:
             return 0.0
-        raise PolicyError(f"{region!r} is an interval, and {label!r} is none; give a list of values")
+        raise PolicyError(f"{region!r} is an interval, but {label!r} is not; give a list of values")
     chosen = {str(v) for v in ([region] if isinstance(region, str) else region)}
     untold = not known.listed and entry.kind == Kind.CATEGORICAL
     values = set(known.names if known.listed or untold else map(str, entry.domain))
@@ -220,14 +220,14 @@ def covered(entry: LabelAttribute, label: str, region: Any) -> float:
 
 
 def _overlap(entry: LabelAttribute, label: str, region: Any) -> float:
-    """The share of an interval of numbers or days that lies within a region; where it is open, of a guess at it."""
+    """The share of an interval of numbers or days that lies within a region; open ends are guessed."""
     labels = read(entry.nodes)
     opened = [t for t in labels.values() if t.interval and not np.isfinite(t.interval).all()]
     stated = as_interval(entry.domain) if len(entry.domain) == 2 else None
     whole = labels[label].interval or (_WHOLE if opened else stated)
     absent = region in (MISSING, [MISSING])
     if whole is None or (absent and label == SUPPRESSED):
-        raise PolicyError(f"{label!r} hides all values and does not say which they are; ask for no region of it")
+        raise PolicyError(f"{label!r} hides all values and does not say which they are; do not ask for a region of it")
     if absent:
         return 0.0
     days = any(isinstance(end, str) for end in (*entry.domain, *(entry.nodes.get(label) or ())))
@@ -242,12 +242,12 @@ def _overlap(entry: LabelAttribute, label: str, region: Any) -> float:
         return 1.0
     guess = closed(whole, labels)
     if guess is None:
-        raise PolicyError(f"{label!r} does not say how far it reaches; ask for no region that divides it")
+        raise PolicyError(f"{label!r} does not say how far it reaches; do not ask for a region that divides it")
     return max(min(guess[1], stop) - max(guess[0], start), 0.0) / (guess[1] - guess[0])
 
 
 def _end(end: Any, *, days: bool) -> float:
-    """An end of a region: a day where days are meant, else a number; infinite to leave it open."""
+    """An end of a region: a day if days are meant, otherwise a number; infinite to leave it open."""
     found = day_number(end) if isinstance(end, str) else float(end)
     if found is None or (isinstance(end, str) != days and np.isfinite(found)):
         raise ValueError(f"{end!r} is not an end of this interval")

@@ -14,13 +14,13 @@ from sfumato.table.published import distinct_texts, domain_codes
 
 Integers = NDArray[np.int64]
 
-_ANOTHER = "the release is of another table: give the table that it was made of"
+_ANOTHER = "the release was made from another table: give the table it was made from"
 
 
 class ColumnLabels(NamedTuple):
     """A column as an analyst reads it: the label of each row, and the codes that each label stands for.
 
-    On an ordered domain label ``i`` stands for the codes ``lo[i] .. hi[i]-1``, else for ``leaves[lo[i]:hi[i]]``.
+    On an ordered domain label ``i`` stands for the codes ``lo[i] .. hi[i]-1``, otherwise for ``leaves[lo[i]:hi[i]]``.
     """
 
     of_row: Integers
@@ -30,8 +30,8 @@ class ColumnLabels(NamedTuple):
 
 
 class Meanings:
-    """What labels mean in a domain: the values between the ends of an interval, the leaves below a name, and all that
-    fits a mask.
+    """What labels mean in a domain: the values between the ends of an interval, the leaves below a name, and everything
+    that fits a mask.
 
     >>> from sfumato.table.ordered_domain import OrderedDomain
     >>> from sfumato.table.taxonomy import Taxonomy
@@ -47,8 +47,8 @@ class Meanings:
         self.leaf = {leaf: code for code, leaf in enumerate(domain.leaves)}
 
     def codes(self, label: LabelMeaning, *, partly: bool = False) -> Integers:
-        """The codes of the values that a label stands for, sorted; none where it has a name that the domain does not
-        know, unless it may be known ``partly``."""
+        """The codes of the values that a label stands for, sorted; none if it has a name that the domain does not
+        know, unless ``partly`` known labels are allowed."""
         if label.interval is not None:
             return self.domain.codes_between(*label.interval)
         if not label.listed:
@@ -67,7 +67,7 @@ class Meanings:
         return self._below(name)
 
     def _below(self, name: str) -> Integers:
-        """The leaves below a node of the tree, else those that fit the name as a mask."""
+        """The leaves below a node of the tree, or else those that fit the name as a mask."""
         if name in self.domain.named_ranges:
             return np.arange(*self.domain.named_ranges[name], dtype=np.int64)
         return np.flatnonzero([fits(leaf, name) for leaf in self.domain.leaves])
@@ -87,7 +87,7 @@ def as_ranges(codes: Integers) -> list[tuple[int, int]]:
 
 
 def read_labels(column: pl.Series, nodes: Mapping[str, Any], domain: Domain) -> ColumnLabels:
-    """A column of labels; ``nodes`` is what the manifest says of them."""
+    """A column of labels; ``nodes`` is what the manifest says about them."""
     if column.null_count():
         raise ReleaseError(f"column {column.name!r} of the release lacks labels; the release is damaged")
     shown, meanings = distinct_texts(column), Meanings(domain)
@@ -101,7 +101,7 @@ def read_labels(column: pl.Series, nodes: Mapping[str, Any], domain: Domain) -> 
 
 
 def _codes(meanings: Meanings, name: str, label: str, nodes: Mapping[str, Any]) -> Integers:
-    """What one label stands for: at least one value, and on a line neighbours."""
+    """What one label stands for: at least one value, and on a line only neighbours."""
     if label not in nodes:
         raise ReleaseError(f"the manifest does not explain the label {label!r} of {name!r}; the release is damaged")
     codes = meanings.codes(parse_label(label, nodes[label]))
@@ -112,12 +112,12 @@ def _codes(meanings: Meanings, name: str, label: str, nodes: Mapping[str, Any]) 
 
 
 def exact(codes: NDArray[Any], size: int) -> ColumnLabels:
-    """A column of values: each is a label that stands for itself."""
+    """A column of values: each is a label for itself."""
     values = np.arange(size)
     return ColumnLabels(codes.astype(np.int64, copy=False), values, values + 1, values)
 
 
 def read_values(column: pl.Series, domain: Domain) -> ColumnLabels:
-    """A column that is published as it is."""
+    """A column that is published unchanged."""
     codes = domain_codes(column, domain.leaves, lambda fault: DataError(f"{fault}; {_ANOTHER}"))
     return exact(codes, domain.size)

@@ -1,6 +1,6 @@
 """The manifest as a type: what a release shows, how it was made, what was required and achieved.
 
-Each class is an object of manifest.json and each of its fields a key, in the order in which they are written.
+Each class is an object of manifest.json, and each of its fields is a key, in the order of the file.
 `statement.parse_manifest` reads and validates it, `plain` writes it, `manifest_schema` derives the JSON schema from it.
 """
 
@@ -41,12 +41,12 @@ class ManifestEntry:
 
     @classmethod
     def from_plain(cls, plain: object) -> Self:
-        """The object with the keys that are there; the others keep their defaults."""
+        """The object with the keys that are present; the others keep their defaults."""
         known = plain if isinstance(plain, Mapping) else {}
         return cls(**{name: known[name] for name in cls.fields_of() if name in known})
 
     def plain(self) -> dict[str, Any]:
-        """What is written; a key that may be absent and is None is left out."""
+        """The JSON to write; an optional key that is None is left out."""
         return self._plain(self.fields_of())
 
     def _plain(self, keys: Mapping[str, Field[Any]]) -> dict[str, Any]:
@@ -93,7 +93,7 @@ class Claim(ManifestEntry):
 
 @dataclass(frozen=True, kw_only=True)
 class AttributeEntry(ManifestEntry):
-    """An attribute that is published without being coded: an insensitive column has no more than its role."""
+    """An attribute that is published without being coded: an insensitive column has only its role."""
 
     role: Role = key("what the attribute is to an adversary and to an analyst", Role.INSENSITIVE)
 
@@ -160,7 +160,7 @@ class OutputEntry(TypedDict):
 
 @dataclass(frozen=True, kw_only=True)
 class Manifest(ManifestEntry):
-    """All that a release says of itself."""
+    """Everything a release says about itself."""
 
     sfumato: str = key("the version of sfumato that made the release", "")
     title: str = key("the title of the release; may be empty", "")
@@ -178,9 +178,9 @@ class Manifest(ManifestEntry):
 
     @classmethod
     def from_plain(cls, plain: object) -> Self:
-        """The manifest as far as it can be read; `statement.parse_manifest` refuses one that is not whole."""
+        """The manifest as far as it can be read; `statement.parse_manifest` refuses one that is incomplete."""
         if not isinstance(plain, Mapping):
-            raise ReleaseError("manifest.json holds no object; this is not a release of sfumato")
+            raise ReleaseError("manifest.json does not contain an object; this is not a sfumato release")
         if plain.get("scheme") not in SCHEMES:
             raise ReleaseError(
                 f"manifest.json states the scheme {plain.get('scheme')!r}; it must be one of {named(SCHEMES)}"
@@ -217,7 +217,7 @@ class Manifest(ManifestEntry):
         """The values of an attribute's domain as text."""
         entry = self.attributes.get(name)
         if not isinstance(entry, ValueAttribute | LabelAttribute):
-            raise ReleaseError(f"the manifest states no domain of {name!r}")
+            raise ReleaseError(f"the manifest does not state the domain of {name!r}")
         return [str(value) for value in entry.domain]
 
     def distortions(self) -> dict[str, Distortion]:
@@ -226,7 +226,7 @@ class Manifest(ManifestEntry):
 
 
 def attribute_type(scheme: str, role: object) -> type[AttributeEntry]:
-    """What is said of an attribute of this role in a release of this scheme."""
+    """The class for an attribute of this role in a release of this scheme."""
     if role == Role.INSENSITIVE:
         return AttributeEntry
     if role == Role.QUASI and scheme == "sampling":
@@ -235,7 +235,7 @@ def attribute_type(scheme: str, role: object) -> type[AttributeEntry]:
 
 
 def attribute_from(name: str, plain: object) -> AttributeEntry:
-    """What is said of an attribute, by the keys that are there."""
+    """The entry of an attribute, by the keys that are present."""
     if not isinstance(plain, Mapping) or plain.get("role") not in list(Role):
         raise ReleaseError(f"the attribute {name!r} of manifest.json has no role; the release is damaged")
     known = dict(plain) | {"role": Role(plain["role"])}
@@ -244,5 +244,5 @@ def attribute_from(name: str, plain: object) -> AttributeEntry:
     if known.get("nodes") is None:
         return (ValueAttribute if isinstance(known.get("domain"), list) else AttributeEntry).from_plain(known)
     if not isinstance(known.get("domain", []), list):
-        raise ReleaseError(f"the manifest states no domain of {name!r}")
+        raise ReleaseError(f"the manifest does not state the domain of {name!r}")
     return (BoxAttribute if "ranges" in known else LabelAttribute).from_plain(known)

@@ -1,7 +1,7 @@
 """The JSON schema of manifest.json, derived from the type: ``python -m sfumato.release.manifest_schema`` prints it.
 
-It says which keys there are and of what type their values are. What a schema cannot say, e.g. that a loss fits its
-labels, `Release.check` verifies.
+It lists the keys and the types of their values. What a schema cannot express, e.g. that a loss fits its labels,
+`Release.check` verifies.
 """
 
 import json
@@ -44,7 +44,7 @@ _LIMITS: dict[str, JsonSchema] = {
 
 
 def manifest_schema() -> JsonSchema:
-    """The schema: one variant for each scheme, since each has keys of its own."""
+    """The schema: one variant per scheme, since each has its own keys."""
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "manifest.json of a sfumato release",
@@ -93,7 +93,7 @@ def _object(form: type[ManifestEntry], scheme: str | None = None) -> JsonSchema:
 
 
 def _without_none(hint: Any) -> Any:
-    """The type of a key where it is there."""
+    """The type of a key, if present."""
     return next(part for part in get_args(hint) if part is not type(None))
 
 
@@ -118,7 +118,7 @@ def _type(hint: Any) -> JsonSchema:
 
 
 def _either(parts: list[JsonSchema]) -> JsonSchema:
-    """Any of several types: a list of their names, beside what the one that has more to say says."""
+    """Any of several types: a list of their names, with the details of the one that has more to say."""
     bare = [part["type"] for part in parts if part.keys() == {"type"}]
     more = [part for part in parts if part.keys() != {"type"}]
     if len(more) == 1:
@@ -136,7 +136,7 @@ def _typed_dict(form: Any) -> JsonSchema:
 
 
 def text() -> str:
-    """The schema as the file docs/manifest.schema.json has it."""
+    """The schema as written in docs/manifest.schema.json."""
     return json.dumps(manifest_schema(), ensure_ascii=False, indent=1) + "\n"
 
 

@@ -1,4 +1,4 @@
-"""People with several rows: which requirements count people, and which would take rows for people."""
+"""People with several rows: which requirements count people, and which would mistake rows for people."""
 
 from collections.abc import Sequence
 
@@ -11,9 +11,9 @@ from sfumato.table.taxonomy import named
 
 
 def refuse_rows_for_people(requirements: Sequence[Requirement], table: Microdata) -> None:
-    """Where a requirement names a column of people and some have several rows, refuse those that count rows.
+    """If a requirement names a column of people and some have several rows, refuse those that count rows.
 
-    Counting people instead is not done: someone with different values in different rows has no one value to
+    People are not counted instead: someone with different values in different rows has no single value to
     count, and shares of people are not monotone under merging groups.
     """
     identifiers = table.hidden.columns
@@ -37,8 +37,8 @@ def _told(requirement: Requirement, entity: Key, people: int, several: int) -> s
     parameter = requirement.person_parameter if only_rows else None
     instead = f"count people with {parameter} = {by}, " if parameter else ""
     return (
-        f"{several:,} of {people:,} people ({by}) have several rows, and {model} counts rows: the rows of one person "
-        f"would pass for several people. For {model}, {instead}give each person one row (e.g. aggregate them first), "
+        f"{several:,} of {people:,} people ({by}) have several rows, but {model} counts rows: the rows of one person "
+        f"would count as several people. For {model}, {instead}give each person one row (e.g. aggregate them first), "
         f"or drop {model}"
     )
 

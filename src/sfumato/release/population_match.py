@@ -1,4 +1,4 @@
-"""How many people of a population fit the labels of each group of a release: what k-map is judged by."""
+"""How many people of a population fit the labels of each group of a release: the count that k-map is judged by."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -54,7 +54,7 @@ class LabelColumn(NamedTuple):
 def fitting(domain: Domain, labels: Sequence[str], nodes: Mapping[str, Any], parts: Collection[str]) -> list[Integers]:
     """The values of a population's domain that each label covers, as the manifest explains it.
 
-    Of the names that labels list, ``parts`` are masks and intervals; all others are values, even if they look like one.
+    Of the names that labels list, ``parts`` are masks and intervals; all others are values, whatever they look like.
     """
     meanings = Meanings(domain)
     return [_covered(meanings, parse_label(label, nodes[label]), parts) for label in labels]
@@ -76,7 +76,7 @@ def overlap(fits: Sequence[Integers]) -> bool:
 
 
 def owners(fits: Sequence[Integers], size: int) -> Integers:
-    """The one label that covers each value; -1 where none does, or several do.
+    """The one label that covers each value; -1 if none does, or several do.
 
     >>> owners([np.array([0, 1]), np.array([1, 3])], 4).tolist()
     [0, -1, -1, 1]
@@ -89,7 +89,7 @@ def owners(fits: Sequence[Integers], size: int) -> Integers:
 
 
 def matched(people: People, keys: Sequence[Integers], of_person: Sequence[Integers], sizes: Sequence[int]) -> Integers:
-    """How many people have the key of each group; ``of_person`` are the keys of the vectors, -1 where none fits.
+    """How many people have the key of each group; ``of_person`` are the keys of the vectors, -1 if none fits.
 
     >>> people = People([], [], np.array([5, 2, 9]))
     >>> matched(people, [np.array([0, 1])], [np.array([1, 1, -1])], [2]).tolist()
@@ -104,7 +104,7 @@ def matched(people: People, keys: Sequence[Integers], of_person: Sequence[Intege
 
 
 def matches(people: People, groups: Sequence[LabelColumn]) -> Integers:
-    """How many people fit all labels of each group; people may fit several groups where labels overlap."""
+    """How many people fit all labels of each group; people may fit several groups if labels overlap."""
     fits = [fitting(c.domain, g.labels, g.nodes, g.parts) for c, g in zip(people.columns, groups, strict=True)]
     keys = [g.of_group for g in groups]
     if not any(overlap(f) for f in fits):
@@ -146,7 +146,7 @@ def judge_population(
 
 
 def judge_release(requirement: KMap, release: "Release") -> Judgement:
-    """Judge a release by a population that whoever checks it has."""
+    """Judge a release by a population that the checker provides."""
     entries = {name: release.description.label(name) for name in release.quasi()}
     columns = [release.tables["data"][name] for name in entries]
     nodes = {name: entry.nodes for name, entry in entries.items()}
@@ -156,7 +156,7 @@ def judge_release(requirement: KMap, release: "Release") -> Judgement:
 
 
 def unseen(release: "Release") -> Verdict:
-    """How a claim stands from the public part alone, which does not hold the population."""
+    """How a claim stands from the public part alone, which does not contain the population."""
     if release.scheme != "generalization":
-        return Verdict("broken", {}, f"it is about labels, and {release.scheme} shows none that hide people")
+        return Verdict("broken", {}, f"it is about labels, but {release.scheme} shows none that hide people")
     return Verdict("stated", {}, "the population is not public")

@@ -29,26 +29,26 @@ from sfumato.release.scheme.sampling import SIZE
 from sfumato.requirement.base import GroupRequirement
 from sfumato.requirement.k_map import KMap
 from sfumato.table.encode import Role
-from sfumato.table.published import distinct_texts
+from sfumato.table.published import label_codes
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
 class Release:
-    """All that leaves the house. ``tables`` are Polars frames, ``manifest`` is what manifest.json says.
+    """Everything that is handed over. ``tables`` are Polars frames, ``manifest`` is the content of manifest.json.
 
-    ``description`` is the manifest as a typed object; it is read once, when it is first asked for.
+    ``description`` is the manifest as a typed object; it is parsed once, on first use.
     """
 
     manifest: dict[str, Any]
     tables: dict[str, pl.DataFrame]
     _known: dict[Hashable, tuple[list[pl.DataFrame], Any]] = field(default_factory=dict, init=False, repr=False)
-    """What was computed of the tables before, and of which tables."""
+    """What was computed from the tables before, and from which tables."""
 
     @cached_property
     def description(self) -> Manifest:
-        """The manifest as a typed object, as far as it can be read; `check` refuses one that is not whole."""
+        """The manifest as a typed object, as far as it can be read; `check` refuses one that is incomplete."""
         return Manifest.from_plain(self.manifest)
 
     @property
@@ -63,7 +63,7 @@ class Release:
 
     @property
     def warnings(self) -> list[str]:
-        """What whoever uses the release should know."""
+        """Warnings for users of this release."""
         return list(self.description.warnings or ())
 
     def quasi(self) -> list[str]:
@@ -93,7 +93,7 @@ class Release:
             fill(draft, manifest, self.tables)
 
     def check(self) -> list[Finding]:
-        """Verify every claim of the manifest from the public part alone; raises if one does not hold."""
+        """Verify every claim of the manifest from the public part alone; raise if one does not hold."""
         findings = self.findings()
         broken = [f for f in findings if f.status == "broken"]
         if broken:
@@ -104,7 +104,7 @@ class Release:
     def findings(self) -> list[Finding]:
         """How each claim of the manifest stands: holds, broken, or stated (not verifiable from the public part).
 
-        Where the structure is broken, the claims that rest on it are not judged.
+        If the structure is broken, the claims that depend on it are not judged.
         """
         now = Release(self.manifest, self.tables)  # the mapping may have been changed since it was first read
         found = list(structure(now))
@@ -116,12 +116,12 @@ class Release:
         return [*found, warned(now)] if grouped else found
 
     def stated(self) -> list[Finding]:
-        """What else the manifest states that nobody can verify from the public part, for a release without fault."""
+        """What else the manifest states that cannot be verified from the public part, for a release without faults."""
         return stated(self)
 
     @property
     def bucketized(self) -> bool:
-        """Whether sensitive values stand in a table of their own."""
+        """Whether sensitive values are in a table of their own."""
         return self.tables.keys() == {"quasi", "sensitive"}
 
     @property
@@ -130,20 +130,20 @@ class Release:
         return self.scheme == "sampling" and "data" in self.tables and SIZE in self.tables["data"].columns
 
     def groups(self, x: tuple[str, ...] = ()) -> NDArray[np.int64]:
-        """The group of each person: who agrees on the labels of ``x``, or of all quasi-identifiers; else the bucket.
+        """The group of each person: those with the same labels of ``x``, or of all quasi-identifiers; or the bucket.
 
         A sampled row stands for its whole group, so it is counted as often as the group has people.
         """
         return self.scheme_class.groups(self, x)
 
     def stating(self, **facts: Any) -> "Release":
-        """The same release with other facts in its manifest; what is known of its tables stays known."""
+        """The same release with other facts in its manifest; what was computed from its tables is kept."""
         other = Release(self.manifest | facts, self.tables)
         other._known.update(self._known)
         return other
 
     def remembered(self, key: Hashable, compute: Callable[[], T]) -> T:
-        """What ``compute`` says of the tables; computed once as long as these are the same."""
+        """The result of ``compute`` on the tables; computed once as long as these are the same."""
         frames = list(self.tables.values())
         of, known = self._known.get(key, ([], None))
         value: T = known if [id(frame) for frame in of] == [id(frame) for frame in frames] else compute()
@@ -163,7 +163,7 @@ class Release:
         return self.scheme_class.classes(self)
 
     def exact_quasi(self) -> str:
-        """Why a bucketized release keeps no promise about who is told apart."""
+        """Why a bucketized release cannot promise that people are indistinguishable."""
         sizes = np.bincount(self.classes())
         return (
             f"bucketization shows exact quasi-identifiers, by which {int((sizes == 1).sum())} of {sizes.sum()} rows "
@@ -171,12 +171,12 @@ class Release:
         )
 
     def judge(self, requirement: GroupRequirement | KMap) -> Judgement:
-        """Judge any requirement on the groups of the release; k-map by the population that it comes with."""
+        """Judge any requirement on the groups of the release; k-map by its own population."""
         if isinstance(requirement, KMap) and self.scheme == "generalization":
             return judge_release(requirement, self)
         if not isinstance(requirement, GroupRequirement):
             raise PolicyError(
-                f"{requirement.model} is not judged on the counts of groups; take check, or for r-robustness "
+                f"{requirement.model} is not judged on the counts of groups; use check, or for r-robustness "
                 "distribution_risk with the table"
             )
         view = PublicSchema(self.description.attributes, self.tables)
@@ -185,24 +185,24 @@ class Release:
 
 
 def _equal_rows(columns: list[pl.Series]) -> NDArray[np.int64]:
-    """A number for each row, the same for rows that show the same."""
-    shown = [distinct_texts(column) for column in columns]
-    return group_rows([c.of_row for c in shown], [len(c.texts) for c in shown]).of_row
+    """A number for each row, the same for equal rows."""
+    shown = [label_codes(column) for column in columns]
+    return group_rows([codes for codes, _ in shown], [size for _, size in shown]).of_row
 
 
 def load(folder: str | Path) -> Release:
     """Read a release that `Release.write` wrote, and verify its files against the manifest."""
     path = Path(folder)
     if path.name != "release" and (path / "release" / "manifest.json").is_file():
-        raise PolicyError(f"{path} holds the public and the private part; name its release folder: {path / 'release'}")
+        raise PolicyError(f"{path} holds the public and the private part; give its release folder: {path / 'release'}")
     manifest, tables = read_folder(path)
     return Release(manifest, tables)
 
 
 def refuse_unpublished(release: object) -> None:
-    """An attack or an analyst is given a release, not the table behind it."""
+    """Refuse anything but a release: an attack or an analyst must not be given the table behind it."""
     if not isinstance(release, Release):
         raise PolicyError(
-            f"a release is expected, and this is a {type(release).__name__}; publish a table (sf.publish), or load the "
+            f"expected a release, not a {type(release).__name__}; publish a table (sf.publish), or load the "
             "folder of a release (sf.load)"
         )

@@ -1,4 +1,4 @@
-"""Distributions before and after: what the table holds, and what an analyst would make of the labels.
+"""Distributions before and after: what the table contains, and what an analyst would conclude from the labels.
 
 The analyst spreads each label evenly over what it covers: the values below a node, or the interval.
 """
@@ -29,11 +29,11 @@ _LARGEST = 1e300
 
 @dataclass(frozen=True)
 class BeforeAfter:
-    """The share of the rows in each bin or category, before and after; ``after`` is None where nothing changed.
+    """The share of the rows in each bin or category, before and after; ``after`` is None if nothing changed.
 
-    A histogram has ``edges``, one more than bins, and may have a last category for missing values; its first
-    and last bin hold all that lies beyond where these ends are open. ``rest``: the last category stands for others.
-    ``apart`` is the share of the rows that are misplaced, over all bins or values: their total variation distance.
+    A histogram has ``edges``, one more than bins, and may have a last category for missing values; if its ends are
+    open, the first and last bins include everything beyond. ``rest``: the last category stands for all others.
+    ``apart`` is the share of rows that are misplaced, over all bins or values: the total variation distance.
     """
 
     labels: tuple[str, ...]
@@ -67,7 +67,7 @@ def compare(column: Column, nodes: Mapping[str, Meaning], labels: Labels) -> Bef
 
 
 class _Covered:
-    """What the labels of one attribute cover, by the manifest and, where it is silent, by the taxonomy."""
+    """What the labels of one attribute cover, according to the manifest or, where it is silent, the taxonomy."""
 
     def __init__(self, column: Column, nodes: Mapping[str, Meaning]) -> None:
         self.domain = column.domain
@@ -87,7 +87,7 @@ class _Covered:
         return found
 
     def pieces(self, labels: Labels) -> _Pieces:
-        """The intervals of numbers or days that the labels stand for; unknown ones are spread over all."""
+        """The intervals of numbers or days that the labels stand for; unknown ones are spread over the whole range."""
         known = [(self._told(label), rows) for label, rows in labels.items() if label != MISSING]
         found = [(*self._within(t.interval), rows) for t, rows in known if t.interval]
         found += [piece for t, rows in known if not t.interval for piece in self._parts(t.names, rows)]
@@ -95,7 +95,7 @@ class _Covered:
         return _Pieces(low, high, weight, labels.get(MISSING, 0))
 
     def _within(self, interval: Interval) -> Interval:
-        """An interval that is open reaches as far as there are values."""
+        """An open interval reaches as far as there are values."""
         if np.isfinite(interval).all():
             return interval
         least, most = self.domain.span()
@@ -123,13 +123,13 @@ def _histogram(values: Floats, step: float, dates: bool, counts: Floats, after: 
 
 
 def _apart(before: Floats, after: Floats) -> float:
-    """Half the sum of the differences; 0 where there are none but of rounding."""
+    """Half the sum of the differences; 0 if only rounding differs."""
     distance = float(np.abs(before - after).sum() / 2)
     return distance if distance > 1e-9 else 0.0
 
 
 def _spread(scale: Scale, pieces: _Pieces) -> Floats:
-    """The rows that fall into each bin when each interval's rows lie evenly in it."""
+    """The rows that fall into each bin if each interval's rows are spread evenly over it."""
     below = np.array([_below(edge, pieces) for edge in scale.edges])
     below[0], below[-1] = 0.0, pieces.weight.sum()
     return np.diff(below)
@@ -160,7 +160,7 @@ def _categories(leaves: Sequence[str], counts: Floats, spread: Floats, *, ordere
 
 
 def plain(series: pl.Series) -> BeforeAfter | None:
-    """A column that is published as it is; None for a type that has no distribution to draw."""
+    """A column that is published unchanged; None for a type that has no distribution to draw."""
     if is_opaque(series.dtype):
         return None
     if series.dtype == pl.Datetime:

@@ -1,4 +1,4 @@
-"""Guarantees and limits as the report prints them: a requirement words its own, methods and releases add theirs."""
+"""Guarantees and limits as the report prints them: each requirement words its own, methods and releases add theirs."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -17,13 +17,13 @@ def _required(entry: Entry) -> Requirement | None:
 
 
 def in_words(entry: Entry) -> str:
-    """A requirement of a manifest as a sentence: derived from what is required, whatever the manifest says."""
+    """A requirement of a manifest as a sentence: derived from what is required, not copied from the manifest."""
     required = _required(entry)
     return required.words() if required else str(entry.get("words") or entry["model"])
 
 
 def met(entry: Entry) -> bool:
-    """Whether what was achieved is no worse than what was required; never of a model that is not known."""
+    """Whether what was achieved is no worse than what was required; False for an unknown model."""
     required = _required(entry)
     return required is not None and required.met_by(entry["achieved"])
 
@@ -37,7 +37,7 @@ def guarantee(entry: Entry) -> Guarantee:
 
 
 def method_limits(name: str) -> list[str]:
-    """What is to be known of a method: against whom it guarantees what."""
+    """What to know about a method: what it guarantees, and against which adversary."""
     known = METHODS.get(name)
     told = [f"The method {name} guarantees: {known.guarantees}."] if known else []
     if name in ("mondrian", "hilb", "mask"):
@@ -51,21 +51,21 @@ def method_limits(name: str) -> list[str]:
 def general_limits(plain: Sequence[str], classes: Sequence[str]) -> list[str]:
     """What no requirement on a single release covers."""
     told = [
-        "All of the above holds against someone who knows the quasi-identifiers and nothing else. " + RULED_OUT,
-        "It holds for this release alone. Several releases about the same people are not covered: laid side by side, "
-        "their groups can be intersected.",
-        "Only the declared quasi-identifiers are protected. Whatever else outsiders can know about people, and is "
-        "published, can single them out.",
-        "It does not hide who is in the table, nor what is true of everyone in a group.",
+        "All of the above holds against an adversary who knows the quasi-identifiers and nothing else. " + RULED_OUT,
+        "It holds for this release alone. Several releases about the same people are not covered: their groups can be "
+        "intersected.",
+        "Only the declared quasi-identifiers are protected. Any other published column that outsiders can know "
+        "can single people out.",
+        "It does not hide who is in the table, or what is true of everyone in a group.",
     ]
     if plain:
         told.append(
-            f"The insensitive columns ({', '.join(plain)}) are published as they are, row by row beside the labels. If "
-            "an outsider can know their values, they are quasi-identifiers and should be declared so."
+            f"The insensitive columns ({', '.join(plain)}) are published unchanged, row by row next to the labels. If "
+            "outsiders can know their values, they are quasi-identifiers and should be declared as such."
         )
     if classes:
         told.append(
-            f"The class attribute ({', '.join(classes)}) is published as it is, and no requirement on sensitive values "
-            "covers it unless it names it."
+            f"The class attribute ({', '.join(classes)}) is published unchanged, and requirements on sensitive values "
+            "do not cover it unless they name it."
         )
     return told

@@ -27,7 +27,7 @@ _MOST_TICKS = 7
 
 
 def shortened(text: str, longest: int = _LONGEST) -> str:
-    """A text cut at its end to the width of about so many letters; capitals and wide scripts take more room.
+    """A text truncated to the width of about so many letters; capitals and wide scripts take more room.
 
     >>> shortened("cardiomyopathy", 8), shortened("cardiac", 8)
     ('cardiom…', 'cardiac')
@@ -53,7 +53,7 @@ def drawn(name: str, distribution: BeforeAfter) -> Markup:
 
 
 def losses(loss: Sequence[tuple[str, float]]) -> Markup:
-    """One bar a quasi-identifier: the average share of its domain that a label hides."""
+    """One bar per quasi-identifier: the average share of its domain that a label hides."""
     values = np.array([v for _, v in loss])
     title = "Share of the domain that the labels of each quasi-identifier hide, on average"
     return _bars(title, [n for n, _ in loss], values, None, whole=True)
@@ -90,9 +90,9 @@ def _bars(
     whole: bool = False,
     rest: bool = False,
 ) -> Markup:
-    """Horizontal bars, a category a line, two where there are two shares.
+    """Horizontal bars, one line per category, two bars if there are two shares.
 
-    ``whole``: each bar is a part of a whole, which is drawn behind it; ``rest``: the last category has no bar.
+    ``whole``: each bar is part of a whole, which is drawn behind it; ``rest``: the last category has no bar.
     """
     series = [before] if after is None else [before, after]
     top = 1.0 if whole else max(1e-9, *(float(s[: len(s) - rest].max(initial=0)) for s in series))
@@ -134,7 +134,7 @@ def _line(
 
 
 def _histogram(title: str, distribution: BeforeAfter) -> Markup:
-    """Filled bars before, an outline after; missing values stand apart at the right."""
+    """Filled bars before, an outline after; missing values are set apart on the right."""
     before, after, bins = distribution.before, distribution.after, len(distribution.edges) - 1
     missing = len(before) > bins
     right = max(12.0, 3.4 * len(distribution.edges[-1]) + 8)
@@ -224,6 +224,6 @@ def _text(x: float, y: float, words: str, kind: str, anchor: str, full: str = ""
 
 
 def _svg(title: str, parts: Iterable[Markup], width: int, height: int) -> Markup:
-    """The picture; its title names it for those who cannot see it."""
+    """The picture; its title describes it for screen readers."""
     head = Markup('<svg role="img" viewBox="0 0 {0} {1}" width="{0}" height="{1}"><title>{2}</title>')
     return head.format(width, height, title) + Markup("").join(parts) + Markup("</svg>")

@@ -1,4 +1,4 @@
-"""What randomization did: the matrices, the risk in both readings, and the distributions as they can be had back."""
+"""What randomization did: the matrices, the risk in both readings, and the reconstructed distributions."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -53,7 +53,7 @@ def _matrix(name: str, way: Distortion) -> Facts:
 
 
 def _total(release: Release) -> str:
-    """ε of a whole row, with that of fitting the matrices."""
+    """ε of a whole row, including that of fitting the matrices."""
     fit = release.description.epsilon.get("fit", 0.0)
     return _number(sum(by_attribute(release.manifest).values()) + fit)
 
@@ -63,7 +63,7 @@ def _number(value: float) -> str:
 
 
 def reconstructed(release: Release, name: str, shown: Mapping[str, int] | None) -> Mapping[str, Any] | None:
-    """How many rows have each value by the way back, none below 0; what is shown where nothing was changed."""
+    """The reconstructed number of rows with each value, never below 0; the shown number if nothing was changed."""
     if shown is None or release.scheme != "randomization" or name not in release.description.matrices:
         return shown
     domain = release.description.domain(name)

@@ -1,4 +1,4 @@
-"""Gather the facts of a release and of the table it was made from, and write them down for the steward."""
+"""Gather the facts about a release and the table it was made from, and write them up for the steward."""
 
 import datetime as dt
 import heapq
@@ -47,10 +47,10 @@ def render_report(
     seeded: bool = False,
     made: dt.datetime | None = None,
 ) -> str:
-    """The report as one HTML page that needs nothing but itself.
+    """The report as one self-contained HTML page.
 
-    ``table`` is the microdata that the release was made from, ``summary`` what `summarize` says of both and ``risk``
-    what `risk_of` does, if they are known already; ``warnings`` are added to those of the release; ``seeded`` says
+    ``table`` is the microdata that the release was made from, ``summary`` and ``risk`` are what `summarize` and
+    `risk_of` say about both, if already known; ``warnings`` are added to those of the release; ``seeded`` says
     whether its randomness came from a known seed; ``made`` is when.
     """
     entity = entity_of(release.description.requirements)
@@ -89,7 +89,7 @@ def write_report(
     seeded: bool = False,
     made: dt.datetime | None = None,
 ) -> Path:
-    """Write the report to a file, and say where it is; see `render_report`."""
+    """Write the report to a file and return its path; see `render_report`."""
     page = render_report(
         release=release, table=table, policy_text=policy_text, warnings=warnings, seeded=seeded, made=made
     )
@@ -97,12 +97,12 @@ def write_report(
     try:
         target.write_bytes(page.encode("utf-8", errors="xmlcharrefreplace"))
     except OSError as e:
-        raise OutputError(f"the report cannot be written to {target}: {e.strerror}; choose another place") from None
+        raise OutputError(f"the report cannot be written to {target}: {e.strerror}; choose another location") from None
     return target
 
 
 def prepare_report() -> None:
-    """Compile the page's template, which the first report of a process otherwise does."""
+    """Compile the page's template ahead of the first report of a process."""
     _template()
 
 
@@ -117,7 +117,7 @@ def _template() -> jinja2.Template:
 
 @cache
 def _style() -> Markup:
-    """The style sheet, which is part of the package and no data."""
+    """The style sheet, which is part of the package, not data."""
     return Markup(_resource("style.css"))
 
 
@@ -126,13 +126,13 @@ def _resource(name: str) -> str:
 
 
 def _requirements(release: Release, drawn: Facts | None) -> list[Facts]:
-    """What was required and achieved; the risk of randomized values is no business of the public."""
+    """What was required and achieved; the risk of randomized values is not public."""
     return [_requirement(claim, drawn) for claim in release.description.requirements]
 
 
 def _requirement(claim: Claim, drawn: Facts | None) -> Facts:
     shown = replace(claim, achieved={"tau": drawn["after"]}) if drawn and claim.model == "disclosure" else claim
-    one_limit = not isinstance(claim.required.get("tau"), Mapping)  # else the risk is of values without a limit too
+    one_limit = not isinstance(claim.required.get("tau"), Mapping)  # else the risk also covers values without a limit
     return {
         "model": shown.model,
         "words": in_words(shown.plain()),
@@ -219,11 +219,11 @@ def _limits(release: Release, table: Microdata) -> list[str]:
 
 
 def _warnings(release: Release, given: Sequence[str], seeded: bool) -> list[str]:
-    """All that the steward should look at, each thing once."""
+    """Everything the steward should look at, each thing once."""
     found = [*release.warnings, *given]
     if seeded:
         found.append(
-            "The randomness came from a given seed. Whoever learns or guesses it can undo the shuffling of the rows "
-            "and repeat every random choice: for experiments only, not for a release that is handed over."
+            "The randomness came from a given seed. Anyone who learns or guesses it can undo the shuffling of the rows "
+            "and repeat every random choice: use a seed for experiments only, never for a release that is handed over."
         )
     return list(dict.fromkeys(found))

@@ -19,7 +19,7 @@ _TOP_COMBINATIONS = 6
 
 
 class Risk(NamedTuple):
-    """What can be found out about rows before and after: who they are, and their sensitive values.
+    """What can be learned about rows before and after: whose they are, and their sensitive values.
 
     ``classes`` is the class of each row of the table: rows that agree on every quasi-identifier.
     """
@@ -31,7 +31,7 @@ class Risk(NamedTuple):
 
 
 def risk_of(release: Release, table: Microdata) -> Risk:
-    """The risks of a table and of a release made from it, both counted in rows and both on what is shown."""
+    """The risks of a table and of a release made from it, both counted in rows and both based on what is shown."""
     classes = quasi_groups(table)
     after = linkage_risk(release.classes())
     return Risk(classes, linkage_risk(classes), after, _guesses_beside(release, table, classes))
@@ -59,17 +59,17 @@ def _risk_lines(before: LinkageRisk, after: LinkageRisk) -> list[tuple[str, str,
     """Each line: what is measured, what it means, before, after."""
     threshold = percent(before.threshold)
     measured = [
-        ("Prosecutor, greatest", "knows that a person is in the table; the worst row", "prosecutor"),
+        ("Prosecutor, greatest", "the adversary knows that a person is in the table; the worst row", "prosecutor"),
         ("Prosecutor, average", "the same, on average over the rows", "prosecutor_mean"),
         (f"Rows at a risk above {threshold}", "share of the rows", "above_threshold"),
-        ("Journalist, greatest", "knows only that a person is in the population", "journalist"),
-        ("Marketer", "expected share of the rows that are re-identified correctly", "marketer"),
+        ("Journalist, greatest", "the adversary knows only that a person is in the population", "journalist"),
+        ("Marketer", "expected share of rows re-identified correctly", "marketer"),
     ]
     lines = [(name, what, percent(getattr(before, f)), percent(getattr(after, f))) for name, what, f in measured]
     unique = [f"{r.uniques:,} ({percent(r.unique_share)})" for r in (before, after)]
     sizes = [f"{r.smallest:,} / {r.median:,g} / {r.mean:,.4g} / {r.largest:,}" for r in (before, after)]
     return [
-        ("Unique rows", "alone with their quasi-identifiers", unique[0], unique[1]),
+        ("Unique rows", "no other row has the same quasi-identifiers", unique[0], unique[1]),
         *lines,
         ("Classes", "different combinations of quasi-identifiers", f"{before.classes:,}", f"{after.classes:,}"),
         ("Class size", "smallest / median / mean / largest", sizes[0], sizes[1]),
@@ -79,7 +79,7 @@ def _risk_lines(before: LinkageRisk, after: LinkageRisk) -> list[tuple[str, str,
 def _people_lines(
     release: Release, table: Microdata, groups: NDArray[np.int64], entity: str | None
 ) -> list[tuple[str, str, str, str]]:
-    """How many people the smallest class holds, where the policy tells people apart."""
+    """How many people the smallest class holds, if the policy tells people apart."""
     if entity is None:
         return []
     before = linkage_risk(groups, people=table.counted(entity)[0]).smallest
@@ -108,7 +108,7 @@ def _guess_lines(guesses: Mapping[str, tuple[BestGuess, BestGuess]]) -> list[tup
     for name, both in guesses.items():
         (c1, c2), (w1, w2), (m1, m2) = zip(*(_guess_figures(guess) for guess in both), strict=True)
         lines += [
-            (f"{name} given away", "rows whose class or group shows one value only", c1, c2),
+            (f"{name} given away", "rows whose class or group shows a single value", c1, c2),
             (f"{name} guessed, greatest", "share of the most frequent value of a class or group", w1, w2),
             (f"{name} guessed, average", "rows for which the most frequent value is right", m1, m2),
         ]

@@ -1,4 +1,4 @@
-"""What the report says of a sampled release: labels weighted by group sizes, and its limits."""
+"""What the report says about a sampled release: labels weighted by group sizes, and its limits."""
 
 from collections.abc import Mapping
 
@@ -10,7 +10,7 @@ from sfumato.release.scheme.sampling import SIZE
 
 
 def weighted(release: Release, name: str, labels: Mapping[str, float] | None) -> Mapping[str, float] | None:
-    """The people behind each label of a sample; of the sensitive attribute, as an analyst reconstructs them."""
+    """The people behind each label of a sample; for the sensitive attribute, as an analyst reconstructs them."""
     if labels is None or not release.sampled:
         return labels
     if name in release.quasi():
@@ -24,16 +24,16 @@ def weighted(release: Release, name: str, labels: Mapping[str, float] | None) ->
 
 
 def sample_limits(release: Release) -> list[str]:
-    """What is to be known of a release by perturbed generalization."""
+    """What to know about a release by perturbed generalization."""
     method = release.description.method.settings
     epsilon = method.get("epsilon")
     told = f"ε = {epsilon:.4g}" if epsilon is not None else "no finite ε"
     return [
-        f"A sensitive value was kept with probability p = {method['p']:g}, else drawn evenly from the whole domain; "
+        f"A sensitive value was kept with probability p = {method['p']:g}, else drawn uniformly from the whole domain; "
         f"groups have at least k = {method['k']} people, and one row of each is shown.",
         f"By itself, without groups and sampling, the perturbation of a value is locally differentially private with "
         f"{told} (ln(1 + p·n/(1 − p)) for n values).",
-        "A single sensitive value in the release may be noise. Counts must be reconstructed from p, the domain and "
+        "Any single sensitive value in the release may be noise. Counts must be reconstructed from p, the domain and "
         "the sizes G, which the manifest and the table state.",
         "It does not hide who is in the table, and it holds for this release alone: a second release of the same "
         "people shows each of them again.",

@@ -17,7 +17,7 @@ _MONTH_STEPS = (1, 2, 3, 6, 12)
 
 @dataclass(frozen=True)
 class Scale:
-    """Rising edges of half-open bins, and their texts; ``open_ends``: whether the end bins hold what lies beyond."""
+    """Rising edges of half-open bins, and their texts; ``open_ends``: whether the end bins include what lies beyond."""
 
     edges: Floats
     texts: tuple[str, ...]
@@ -34,8 +34,8 @@ class Scale:
 def number_scale(values: Floats, weights: Floats, step: float, least: float = np.inf, most: float = -np.inf) -> Scale:
     """At most about 24 bins whose width is 1, 2 or 5 times a power of ten, and no finer than ``step``.
 
-    The bins reach from ``least`` to ``most`` where the values do not. A few far-off values do not flatten the
-    rest: then an end bin is open.
+    The bins reach at least from ``least`` to ``most``. A few far-off values do not flatten the rest: then an end bin
+    is open.
 
     >>> number_scale(np.array([0.0, 99.0]), np.array([1.0, 1.0]), 1.0).texts[:3]
     ('0', '5', '10')
@@ -54,7 +54,7 @@ def number_scale(values: Floats, weights: Floats, step: float, least: float = np
 
 
 def _range(values: Floats, weights: Floats) -> tuple[float, float]:
-    """The range to draw: all values, or all but a tail where the tails stretch it more than twice."""
+    """The range to draw: all values, or all but a tail if the tails more than double it."""
     share = np.cumsum(weights) / max(weights.sum(), 1)
     ends = np.searchsorted(share, [_TAIL, 1 - _TAIL])
     low, high = (float(v) for v in values[np.minimum(ends, len(values) - 1)])

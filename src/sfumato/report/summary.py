@@ -33,12 +33,12 @@ class GroupSizes:
 
 @dataclass(frozen=True, kw_only=True)
 class Summary:
-    """What a steward should know of a release before handing it over. Private: it counts what was left out.
+    """What a steward should know about a release before handing it over. Private: it counts what was left out.
 
     ``kept`` is, for each quasi-identifier, 1 less the share of its domain that the labels hide on average (the
-    normalized certainty penalty); of a randomized attribute, the share of the values that are expected to stay as
-    they are. ``hidden``: the attributes that show one label for everyone. ``retention``: the probability with which a
-    sampled sensitive value was kept. ``changed``: the least number of values that a method must have changed.
+    normalized certainty penalty); for a randomized attribute, the share of the values that are expected to stay
+    unchanged. ``hidden``: the attributes that show one label for everyone. ``retention``: the probability with which a
+    sampled sensitive value was kept. ``changed``: the number of values that a method must have changed at least.
     """
 
     method: str
@@ -58,12 +58,12 @@ class Summary:
 
     @property
     def exact(self) -> bool:
-        """Whether quasi-identifiers are shown as they are."""
+        """Whether quasi-identifiers are shown unchanged."""
         return self.scheme == "bucketization"
 
     @property
     def information(self) -> float | None:
-        """The information kept about the quasi-identifiers, on average; None where nothing is generalized."""
+        """The information kept about the quasi-identifiers, on average; None if nothing is generalized."""
         if self.exact:
             return 1.0
         if self.scheme == "randomization" or not self.kept:
@@ -120,14 +120,14 @@ class Summary:
 
     def _groups(self, groups: GroupSizes) -> str:
         if groups.number == 1:
-            alike = "one pool of sensitive values for" if self.exact else "all alike:"
+            alike = "one pool of sensitive values for" if self.exact else "with the same labels for all"
             return f"1, {alike} {groups.largest:,} rows"
         sizes = f"smallest {groups.smallest:,}, median {groups.median:,g}, largest {groups.largest:,} rows"
         return f"{groups.number:,}; {sizes}"
 
     def _information(self) -> str:
         if self.exact:
-            return "quasi-identifiers are shown exactly; what is hidden is which sensitive value of a group is whose"
+            return "quasi-identifiers are shown exactly; hidden is which sensitive value of a group belongs to whom"
         if self.scheme == "randomization":
             return self._randomized()
         if not self.kept:
@@ -142,7 +142,7 @@ class Summary:
         if not self.kept:
             return "everything: no value was randomized"
         shares = ", ".join(f"{name} {percent(share)}" for name, share in self.kept.items())
-        told = f"values expected to stay as they are: {shares}"
+        told = f"values expected to stay unchanged: {shares}"
         return told + (f"; not randomized: {', '.join(self.unchanged)}" if self.unchanged else "")
 
     def _suppressed(self) -> str:
@@ -168,7 +168,7 @@ def summarize(release: Release, table: Microdata) -> Summary:
     Groups            2; smallest 2, median 2, largest 2 rows
     Information kept  50% on average over 1 quasi-identifier; least: age 50%
     Suppressed        nothing
-    Best guess, ill   by group right for 50% of the rows, 50% in the worst group; without groups 50%
+    Best guess, ill   right for 50% of the rows by group, 50% in the worst group; 50% without groups
     """
     manifest, settings = release.description, release.description.method.settings
     published = int(manifest.rows)
@@ -194,7 +194,7 @@ def summarize(release: Release, table: Microdata) -> Summary:
 
 
 def _groups(release: Release) -> GroupSizes | None:
-    """The groups as the release shows them; None where it shows none."""
+    """The groups as the release shows them; None if it shows none."""
     if release.scheme == "randomization" or not release.quasi():
         return None
     sizes = release.tables["data"][SIZE].to_numpy() if release.sampled else np.bincount(release.groups())
@@ -203,7 +203,7 @@ def _groups(release: Release) -> GroupSizes | None:
 
 
 def _suppressed(release: Release) -> tuple[int, tuple[str, ...]]:
-    """How many cells hide their value entirely, and which attributes show one label that covers several values."""
+    """How many cells hide their value entirely, and which attributes show a single label that covers several values."""
     cells, hidden = 0, []
     for name, entry in release.description.labelled.items() if "data" in release.tables else ():
         labels = release.tables["data"][name].value_counts().select(pl.col(name).cast(pl.String), "count")
@@ -235,7 +235,7 @@ def _perturbs(release: Release) -> bool:
 
 
 def _changed(release: Release, table: Microdata) -> dict[str, int]:
-    """How many values must have been changed for the totals to come out as they do: at least so many were."""
+    """At least how many values must have been changed, given the totals before and after."""
     if not _perturbs(release):
         return {}
     found = {}
@@ -249,7 +249,7 @@ def _changed(release: Release, table: Microdata) -> dict[str, int]:
 
 
 def _guesses(release: Release, table: Microdata) -> dict[str, BestGuess]:
-    """What groups give away of each sensitive attribute and class, where the values are published as they are."""
+    """What groups give away about each sensitive attribute and class, if the values are published unchanged."""
     private = [] if _perturbs(release) else table.sensitive
     found = {c.name: best_guess_of(release, c.name) for c in (*private, *table.with_role(Role.CLASS))}
     return {name: guess for name, guess in found.items() if guess is not None}
@@ -257,6 +257,6 @@ def _guesses(release: Release, table: Microdata) -> dict[str, BestGuess]:
 
 def _guessed(guess: BestGuess) -> str:
     return (
-        f"by group right for {percent(guess.mean)} of the rows, {percent(guess.worst)} in the worst group; "
-        f"without groups {percent(guess.base)}"
+        f"right for {percent(guess.mean)} of the rows by group, {percent(guess.worst)} in the worst group; "
+        f"{percent(guess.base)} without groups"
     )

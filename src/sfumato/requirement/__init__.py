@@ -1,1 +1,1 @@
-"""What must hold of a release: one privacy model a file. They judge counts, never frames."""
+"""What must hold of a release: one privacy model per file. They judge counts, never frames."""

@@ -1,4 +1,4 @@
-"""(α, k)-anonymity: k rows a group, and no sensitive value with a share above α."""
+"""(α, k)-anonymity: k rows per group, and no sensitive value with a share above α."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -28,14 +28,14 @@ from sfumato.requirement.guarantee import ONE_ROW, SIMILAR, Guarantee, figure
 
 @dataclass(frozen=True, kw_only=True)
 class AlphaK(GroupRequirement):
-    """Each group has at least k rows, and in it no sensitive value has a share above ``alpha``.
+    """Each group has at least k rows, and no sensitive value makes up more than ``alpha`` of it.
 
     >>> AlphaK(alpha=0.5, k=3).words()
     'every group has at least 3 rows, and no sensitive value makes up more than 0.5 of it'
     """
 
     model: ClassVar[str] = "alpha-k"
-    summary: ClassVar[str] = "k-anonymity, and nobody's sensitive value is known with a confidence above α"
+    summary: ClassVar[str] = "k-anonymity, and no sensitive value can be attributed to anyone with a confidence above α"
     weaker: ClassVar[str | None] = "a larger alpha or a lower k"
     at_most: ClassVar[frozenset[str]] = frozenset({"alpha"})
     by_labels: ClassVar[bool] = True
@@ -73,8 +73,10 @@ class AlphaK(GroupRequirement):
     def guarantee(self, achieved: Mapping[str, float]) -> Guarantee:
         return Guarantee(
             "(α, k)-anonymity",
-            f"Whoever knows a person's quasi-identifiers finds at least {figure(self.k)} rows that fit equally well, "
-            f"and can ascribe no sensitive value to the person with a confidence above {figure(self.alpha)}.",
+            f"An adversary who knows a person's quasi-identifiers finds at least {figure(self.k)} rows that fit "
+            "equally "
+            "well, and cannot attribute any sensitive value to the person with a confidence above "
+            f"{figure(self.alpha)}.",
             (SIMILAR, ONE_ROW),
         )
 
@@ -83,6 +85,6 @@ class AlphaK(GroupRequirement):
         if best["k"] < self.k:
             return f"{best['k']} rows cannot be {self.k}-anonymous; lower k to {best['k']} or less"
         return (
-            f"in the whole table one sensitive value has a share of {best['alpha']:.2%}, above alpha = "
+            f"one sensitive value makes up {best['alpha']:.2%} of the whole table, more than alpha = "
             f"{self.alpha}; raise alpha to {rounded_up(best['alpha'])} or more"
         )

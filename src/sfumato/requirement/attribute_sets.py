@@ -1,7 +1,7 @@
-"""Which attribute sets an adversary with QI-based distributions can use: all that have a signature with enough people.
+"""Which attribute sets an adversary with QI-based distributions can use: those with a large enough signature.
 
-A set has at most as many people in a signature as each of its subsets; so what has too few is not extended (Agrawal and
-Srikant's candidates). There are up to 2^n sets of n attributes; what would take too many is refused before it is begun.
+A signature of a set has at most as many people as those of its subsets, so a set with too few is not extended
+(candidate generation of Agrawal and Srikant). n attributes have up to 2^n sets; too many are refused up front.
 """
 
 from collections.abc import Iterator, Sequence
@@ -77,13 +77,13 @@ def _largest(kinds: Kinds, people: NDArray[np.int64], chosen: Sequence[str]) -> 
 
 
 def _refuse(what: str, kinds: Kinds, number: int, most: int, numbers: int) -> None:
-    """Say how many sets there are, what they would take, the limit and the remedy."""
+    """Say how many sets there are, what they would cost, the limit and the remedy."""
     size = len(kinds.names)
     while size > 1 and number_of_sets(len(kinds.names), size) > most:
         size -= 1
     gigabytes = number * kinds.number * numbers * 8 / 1e9
     raise PolicyError(
-        f"{what} looks at every set of quasi-identifiers with a large enough sample: {len(kinds.names)} of them make "
+        f"{what} uses every set of quasi-identifiers with a large enough sample: {len(kinds.names)} of them make "
         f"at least {number:,} sets, each over {kinds.number:,} kinds of people ({gigabytes:,.1f} GB); the limit here "
         f"is {most:,} sets. Set size = {size} or less (sets of at most that many attributes), or take fewer "
         "quasi-identifiers"

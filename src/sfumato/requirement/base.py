@@ -1,4 +1,4 @@
-"""What every requirement is: tests on counts that are exact at the limit, and words for people."""
+"""What every requirement is: tests on counts that are exact at the limit, and sentences for people."""
 
 import math
 from abc import ABC, abstractmethod
@@ -20,7 +20,7 @@ from sfumato.table.checks import is_number as is_number
 from sfumato.table.encode import Domain
 
 PRIVATE = {"private": True}
-"""Marks a field that policy and manifest do not write as a parameter: Python, or another section, gives it."""
+"""Marks a field that is not a parameter in policy or manifest; it is set from Python or another policy section."""
 
 _FINEST = 10**9
 _LARGEST = 10**15
@@ -57,16 +57,16 @@ class Requirement(ABC):
     spelled: ClassVar[Mapping[str, str]] = {}
     """Fields that policy and manifest spell differently than Python: field -> word."""
     by_labels: ClassVar[bool] = False
-    """Whether it is about people whom the published quasi-identifiers do not tell apart; exact ones tell them apart."""
+    """Whether it is about people who share the published quasi-identifiers; exact ones would tell them apart."""
     counts_rows: ClassVar[bool] = True
-    """Whether it counts rows of the table, which are people only where each has one; see `people`."""
+    """Whether it counts rows, which equal people only if each person has one row; see `people`."""
     served_by: ClassVar[str | None] = None
-    """The methods that serve it, where those that make groups do not."""
+    """The methods that serve it, if methods that make groups do not."""
     person_parameter: ClassVar[str | None] = None
-    """The parameter that names the column telling people apart, if it can count people instead of rows."""
+    """The parameter that names the person column, if it can count people instead of rows."""
 
     def people(self, identifiers: Collection[str]) -> Key:
-        """The columns by which it counts people, given the identifiers of the table; none where it counts rows."""
+        """The columns by which it counts people, given the identifiers of the table; empty if it counts rows."""
         return ()
 
     def bind(self, schema: Schema) -> Self:
@@ -74,12 +74,12 @@ class Requirement(ABC):
         return self
 
     def reads(self) -> Key:
-        """The columns whose values decide whether it holds; a search that it steers tells about them."""
+        """The columns whose values decide whether it holds; a search guided by it leaks information about them."""
         return ()
 
     @abstractmethod
     def words(self) -> str:
-        """What is required, as a sentence a person can read."""
+        """What is required, as a readable sentence."""
 
     @abstractmethod
     def guarantee(self, achieved: Mapping[str, float]) -> Guarantee:
@@ -90,7 +90,7 @@ class Requirement(ABC):
         return frozenset(names(getattr(self, "sensitive", None)) or schema.sensitive_names())
 
     def bounds_confidence(self) -> bool:
-        """Whether it limits how likely a sensitive value of a person may become, rather than a spread or a size."""
+        """Whether it limits how likely a person's sensitive value may become, rather than a spread or a size."""
         return True
 
     @classmethod
@@ -105,8 +105,8 @@ class Requirement(ABC):
 
     @abstractmethod
     def met_by(self, achieved: Mapping[str, float]) -> bool:
-        """Whether these figures are what this model reports, and no worse than required; for figures that a check
-        cannot derive again."""
+        """Whether these are figures that this model reports and they are no worse than required; for figures that a
+        check cannot recompute."""
 
     def with_parameters(self, **changes: Any) -> Self:
         """A copy with some parameters changed."""
@@ -120,9 +120,9 @@ class GroupRequirement(Requirement):
     monotone: ClassVar[bool] = True
     """Whether merging groups that satisfy it gives a group that does."""
     of_the_table: ClassVar[bool] = True
-    """Whether it is about the values of the table; else about published ones, which a method may have changed."""
+    """Whether it is about the values of the table; otherwise about published ones, which a method may have changed."""
     against_table: ClassVar[bool] = False
-    """Whether it compares groups with the whole table, so that the rows left out of a release change what it asks."""
+    """Whether it compares groups with the whole table, so that suppressed rows change what it requires."""
     at_most: ClassVar[frozenset[str]] = frozenset()
     """The achieved figures that are worse when greater; all others are worse when smaller."""
 
@@ -139,7 +139,7 @@ class GroupRequirement(Requirement):
         """The columns it needs counts of, groups x values."""
 
     def distinct_columns(self) -> Sequence[Key]:
-        """The columns of which it only needs the number of distinct values in each group."""
+        """The columns for which it only needs the number of distinct values per group."""
         return ()
 
     def reads(self) -> Key:
@@ -182,12 +182,12 @@ class GroupRequirement(Requirement):
 
 
 Status = Literal["holds", "broken", "stated"]
-"""How a claim stands: verified, contradicted, or stated (not contradicted, but not verifiable from outside)."""
+"""The status of a claim: verified, contradicted, or stated (not contradicted, but not verifiable from outside)."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """How a promise stands, seen from the public part."""
+    """The status of a promise, judged from the public part."""
 
     status: Status
     achieved: dict[str, float]
@@ -229,12 +229,12 @@ def whole_number(model: str, name: str, value: object, least: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
         raise PolicyError(f"{model}: {name} = {value!r}; it must be a whole number, {least} or more")
     if value > _LARGEST:
-        raise PolicyError(f"{model}: {name} is larger than {_LARGEST}; no table has that many rows")
+        raise PolicyError(f"{model}: {name} must be at most {_LARGEST}; no table has that many rows")
     return int(value)
 
 
 def settled(value: float, limit: float | Fraction) -> float:
-    """A value that floating point leaves a hair beside the limit is the limit; the tests are exact.
+    """Snaps a value to the limit if only floating-point error separates them; the tests themselves are exact.
 
     >>> settled(2.9999999999999996, 3)
     3.0
@@ -268,7 +268,7 @@ def names(value: str | Sequence[str] | None) -> Key:
 
 
 def ordinal(number: int) -> str:
-    """The number as a place in a row.
+    """The number as an English ordinal.
 
     >>> ordinal(2), ordinal(11), ordinal(23)
     ('2nd', '11th', '23rd')
@@ -278,7 +278,7 @@ def ordinal(number: int) -> str:
 
 
 def rounded_up(value: float) -> float:
-    """A number with four digits that is not below the value.
+    """The value rounded up to four digits.
 
     >>> rounded_up(2 / 7), rounded_up(0.5)
     (0.2858, 0.5)
@@ -288,12 +288,12 @@ def rounded_up(value: float) -> float:
 
 
 def rounded_down(value: float) -> float:
-    """A number with four digits that is not above the value."""
+    """The value rounded down to four digits."""
     return -rounded_up(-value)
 
 
 def sensitive_or_all(model: str, chosen: Key, schema: Schema) -> Key:
-    """The sensitive attributes meant: those named, else all that the table has."""
+    """The sensitive attributes named, or all of the table's if none is named."""
     known = schema.sensitive_names()
     if unknown := [c for c in chosen if c not in known]:
         raise PolicyError(f"{model}: {unknown[0]!r} is not a sensitive attribute; the table has {known or 'none'}")

@@ -43,7 +43,7 @@ class BetaLikeness(GroupRequirement):
     """
 
     model: ClassVar[str] = "beta-likeness"
-    summary: ClassVar[str] = "no sensitive value becomes more likely by a group than 1 + β times as likely as before"
+    summary: ClassVar[str] = "no sensitive value is more than 1 + β times as frequent in a group as in the whole table"
     weaker: ClassVar[str | None] = "a larger beta"
     against_table: ClassVar[bool] = True
     at_most: ClassVar[frozenset[str]] = frozenset({"beta"})
@@ -82,7 +82,7 @@ class BetaLikeness(GroupRequirement):
         return [f.numerator for f in limits], [f.denominator for f in limits]
 
     def achieved(self, schema: Schema, tally: Tally) -> dict[str, float]:
-        """The greatest relative gain of a value in a group."""
+        """The greatest relative gain of any value in a group."""
         greatest = 0.0
         for key in self.columns():
             counts, totals = tally.counts[key], tally.totals[key]
@@ -99,18 +99,20 @@ class BetaLikeness(GroupRequirement):
     def guarantee(self, achieved: Mapping[str, float]) -> Guarantee:
         found = f" (1 + {figure(rounded_up(achieved['beta']))} in this release)" if "beta" in achieved else ""
         enhanced = (
-            ", nor of more than 1 - ln p where p is its share in the table, so that no value becomes certain that not "
-            "everyone has"
+            ", nor more than 1 - ln p, where p is its share in the table, so a value becomes certain only if everyone "
+            "has it"
         )
         certain = f"A value that makes up {percent(1 / (1 + self.beta))} of the table or more may become certain."
         return Guarantee(
             f"{str(self.variant).capitalize()} β-likeness",
-            "Whoever knows the distribution of the sensitive values in the whole table and then finds a person's group "
-            f"holds no value for more likely than before by a factor of more than 1 + {figure(self.beta)}{found}"
+            "For an adversary who knows the distribution of the sensitive values in the whole table and then finds a "
+            "person's group, the probability of a value grows by a factor of no more than "
+            f"1 + {figure(self.beta)}{found}"
             f"{enhanced if self.variant == 'enhanced' else ''}.",
             (
-                "Only a gain is bounded. A value may be rarer in a group than in the table or not occur at all, and "
-                "that nobody in a group has it is then certain.",
+                "Only a gain is bounded. A value may be rarer in a group than in the table, or absent; it is then "
+                "certain "
+                "that nobody in the group has it.",
                 *(() if self.variant == "enhanced" else (certain,)),
                 WHOLE_TABLE,
                 SIMILAR,
@@ -119,7 +121,7 @@ class BetaLikeness(GroupRequirement):
         )
 
     def remedy(self, schema: Schema, whole: Tally) -> str:
-        return "the table differs from itself; this cannot be: please report it"
+        return "the table differs from itself, which is impossible: please report it"
 
 
 @lru_cache(maxsize=1 << 16)

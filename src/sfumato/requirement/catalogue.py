@@ -47,7 +47,7 @@ def from_table(entry: Mapping[str, Any]) -> Requirement:
     parameters = dict(entry)
     model = parameters.pop("model", None)
     if model is None:
-        raise PolicyError(f"a requirement has no model; name one of {', '.join(MODELS)}")
+        raise PolicyError(f"a requirement needs a model; name one of {', '.join(MODELS)}")
     if not isinstance(model, str) or model not in MODELS:
         raise PolicyError(f"there is no requirement model {model!r}{nearest(str(model), MODELS)}")
     cls = MODELS[model]

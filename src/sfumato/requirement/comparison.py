@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sfumato.kernel import judge
 
 Key = tuple[str, ...]
-"""Which columns a test counts the values of; more than one are counted in combination."""
+"""The columns whose values a test counts; several columns are counted in combination."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Test:
     vectors: tuple[Any, ...] = ()
 
     def row(self, index: int) -> tuple[int, int, int, int, int]:
-        """The test as numbers; ``index`` is where its column stands among the counted ones."""
+        """The test as numbers; ``index`` is the position of its column among the counted ones."""
         return (self.op, index, self.limit.numerator, self.limit.denominator, self.l)
 
     @property
@@ -83,13 +83,13 @@ class Test:
         return np.asarray(verdicts == judge.YES)
 
     def _exactly(self, counts: NDArray[np.int64]) -> bool:
-        """Settle by whole numbers what floating point left open."""
+        """Decide in integers what floating point left open."""
         if self.op == judge.ENTROPY:
             return self._entropy_above([int(c) for c in counts if c])
         return self._distance([int(c) for c in counts]) <= self.limit
 
     def _entropy_above(self, counts: list[int]) -> bool:
-        """Whether the entropy is above ln(p/q), with as many digits as it takes; equal it is not."""
+        """Whether the entropy is above ln(p/q), with as many digits as it takes; the two are never equal."""
         n, digits = sum(counts), 30
         while True:
             with localcontext(Context(prec=digits, Emax=MAX_EMAX, Emin=MIN_EMIN)):

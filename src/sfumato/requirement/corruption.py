@@ -33,7 +33,7 @@ class CorruptionPromise(Promise):
         names = schema.sensitive_names()
         if len(names) != 1:
             raise PolicyError(
-                f"{self.model} is about one sensitive attribute, and the table has {len(names)}; give exactly one "
+                f"{self.model} needs exactly one sensitive attribute, but the table has {len(names)}; give exactly one "
                 "column the role 'sensitive'"
             )
         setting(self.model, p=0, k=1, domain=schema.domain(names[0]).size, skew=self.skew)
@@ -41,7 +41,7 @@ class CorruptionPromise(Promise):
 
     @abstractmethod
     def bounds(self, s: Setting) -> tuple[Fraction, Fraction]:
-        """What a setting guarantees: by theorem, and by the worst attack."""
+        """What a setting guarantees, by theorem and by the worst attack."""
 
     @abstractmethod
     def limit(self) -> Fraction:
@@ -49,10 +49,10 @@ class CorruptionPromise(Promise):
 
     @abstractmethod
     def answer(self) -> str:
-        """The parameter that a bound answers."""
+        """The parameter that a bound corresponds to."""
 
     def judged(self, *, p: Any, k: Any, domain: Any) -> Verdict:
-        """How the promise stands for a release that was drawn with these parameters."""
+        """The status of the promise for a release drawn with these parameters."""
         theorem, exact = self.bounds(setting(self.model, p=p, k=k, domain=domain, skew=self.skew))
         name, kept = self.answer(), exact <= self.limit()
         attained = min(four_digits_up(exact), self.limit()) if kept else four_digits_up(exact)
@@ -61,8 +61,8 @@ class CorruptionPromise(Promise):
         return Verdict("holds" if kept else "broken", achieved, f"p = {float(p):g}, k = {k}: {told}")
 
     def verify(self, manifest: Mapping[str, Any], tables: Mapping[str, pl.DataFrame]) -> Verdict:
-        """Judge by the retention probability, the least group and the domain that the manifest states; whether the
-        values were really perturbed so, nobody outside can see."""
+        """Judge by the retention probability, the smallest group and the domain that the manifest states; whether
+        the values were really perturbed that way cannot be seen from outside."""
         sensitive = [a for a in manifest["attributes"].values() if a.get("role") == "sensitive"]
         method = manifest["method"]
         if manifest["scheme"] != "sampling" or len(sensitive) != 1 or not {"p", "k"} <= method.keys():
@@ -80,7 +80,7 @@ class CorruptionPromise(Promise):
 
 @dataclass(frozen=True, kw_only=True)
 class RhoBreach(CorruptionPromise):
-    """No ρ1-to-ρ2 breach: who is sure by at most ``rho1`` before is sure by at most ``rho2`` after (Definition 2).
+    """No ρ1-to-ρ2 breach: a confidence of at most ``rho1`` before grows to at most ``rho2`` after (Definition 2).
 
     >>> RhoBreach(rho1=0.2, rho2=0.5, skew=0.1).parameters()
     {'lambda': 0.1, 'rho1': 0.2, 'rho2': 0.5}
@@ -88,7 +88,7 @@ class RhoBreach(CorruptionPromise):
 
     model: ClassVar[str] = "rho-breach"
     summary: ClassVar[str] = (
-        "whoever is sure by at most rho1 before is sure by at most rho2 after, even with everyone corrupted"
+        "a confidence of at most rho1 before the release is at most rho2 after it, even with everyone else corrupted"
     )
     weaker: ClassVar[str | None] = "a larger rho2"
     rho1: float
@@ -111,32 +111,34 @@ class RhoBreach(CorruptionPromise):
 
     def words(self) -> str:
         return (
-            f"an adversary who gives no value more than {self.skew:g} and holds a statement for at most {self.rho1:g} "
-            f"likely holds it for at most {self.rho2:g} likely after the release, whoever is corrupted"
+            f"an adversary who gives no value a prior above {self.skew:g} and believes a statement with probability at "
+            f"most {self.rho1:g} believes it with probability at most {self.rho2:g} after the release, no matter who "
+            "is "
+            "corrupted"
         )
 
     def guarantee(self, achieved: Mapping[str, float]) -> Guarantee:
         return Guarantee(
             "No ρ1-to-ρ2 breach under corruption",
             "Take an adversary who gives no value of the victim a probability above "
-            f"{figure(self.skew)}, and a statement about the victim that he believes with a probability of at most "
-            f"{figure(self.rho1)}. Even if he knows the values of everyone else, after the release he believes it with "
-            f"a probability of at most {_up(achieved.get('rho2'))} (the worst attack; by theorem "
+            f"{figure(self.skew)} and believes a statement about the victim with a probability of at most "
+            f"{figure(self.rho1)}. Even knowing the values of everyone else, this adversary believes it after the "
+            f"release with a probability of at most {_up(achieved.get('rho2'))} (the worst attack; by theorem "
             f"{_up(achieved.get('rho2_by_theorem'))}). The limit is {figure(self.rho2)}.",
-            (INDEPENDENT, ONE_ROW, "An adversary who was surer than that before the release is not bound by it."),
+            (INDEPENDENT, ONE_ROW, "An adversary who was more confident than that before the release is not covered."),
         )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Growth(CorruptionPromise):
-    """No Δ-growth breach: nobody's confidence in any statement grows by more than ``delta`` (Definition 3).
+    """No Δ-growth breach: the confidence in any statement grows by no more than ``delta`` (Definition 3).
 
     >>> Growth(delta=0.3, skew=0.1).parameters()
     {'lambda': 0.1, 'delta': 0.3}
     """
 
     model: ClassVar[str] = "growth"
-    summary: ClassVar[str] = "nobody's confidence in a statement grows by more than delta, even with everyone corrupted"
+    summary: ClassVar[str] = "no confidence in a statement grows by more than delta, even with everyone else corrupted"
     weaker: ClassVar[str | None] = "a larger delta"
     delta: float
 
@@ -155,17 +157,18 @@ class Growth(CorruptionPromise):
 
     def words(self) -> str:
         return (
-            f"the confidence of an adversary who gives no value more than {self.skew:g} in any statement grows by at "
-            f"most {self.delta:g}, whoever is corrupted"
+            f"for an adversary who gives no value a prior above {self.skew:g}, the confidence in any statement grows "
+            "by "
+            f"at most {self.delta:g}, no matter who is corrupted"
         )
 
     def guarantee(self, achieved: Mapping[str, float]) -> Guarantee:
         return Guarantee(
             "No Δ-growth breach under corruption",
-            f"Take an adversary who gives no value of the victim a probability above {figure(self.skew)}. His "
-            f"confidence in any statement about the victim grows by at most {_up(achieved.get('delta'))} (the worst "
-            f"attack; by theorem {_up(achieved.get('delta_by_theorem'))}), even if he knows the values of everyone "
-            f"else. The limit is {figure(self.delta)}.",
+            f"Take an adversary who gives no value of the victim a probability above {figure(self.skew)}. Even knowing "
+            "the values of everyone else, this adversary's confidence in any statement about the victim grows by at "
+            f"most {_up(achieved.get('delta'))} (the worst attack; by theorem "
+            f"{_up(achieved.get('delta_by_theorem'))}). The limit is {figure(self.delta)}.",
             (INDEPENDENT, ONE_ROW),
         )
 

@@ -28,14 +28,14 @@ from sfumato.requirement.guarantee import ONE_ROW, SIMILAR, WHOLE_TABLE, Guarant
 from sfumato.requirement.share_limits import decimal, neighbours_of_irrational
 
 _ANY = 200
-"""A δ from which on only the absence of a value is forbidden: e^200 exceeds the rows of any table."""
+"""From this δ on, only the absence of a value is forbidden: e^200 exceeds the rows of any table."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class DeltaDisclosure(GroupRequirement):
     """For every value of the table, with the share p there and q in a group, abs(ln(q / p)) is less than ``delta``.
 
-    So every value occurs in every group, and is neither much rarer nor much more frequent in it than in the table.
+    So every value occurs in every group, and is neither much rarer nor much more frequent there than in the table.
 
     >>> DeltaDisclosure(delta=1.5).words()
     "every sensitive value's share in a group differs from its share in the table by a factor below e^1.5"
@@ -94,12 +94,13 @@ class DeltaDisclosure(GroupRequirement):
         ratio = figure(rounded_up(math.exp(most))) if most < _ANY else f"e^{figure(most)}"
         return Guarantee(
             "δ-disclosure privacy",
-            "Whoever knows the distribution of the sensitive values in the whole table and then finds a person's group "
-            f"holds each value for at most {ratio} times as likely as before, and for at least 1/{ratio} times as "
-            f"likely (abs(ln(q/p)) is at most {figure(most)}, required is less than {figure(self.delta)}): no value "
-            "can be ascribed or ruled out.",
+            "For an adversary who knows the distribution of the sensitive values in the whole table and then finds a "
+            f"person's group, each value is at most {ratio} times and at least 1/{ratio} times as likely as before "
+            f"(abs(ln(q/p)) is at most {figure(most)} and must be less than {figure(self.delta)}): no value can be "
+            "attributed or ruled out.",
             (
-                "The bound is a factor: with a large δ, a value that is frequent in the table may become near certain.",
+                "The bound is a factor: with a large δ, a value that is frequent in the table may become nearly "
+                "certain.",
                 WHOLE_TABLE,
                 SIMILAR,
                 ONE_ROW,
@@ -107,7 +108,7 @@ class DeltaDisclosure(GroupRequirement):
         )
 
     def remedy(self, schema: Schema, whole: Tally) -> str:
-        return "the table differs from itself; this cannot be: please report it"
+        return "the table differs from itself, which is impossible: please report it"
 
 
 @lru_cache(maxsize=1 << 16)

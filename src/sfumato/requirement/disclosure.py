@@ -34,7 +34,7 @@ class JointShares(NamedTuple):
         return np.asarray(self.shares > 0)
 
     def attack_success(self) -> Floats:
-        """For each combination, how often who takes its most frequent value is right, whatever the matrices are."""
+        """For each combination, how often guessing its most frequent value is right, whatever the matrices are."""
         return np.asarray(self.shares.max(axis=1))
 
 
@@ -73,15 +73,15 @@ class Disclosure(Promise):
     ``tau`` may also give each sensitive value its own limit (those not named have none), and ``person`` may name a
     column that gives each person theirs; where both are given, both hold.
 
-    Equation 6 is not how often the best attacker is right: who takes the most frequent value among people of the same
-    quasi-identifiers is right as often as it is frequent, whatever was randomized. Reports state both.
+    Equation 6 is not how often the best attacker is right: guessing the most frequent value among people with the same
+    quasi-identifiers is right as often as that value is frequent, whatever was randomized. Reports state both.
 
     >>> Disclosure(tau=0.5).words()
     'nobody’s sensitive value is traced back (Equation 6) with a probability above 0.5'
     """
 
     model: ClassVar[str] = "disclosure"
-    summary: ClassVar[str] = "randomized response: the chance to trace a person's sensitive value back is at most tau"
+    summary: ClassVar[str] = "randomized response: a sensitive value is traced back with a probability of at most tau"
     served_by: ClassVar[str | None] = "rr"
     tau: float | Mapping[str, float] | None = None
     person: str | None = None
@@ -103,7 +103,7 @@ class Disclosure(Promise):
         known = schema.sensitive_names()
         if len(known) != 1:
             raise PolicyError(
-                f"disclosure is about one sensitive attribute, and this table has {len(known)}; "
+                f"disclosure needs exactly one sensitive attribute, but this table has {len(known)}; "
                 "give exactly one column the role 'sensitive'"
             )
         if isinstance(self.tau, Mapping):
@@ -129,26 +129,26 @@ class Disclosure(Promise):
         limit = figure(self.tau) if one else "the limit of the value or the person"
         return Guarantee(
             "Bounded disclosure (randomized response)",
-            "Whoever picks a row, traces its quasi-identifiers and its sensitive value back by the public matrices, "
-            "and takes it for a certain person’s, finds that person’s value in this way with a probability of at most "
-            f"{limit} (Equation 6 of Guo, Ying and Wu).",
+            "An adversary who picks a row, traces its quasi-identifiers and its sensitive value back with the public "
+            "matrices and assumes that it is a certain person’s row finds that person’s value with a probability of at "
+            f"most {limit} (Equation 6 of Guo, Ying and Wu).",
             (
                 "It is not how often the best attacker is right. An attacker who reconstructs the distribution and "
                 "guesses the most frequent value among people with the same quasi-identifiers is right as often as it "
                 "is frequent, whatever was randomized; this report states that rate beside the risk.",
-                "The release tells that the private table meets this limit with the public matrices.",
+                "The release reveals that the private table meets this limit with the public matrices.",
                 ONE_ROW,
             ),
         )
 
     @property
     def is_void(self) -> bool:
-        """Whether every table meets it, so that meeting it tells nothing: no risk is above 1."""
+        """Whether every table meets it, so that meeting it reveals nothing: no risk is above 1."""
         limits = self.tau.values() if isinstance(self.tau, Mapping) else [self.tau]
         return self.person is None and all(limit == 1 for limit in limits)
 
     def limits(self, values: Sequence[str]) -> Floats:
-        """The limit of each sensitive value, infinite where there is none; a person's own are not in it."""
+        """The limit of each sensitive value, infinite if it has none; limits per person are not included."""
         if isinstance(self.tau, Mapping):
             return np.array([float(self.tau.get(v, math.inf)) for v in values])
         return np.full(len(values), math.inf if self.tau is None else float(self.tau))
@@ -159,7 +159,7 @@ class Disclosure(Promise):
         return not achieved or (achieved.keys() == {"tau"} and 0 <= achieved["tau"] <= own * (1 + 1e-9))
 
     def verify(self, manifest: Mapping[str, Any], tables: Mapping[str, pl.DataFrame]) -> Verdict:
-        """Broken where the matrices are none; the true risk cannot be seen, and is estimated from the release."""
+        """Broken if the release is not randomized; the true risk cannot be seen and is estimated from the release."""
         if manifest.get("scheme") != "randomization":
             return Verdict("broken", {}, "the release is not randomized")
         try:
@@ -179,7 +179,7 @@ class Disclosure(Promise):
 def _estimated(
     manifest: Mapping[str, Any], tables: Mapping[str, pl.DataFrame], ways: Mapping[str, Distortion]
 ) -> float | None:
-    """The greatest risk of combinations that make up a row or more, by the reconstructed distribution."""
+    """The greatest risk of combinations that amount to at least one row, by the reconstructed distribution."""
     roles = {n: a["role"] for n, a in manifest["attributes"].items()}
     chosen = [n for n, r in roles.items() if r == "quasi"] + [n for n, r in roles.items() if r == "sensitive"]
     sizes = [ways[n].size for n in chosen if n in ways]

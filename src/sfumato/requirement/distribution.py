@@ -2,7 +2,7 @@
 
 A signature is a value for each attribute of an attribute set. Distributions are estimated from the data, for all
 attribute sets up to a size, or given by someone who knows them. People who agree on all quasi-identifiers
-are of one kind; everything here is decided on kinds.
+are of the same kind; everything here is decided per kind.
 """
 
 import math
@@ -26,8 +26,8 @@ _LEAST = 1e-300
 class ProtectedValues:
     """The sensitive values as worlds tell them apart, and the sets of them that are protected.
 
-    ``of_code`` gives the value of each code of the sensitive attribute. A set is held by whoever holds one of its
-    values; ``titles`` are the words for the sets.
+    ``of_code`` gives the value of each code of the sensitive attribute. A person holds a set by holding one of its
+    values; ``titles`` are the names of the sets.
     """
 
     names: tuple[str, ...]
@@ -79,7 +79,7 @@ def told_apart(leaves: Sequence[str], sets: Sequence[Sequence[str]], *, actual: 
 
 @dataclass(frozen=True, eq=False)
 class Kinds:
-    """The kinds of people: the kind of each row, and the codes of each kind, a column a quasi-identifier."""
+    """The kinds of people: the kind of each row, and the codes of each kind, one column per quasi-identifier."""
 
     names: tuple[str, ...]
     of_row: NDArray[np.int64]
@@ -93,7 +93,7 @@ class Kinds:
 
 
 def kinds_of(columns: Sequence[Column], more: Sequence[NDArray[Any]] = ()) -> Kinds:
-    """Rows that agree on all quasi-identifiers are of one kind; ``more`` rows may follow, a column of codes each."""
+    """Rows that agree on all quasi-identifiers are of the same kind; ``more`` appends rows, one array per column."""
     codes = [np.concatenate([c.codes, extra]) for c, extra in zip(columns, more, strict=True)] if more else None
     codes = codes or [c.codes for c in columns]
     found = group_rows(codes, [c.size for c in columns])
@@ -110,12 +110,12 @@ class KnownDistribution:
     chance: NDArray[np.float64]
 
     def of(self, values: Sequence[int]) -> NDArray[np.float64]:
-        """The chance of having one of some values, a kind each."""
+        """The chance of having one of some values, for each kind."""
         return np.asarray(self.chance[:, list(values)].sum(axis=1)[self.of_kind])
 
 
 def absence(chance: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The chance of not having a value, above 0 also where rounding leaves nothing.
+    """The chance of not having a value, kept above 0 where rounding would leave nothing.
 
     >>> absence(np.array([0.25, 1.0])).tolist()
     [0.75, 1e-300]
@@ -128,9 +128,9 @@ def estimate(
 ) -> list[KnownDistribution]:
     """f = (count with the value + smoothing · its share in all) / (count + smoothing), by each attribute set.
 
-    ``counts[kind, value]`` are people. Of a signature with fewer than ``minimum`` people nothing is known beyond
-    what holds of all; a set whose signatures are all that small tells nothing and is left out. If all are, the
-    adversary knows how frequent the values are in the whole table.
+    ``counts[kind, value]`` are people. For a signature with fewer than ``minimum`` people, only what holds for everyone
+    is known; a set whose signatures are all that small is left out. If all sets are, the adversary only knows how
+    frequent the values are in the whole table.
     """
     total = counts.sum(axis=0)
     share = total / total.sum()
@@ -148,7 +148,7 @@ def estimate(
 def tallied(
     kinds: Kinds, counts: NDArray[np.int64], chosen: Sequence[str]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """By one attribute set: the signature of each kind, and how many people of each signature have each value."""
+    """For one attribute set: the signature of each kind, and how many people with each signature have each value."""
     at = [kinds.names.index(name) for name in chosen]
     found = group_rows([kinds.codes[j] for j in at], [kinds.sizes[j] for j in at])
     number, width = len(found.first), counts.shape[1]
@@ -160,7 +160,7 @@ def tallied(
 def _with_unknown_together(
     of_kind: NDArray[np.int64], chance: NDArray[np.float64], known: NDArray[np.bool_]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """All signatures of which nothing is known as one."""
+    """Joins all signatures about which nothing is known into one."""
     number = np.cumsum(known) - 1
     number[~known] = known.sum()
     rows = np.concatenate([chance[known], chance[~known][:1]])
@@ -176,8 +176,8 @@ def given(
 ) -> list[tuple[tuple[str, ...], NDArray[np.int64], NDArray[np.float64]]]:
     """Given knowledge by attribute set: its name, the signature of each kind, and chances over the sensitive leaves.
 
-    What a signature leaves open is shared out like in the whole table; people of no listed signature have what
-    the whole table has.
+    What a signature leaves open is distributed as in the whole table; people without a listed signature have the
+    distribution of the whole table.
     """
     sets: dict[tuple[str, ...], dict[tuple[str, ...], dict[str, float]]] = {}
     for signature, value, chance in entries:
@@ -185,7 +185,7 @@ def given(
         words = tuple(signature[n] for n in names)
         listed = sets.setdefault(names, {}).setdefault(words, {})
         if value in listed:
-            raise DataError(f"the distribution of {_words(signature)} gives {value!r} twice; leave one")
+            raise DataError(f"the distribution of {_words(signature)} gives {value!r} twice; remove one")
         listed[value] = chance
     domain = {c.name: {leaf: i for i, leaf in enumerate(c.domain.leaves)} for c in columns}
     out = []
@@ -208,12 +208,12 @@ def _row(
     total = math.fsum(listed.values())
     if len(listed) == len(leaves) and abs(total - 1) > _SUM_TOLERANCE:
         raise DataError(
-            f"the distribution of {_words(signature)} adds up to {total:.6g}; over all values it adds up to 1"
+            f"the distribution of {_words(signature)} adds up to {total:.6g}; over all values it must add up to 1"
         )
     if len(listed) < len(leaves) and total >= 1:
         raise DataError(
             f"the distribution of {_words(signature)} adds up to {total:.6g} and leaves nothing for the other "
-            f"{len(leaves) - len(listed)} values; the listed ones add up to less than 1"
+            f"{len(leaves) - len(listed)} values; the listed ones must add up to less than 1"
         )
     row = np.array([listed.get(leaf, np.nan) for leaf in leaves])
     open_ = np.isnan(row)

@@ -1,4 +1,4 @@
-"""How exposed people in groups are to an adversary with QI-based distributions: the worst p(t:x) by what he knows."""
+"""How exposed people in groups are to an adversary with QI-based distributions: the worst p(t:x)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -15,7 +15,7 @@ Worlds = Literal["values", "two-valued"]
 
 _BLOCK_CELLS = 20_000_000
 _REFINED = 64
-"""How many groups that hold by the bound are computed exactly to find the greatest p(t:x)."""
+"""How many groups that satisfy the bound are computed exactly to find the greatest p(t:x)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +31,7 @@ class GroupedPeople:
 class Exposure:
     """``worst[i]`` is the greatest p(t:x) of person i over attribute sets and protected sets.
 
-    ``over`` marks the groups of which some p(t:x) is a certified upper bound; ``attributes`` and ``value`` (the
+    ``over`` marks the groups in which some p(t:x) is a certified upper bound; ``attributes`` and ``value`` (the
     number of the protected set) are those of the greatest p of all.
     """
 
@@ -68,7 +68,7 @@ def judged(
     enough: float = 0.0,
     groups: NDArray[np.int64] | None = None,
 ) -> Exposure:
-    """p(t:x) of every person, by each distribution and for each protected set; ``groups``: only of these.
+    """p(t:x) of every person, for each distribution and protected set; ``groups`` restricts it to these groups.
 
     Groups of more than ``limit`` states, and those whose bound is at most ``enough``, are judged by the bound; with a
     limit of 0 all are.
@@ -103,7 +103,7 @@ def exposure(
     limit: float,
     most: float,
 ) -> Exposure:
-    """The same, and exact where that matters: in groups whose bound is above ``most``, and where the greatest p may be.
+    """The same, but exact where it matters: in groups whose bound is above ``most`` or that may hold the greatest p.
 
     A group of more than ``limit`` states is judged by the bound.
     """
@@ -126,7 +126,7 @@ def exposure(
 
 
 def _blocks(number: int, rows: int) -> list[NDArray[np.int64]]:
-    """The numbers of the sets, as many at once as memory allows for so many rows."""
+    """The indices of the sets, in batches that fit into memory for this number of rows."""
     step = max(1, _BLOCK_CELLS // max(rows, 1))
     return [np.arange(begin, min(begin + step, number)) for begin in range(0, number, step)]
 
@@ -154,7 +154,7 @@ def _part(people: GroupedPeople, chosen: NDArray[np.int64]) -> _Part:
 def _over_absence(
     part: _Part, known: KnownDistribution, x: int, limit: float
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """p(t:x) of the people in group order, in worlds of x and its absence, and which groups were bounded only."""
+    """p(t:x) of the people in group order, in worlds of x and its absence, and which groups were only bounded."""
     out = _by_odds(known.of([x])[part.kind], part)
     over = np.zeros(len(part.held), np.bool_)
     several = np.flatnonzero(part.held[:, x] > 1)
@@ -173,7 +173,7 @@ def _over_absence(
 
 
 def _by_odds(chance: NDArray[np.float64], part: _Part) -> NDArray[np.float64]:
-    """The exact probability where a group holds a value once: odds over the sum of the odds in the group."""
+    """The exact probability if a group holds a value once: odds over the sum of the odds in the group."""
     odds = chance / absence(chance)
     return np.asarray(odds / np.repeat(np.add.reduceat(odds, part.starts[:-1]), np.diff(part.starts)))
 
@@ -189,7 +189,7 @@ def _over_values(
 
 
 def deviation(people: GroupedPeople, known: KnownDistribution, values: Sequence[int]) -> float:
-    """The average over all groups of Δ: the greatest chance of a set in a group less the least (ART, section 5)."""
+    """Δ averaged over all groups: the greatest chance of a set in a group minus the least (ART, section 5)."""
     chance = known.of(values)[people.kind]
     most, least = np.zeros(len(people.held)), np.ones(len(people.held))
     np.maximum.at(most, people.group, chance)

@@ -4,27 +4,27 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 RULED_OUT = (
-    "An adversary who knows more than the quasi-identifiers, and can rule out some people or values of a group, is "
-    "left with fewer and may conclude more."
+    "An adversary who knows more than the quasi-identifiers and can rule out some people or values of a group may "
+    "learn more."
 )
 SIMILAR = (
-    "Values that differ but mean nearly the same are counted as different, so a group may still tell what kind of "
+    "Values that differ but mean nearly the same are counted as different, so a group may still reveal what kind of "
     "value its people have."
 )
 SHARED = (
-    "It does not look at sensitive values: where all rows of a group share one, everyone in the group is known to "
+    "It does not consider sensitive values: if all rows of a group share one, everyone in the group is known to "
     "have it (homogeneity)."
 )
-ONE_ROW = "It counts rows and assumes that each person has one; people with several are protected less."
+ONE_ROW = "It counts rows and assumes that each person has one; people with several rows are protected less."
 MANY_ROWS = (
-    "Whoever knows that one of these people has more rows than the others ascribes a row to that person with a higher "
-    "probability."
+    "An adversary who knows that one of these people has more rows than the others can attribute a row to that person "
+    "with a higher probability."
 )
-WHOLE_TABLE = "What the whole table tells about everybody in it is not hidden."
+WHOLE_TABLE = "What the whole table reveals about everyone in it is not hidden."
 INDEPENDENT = (
     "It assumes that the victim’s value is independent of the values of others. Where people share a value for a "
-    "common reason (a family, an outbreak), what is known about others tells about the victim, and another person’s "
-    "row may tell as much as the victim’s own."
+    "common reason (a family, an outbreak), knowledge about others reveals something about the victim, and another "
+    "person’s row may reveal as much as the victim’s own."
 )
 
 
@@ -38,7 +38,7 @@ class Guarantee:
 
 
 def figure(value: object) -> str:
-    """A parameter as a person writes it.
+    """A parameter as a person would write it.
 
     >>> figure(5), figure(3.0), figure(0.59783), figure(["age", "sex"]), figure({"HIV": 0.5})
     ('5', '3', '0.5978', 'age, sex', 'HIV: 0.5')
@@ -53,7 +53,7 @@ def figure(value: object) -> str:
 
 
 def percent(share: float) -> str:
-    """A share for people; what is not none or all never reads so.
+    """A share as a readable percentage; only exactly 0 and 1 read as 0% and 100%.
 
     >>> percent(0), percent(0.0001), percent(0.125), percent(0.9999), percent(1)
     ('0%', '<0.1%', '12.5%', '>99.9%', '100%')

@@ -23,7 +23,7 @@ class KAnonymity(GroupRequirement):
     """
 
     model: ClassVar[str] = "k-anonymity"
-    summary: ClassVar[str] = "nobody can be told apart from fewer than k people by the quasi-identifiers"
+    summary: ClassVar[str] = "every person shares the published quasi-identifiers with at least k - 1 others"
     weaker: ClassVar[str | None] = "a lower k"
     by_labels: ClassVar[bool] = True
     person_parameter: ClassVar[str | None] = "entity"
@@ -35,7 +35,7 @@ class KAnonymity(GroupRequirement):
         if self.entity is not None:
             names(self.entity)
             if not isinstance(self.entity, str):
-                raise PolicyError(f"{self.model}: the entity is one column, not {self.entity!r}")
+                raise PolicyError(f"{self.model}: the entity must be one column name, not {self.entity!r}")
 
     def people(self, identifiers: Collection[str]) -> Key:
         return names(self.entity)
@@ -66,7 +66,8 @@ class KAnonymity(GroupRequirement):
         k, who = achieved.get("k", self.k), "rows" if self.entity is None else "people"
         return Guarantee(
             "k-anonymity",
-            f"Whoever knows a person's quasi-identifiers finds at least {figure(k)} {who} that fit equally well, and "
+            f"An adversary who knows a person's quasi-identifiers finds at least {figure(k)} {who} that fit equally "
+            "well, and "
             f"picks the right one with a probability of at most {percent(1 / k)}.",
             (SHARED, RULED_OUT, ONE_ROW if self.entity is None else MANY_ROWS),
         )

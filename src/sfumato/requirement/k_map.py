@@ -12,11 +12,11 @@ from sfumato.table.population import Population
 
 @dataclass(frozen=True, kw_only=True)
 class KMap(Requirement):
-    """The labels of each group fit at least k people of a ``population``, whoever of them is in the table.
+    """The labels of each group fit at least k people of a ``population``, no matter which of them are in the table.
 
     The population is a frame, a file or a `Population`, with one row per person and the quasi-identifiers of the table;
-    in a policy it is ``[population] source``. It is private: a release does not tell what it is, and a claim without it
-    is only stated.
+    in a policy it is ``[population] source``. It is private: a release does not reveal it, and without it a claim is
+    only stated, not verified.
 
     >>> KMap(k=5).words()
     'every combination of labels fits at least 5 people of the population that was given'
@@ -61,14 +61,15 @@ class KMap(Requirement):
         k = achieved.get("k", self.k)
         return Guarantee(
             "k-map",
-            "Whoever looks for the person behind a row in the population finds at least "
+            "An adversary who looks for the person behind a row in the population finds at least "
             f"{figure(k)} people who fit its labels, and picks the right one with a probability of at most "
             f"{percent(1 / k)}.",
             (
-                "It assumes that the population holds everyone in the table, once each, with the same "
-                "quasi-identifiers. Nobody can verify that from the release.",
-                "Whoever knows who of the population is in the table is left with the rows that show the same labels, "
-                "perhaps with one. Against such an adversary require k-anonymity.",
+                "It assumes that the population contains everyone in the table exactly once, with the same "
+                "quasi-identifiers. That cannot be verified from the release.",
+                "An adversary who knows who in the population is in the table only has to choose among the rows "
+                "that show "
+                "the same labels, perhaps a single one. Against such an adversary, require k-anonymity.",
                 SHARED,
                 RULED_OUT,
             ),

@@ -1,4 +1,4 @@
-"""All that the adversary of r-robustness knows about a table: distributions by attribute sets, kinds and values."""
+"""What the adversary of r-robustness knows about a table: distributions by attribute set, kinds and values."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -65,7 +65,7 @@ def as_given(
     codes: NDArray[Any],
     more: Sequence[NDArray[Any]] = (),
 ) -> Knowledge:
-    """Take the distributions as given; ``totals`` are the counts of the sensitive leaves in the whole table."""
+    """Use the distributions as given; ``totals`` are the counts of the sensitive leaves in the whole table."""
     kinds = kinds_of(quasi, more)
     found = given(entries, kinds, quasi, leaves, totals / totals.sum())
     known = [KnownDistribution(names, of_kind, collapsed(chance, values)) for names, of_kind, chance in found]

@@ -37,14 +37,14 @@ class LDiversity(GroupRequirement):
 
     distinct: at least l values. entropy: the entropy is at least ln l, exactly; l may be a fraction.
     recursive: the most frequent count is below c times the sum of the l-th most frequent one and
-    those after it. frequency: no value has a share above 1/l.
+    those after it. frequency: no value makes up more than 1/l.
 
     >>> LDiversity(l=3, variant="entropy").words()
     'in every group the entropy of the sensitive values is at least ln 3'
     """
 
     model: ClassVar[str] = "l-diversity"
-    summary: ClassVar[str] = "no group gives a sensitive value away: its values are diverse in one of four senses"
+    summary: ClassVar[str] = "the sensitive values of every group are diverse, in one of four senses"
     weaker: ClassVar[str | None] = "a lower l"
     at_most: ClassVar[frozenset[str]] = frozenset({"c"})
     l: float
@@ -126,7 +126,7 @@ class LDiversity(GroupRequirement):
         promise, limit = {
             "distinct": (
                 f"Every group holds at least {l} different sensitive values.",
-                "It bounds no probability: one value may be far more frequent in a group than all others.",
+                "It does not bound a probability: one value may be far more frequent in a group than all others.",
             ),
             "entropy": (
                 f"The sensitive values of every group are spread at least as evenly as {l} equally frequent ones "
@@ -134,15 +134,15 @@ class LDiversity(GroupRequirement):
                 f"Entropy is an average: a single value may still be more likely than 1/{l}.",
             ),
             "recursive": (
-                f"The most frequent sensitive value of a group is bounded by the rarer ones, the "
+                "The most frequent sensitive value of a group is bounded by the rarer ones, the "
                 f"{ordinal(int(self.l))} most frequent and those after it, so that it does not outweigh them even "
                 "after some values have been ruled out.",
                 "The bound is relative to the rarer values; it is not a limit on the probability of a value.",
             ),
             "frequency": (
-                f"Whoever finds a person's group can ascribe no sensitive value to the person with more confidence "
-                f"than 1/{l}.",
-                "Rare values are treated as frequent ones: a group may make a rare value much more likely than it is "
+                "An adversary who finds a person's group cannot attribute any sensitive value to the person with a "
+                f"confidence above 1/{l}.",
+                "Rare and frequent values are treated alike: a group may make a rare value much more likely than it is "
                 "in the whole table.",
             ),
         }[self.variant]
@@ -166,6 +166,6 @@ class LDiversity(GroupRequirement):
             as_whole = "" if best == int(best) else f" (as a whole number {int(best)})"
             advice = f"the table allows l = {rounded_down(best):.4g}{as_whole} at best: lower l to that or less"
         return (
-            f"the whole table is not {self.variant} {float(self.l):g}-diverse in {key[0]!r}: {top!r} alone has a share "
-            f"of {counts.max() / whole.sizes[0]:.1%}; {advice}"
+            f"the whole table is not {self.variant} {float(self.l):g}-diverse in {key[0]!r}: {top!r} alone makes "
+            f"up {counts.max() / whole.sizes[0]:.1%}; {advice}"
         )

@@ -1,7 +1,7 @@
-"""How likely each person of one group holds each value of it, for an adversary who knows who is likely to have what.
+"""The probability that each person of a group holds each of its values, given QI-based distributions.
 
-A possible world assigns the values of the group to its people; it weighs the product of f[t, v] over the people t
-with their values v; p(t:x) is the weight of the worlds in which t has x, over the weight of all (ART, Equations 1-3).
+A possible world assigns the values of the group to its people; its weight is the product of f[t, v] over the people t
+and their values v. p(t:x) is the weight of the worlds in which t has x over the weight of all (ART, Equations 1-3).
 """
 
 import warnings
@@ -16,7 +16,7 @@ from sfumato.kernel.linkage.exposure import exposed
 from sfumato.requirement.base import is_number, whole_number
 
 STATES = 1_000_000
-"""Up to how many states of a group p(t:x) is computed exactly, unless told otherwise; a state is 16 bytes."""
+"""The default limit on the states of a group for computing p(t:x) exactly; a state takes 16 bytes."""
 
 MOST_STATES = 100_000_000
 MOST_DRAWN = 200_000_000
@@ -30,7 +30,7 @@ def linkage_probabilities(f: ArrayLike, counts: ArrayLike, *, limit: int = STATE
 
     ``f[t, v]`` is the probability of value v for a person like t, ``counts[v]`` how often v occurs in the group.
     Dynamic programming over how many of each value (or of each kind of person, whichever is less) are
-    placed; where that has more than ``limit`` states, a warning says so and `linkage_bounds` is returned.
+    placed; if that takes more than ``limit`` states, a warning says so and `linkage_bounds` is returned.
 
     >>> linkage_probabilities([[0.5, 0.5], [0.5, 0.5], [0.2, 0.8], [0.2, 0.8]], [2, 2])[0].round(4).tolist()
     [0.7273, 0.2727]
@@ -42,7 +42,7 @@ def linkage_probabilities(f: ArrayLike, counts: ArrayLike, *, limit: int = STATE
     if not exact:
         warnings.warn(
             f"a group of {len(chance)} people has more states than the limit of {limit}; these are certified upper "
-            "bounds, not the exact probabilities: raise the limit, or take sample_linkage",
+            "bounds, not the exact probabilities: raise the limit, or use sample_linkage",
             stacklevel=2,
         )
     elif not np.allclose(p.sum(axis=1), 1.0):
@@ -90,7 +90,7 @@ def sample_linkage(
     confidence: float = 0.99,
     rng: np.random.Generator | None = None,
 ) -> Sampled:
-    """Estimate p[t, v] by drawing worlds, person after person, and weighing each by how much it is over- or underdrawn.
+    """Estimate p[t, v] by importance sampling: worlds are drawn person by person and reweighted.
 
     The intervals are asymptotic (Wilson's, with the variance of a ratio of means), each of the given confidence, and
     never above `linkage_bounds`, which is certified. Few effective draws mean that the intervals should not be trusted.
@@ -103,7 +103,7 @@ def sample_linkage(
     world, log_weight = _draw(chance, held, draws, rng or np.random.default_rng())
     if log_weight.max() == -np.inf:
         raise DataError(
-            f"none of {draws} draws is a possible world: too many of f are zero; draw more, or raise the zeros"
+            f"none of {draws} draws is a possible world: too many of f are zero; use more draws, or raise the zeros"
         )
     weight = np.exp(log_weight - log_weight.max())
     weight /= weight.sum()
@@ -119,7 +119,7 @@ def sample_linkage(
 
 
 def _interval(p: Chances, variance: Chances, effective: float, z: float) -> tuple[Chances, Chances]:
-    """Wilson's interval, with as many draws as the variance tells, and never more than effective."""
+    """Wilson's interval, with the number of draws that the variance implies, never more than the effective one."""
     with np.errstate(divide="ignore", invalid="ignore"):
         number = np.where(variance > 0, np.minimum(p * (1 - p) / variance, effective), effective)
     number = np.maximum(number, 1e-9)
@@ -129,7 +129,7 @@ def _interval(p: Chances, variance: Chances, effective: float, z: float) -> tupl
 
 
 def _draw(chance: Chances, held: Counts, draws: int, rng: np.random.Generator) -> tuple[Counts, Chances]:
-    """Worlds, a row a draw, with the logarithm of their weight over their probability of being drawn."""
+    """Worlds, one row per draw, with the logarithm of their weight over their probability of being drawn."""
     n, k = chance.shape
     left = np.tile(held.astype(np.float64), (draws, 1))
     world, log_weight = np.zeros((draws, n), np.int64), np.zeros(draws)

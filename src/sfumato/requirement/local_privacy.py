@@ -1,4 +1,4 @@
-"""What the noise of a randomized release is worth: ε of each attribute, of a whole row, and whom that holds against."""
+"""What the noise of a randomized release guarantees: ε of each attribute and of a whole row, and for which tables."""
 
 import math
 from collections.abc import Mapping
@@ -15,16 +15,16 @@ Guarantee = Literal["whole release", "tables that meet tau", "none"]
 
 GUARANTEES: tuple[Guarantee, ...] = ("whole release", "tables that meet tau", "none")
 
-_NOT_COVERED = " That the private table meets tau is a fact that the release gives away, and no ε covers it."
+_NOT_COVERED = " The release reveals that the private table meets tau; no ε covers that."
 _NO_GUARANTEE = (
     "ε describes the noise added to each row once the matrices are known. It is not a guarantee: the matrices or the "
-    "domains depend on the private table, and give away something about it."
+    "domains depend on the private table and reveal something about it."
 )
 _UNCHANGED = "Nothing was randomized: every column shows the values of the private table."
 
 
 def by_attribute(manifest: Mapping[str, Any]) -> dict[str, float]:
-    """ε of every published attribute by the matrices of the manifest; infinite for what is published as it is."""
+    """ε of every published attribute by the matrices of the manifest; infinite for attributes published unchanged."""
     ways: Mapping[str, Distortion] = stated(manifest)
     return {n: ways[n].epsilon if n in ways else math.inf for n in manifest["attributes"]}
 
@@ -68,14 +68,14 @@ def _in_words(guarantee: Guarantee, epsilon: float, bare: list[str]) -> str:
 
 
 def written(epsilon: float) -> float | str:
-    """A number, or the word for what is no number in JSON."""
+    """A number, or the word for a number that JSON cannot express."""
     return epsilon if math.isfinite(epsilon) else INFINITE
 
 
 def refuse_misstated(manifest: Mapping[str, Any], *, excludes_tables: bool) -> None:
     """A statement about ε must be the one that the stated matrices give; releases without one state nothing.
 
-    ``excludes_tables``: whether some tables miss the limit, so that a release tells that the private one does not.
+    ``excludes_tables``: whether some tables miss the limit, so that a release reveals that the private one meets it.
     """
     told = manifest.get("epsilon")
     if told is None:

@@ -1,4 +1,4 @@
-"""m-confidentiality: whoever is told apart by a group only, has a sensitive value with a confidence of at most 1/m."""
+"""m-confidentiality: by group membership alone, nobody has a sensitive value with a confidence above 1/m."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ class MConfidentiality(GroupRequirement):
     """
 
     model: ClassVar[str] = "m-confidentiality"
-    summary: ClassVar[str] = "the values that are sensitive have a share of at most 1/m in every group, as published"
+    summary: ClassVar[str] = "the sensitive values make up no more than 1/m of every group, as published"
     of_the_table: ClassVar[bool] = False
     weaker: ClassVar[str | None] = "a lower m"
     m: int
@@ -52,7 +52,8 @@ class MConfidentiality(GroupRequirement):
             raise PolicyError(f"{self.model}: {wrong[0]!r} among the sensitive values; name them as strings, in a list")
         if self.values is not None and not listed:
             raise PolicyError(
-                f"{self.model}: the set of sensitive values is empty; name some, or leave `values` out if all are"
+                f"{self.model}: the list of sensitive values is empty; name some, or leave `values` out if all are "
+                "sensitive"
             )
         object.__setattr__(self, "sensitive", names(self.sensitive))
         object.__setattr__(self, "values", None if self.values is None else names(self.values))
@@ -60,15 +61,18 @@ class MConfidentiality(GroupRequirement):
     def bind(self, schema: Schema) -> Self:
         chosen = sensitive_or_all(self.model, names(self.sensitive), schema)
         if len(chosen) != 1:
-            raise PolicyError(f"{self.model} is about one sensitive attribute; name which: sensitive = {chosen[0]!r}")
+            raise PolicyError(
+                f"{self.model} needs exactly one sensitive attribute; name it, e.g. sensitive = {chosen[0]!r}"
+            )
         leaves = schema.domain(chosen[0]).leaves
         for value in names(self.values):
             if value not in leaves:
                 raise PolicyError(f"{self.model}: {chosen[0]!r} has no value {value!r}{nearest(value, leaves)}")
         if self.values and set(leaves) <= set(names(self.values)):
             raise PolicyError(
-                f"{self.model}: all {len(leaves)} values of {chosen[0]!r} are named, and one of them is certain; leave "
-                "`values` out to bound each by itself, or name fewer"
+                f"{self.model}: all {len(leaves)} values of {chosen[0]!r} are named, so everyone has one of them; "
+                "leave "
+                "`values` out to bound each value separately, or name fewer"
             )
         return self.with_parameters(sensitive=chosen)
 
@@ -77,12 +81,12 @@ class MConfidentiality(GroupRequirement):
 
     def tests(self, schema: Schema, totals: Mapping[Key, NDArray[Any]]) -> Sequence[Test]:
         raise PolicyError(
-            f"{self.model} is judged on values that a method may change; take mask, mask+ or mask++, or require "
+            f"{self.model} is judged on values that a method may change; use mask, mask+ or mask++, or require "
             f"l-diversity (variant frequency) with l = {self.m}"
         )
 
     def classes(self, schema: Schema) -> NDArray[np.int64]:
-        """What is bounded by itself: the class of each value; the sensitive ones are class 0, if only some are.
+        """The class of each value; each class is bounded separately. Sensitive values are class 0 if only some are.
 
         The others are numbered in the order of the domain.
         """
@@ -93,7 +97,7 @@ class MConfidentiality(GroupRequirement):
         return np.where(inside, 0, np.cumsum(~inside))
 
     def _most(self, schema: Schema, tally: Tally) -> NDArray[np.int64]:
-        """How many rows of each group what is bounded has at most."""
+        """The largest count of a bounded class in each group."""
         counts = tally.counts[names(self.sensitive)]
         if not self.values:
             return np.asarray(counts.max(axis=1))
@@ -116,15 +120,16 @@ class MConfidentiality(GroupRequirement):
     def guarantee(self, achieved: Mapping[str, float]) -> Guarantee:
         return Guarantee(
             "m-confidentiality",
-            "By the published values nobody has a sensitive value with a confidence above "
+            "By the published values, nobody has a sensitive value with a confidence above "
             f"1/{figure(self.m)}; at best 1 in {figure(achieved.get('m'))} of a group has one.",
             (
-                "Values were changed to reach this, and only where it was needed. An adversary who knows the method "
-                "can tell more: see the warning.",
+                "Values were changed to reach this, and only where necessary. An adversary who knows the method can "
+                "learn "
+                "more: see the warning.",
                 ONE_ROW,
             ),
         )
 
     def remedy(self, schema: Schema, whole: Tally) -> str:
         best = self.achieved(schema, whole)["m"]
-        return f"the whole table allows m = {best:.4g} at best; take a method that perturbs: mask, mask+, mask++"
+        return f"the whole table allows m = {best:.4g} at best; use a method that perturbs: mask, mask+, mask++"

@@ -17,14 +17,14 @@ from sfumato.errors import Infeasible, PolicyError
 from sfumato.requirement.base import as_fraction, is_number, share, whole_number
 
 _GRID = 10**9
-"""Retention probabilities are solved for on a grid this fine, so that a decimal number states them exactly."""
+"""Retention probabilities are solved on a grid this fine, so that a decimal number states them exactly."""
 
 _FINE = 1 << 120
 
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """How a release was drawn, and against which background knowledge: all that the bounds depend on."""
+    """How a release was drawn, and the background knowledge considered: everything the bounds depend on."""
 
     p: Fraction
     k: int
@@ -44,7 +44,7 @@ class Setting:
         return self.p * self.skew + people * self.u
 
     def rho2(self, rho1: Fraction) -> Fraction:
-        """Theorem 2: the least ρ2 for which it excludes a ρ1-to-ρ2 breach."""
+        """Theorem 2: the smallest ρ2 for which a ρ1-to-ρ2 breach is excluded."""
         if self.p == 1:
             return Fraction(1)
         gamma = 1 + self.p / self.u
@@ -63,7 +63,7 @@ class Setting:
         return (kept + self.k * self.u * rho1) / (kept + self.k * self.u)
 
     def growth(self) -> Fraction:
-        """Theorem 3: the least Δ for which it excludes a Δ-growth breach, rounded up."""
+        """Theorem 3: the smallest Δ for which a Δ-growth breach is excluded, rounded up."""
         if self.p == 1:
             return Fraction(1)
         return self.ownership() * self._most_growth(1, Fraction(0))
@@ -92,7 +92,7 @@ class Setting:
 
 
 def root_below(x: Fraction) -> Fraction:
-    """The square root, exact where it is rational, else below by less than 2^-100.
+    """The square root, exact if it is rational, otherwise too small by less than 2^-100.
 
     >>> root_below(Fraction(4, 9))
     Fraction(2, 3)
@@ -101,13 +101,13 @@ def root_below(x: Fraction) -> Fraction:
 
 
 def as_float_up(x: Fraction) -> float:
-    """The least floating-point number that is not below."""
+    """The smallest floating-point number that is not below the fraction."""
     near = float(x)
     return near if Fraction(near) >= x else math.nextafter(near, math.inf)
 
 
 def four_digits_up(x: Fraction) -> Fraction:
-    """The least number with four decimals that is not below.
+    """The fraction rounded up to four decimals.
 
     >>> four_digits_up(Fraction(2, 7)), four_digits_up(Fraction(1, 4))
     (Fraction(1429, 5000), Fraction(1, 4))
@@ -137,8 +137,8 @@ def _skew(model: str, skew: Any, domain: Any) -> Fraction:
     least = as_fraction(Fraction(1, n))
     if exact < least:
         raise PolicyError(
-            f"{model}: lambda = {skew} is below 1/{n}, the probability that the most likely of {n} values has at "
-            f"least; it must be in [{1 / n:.4g}, 1]"
+            f"{model}: lambda = {skew} is below 1/{n}, the least probability that the most likely of {n} values can "
+            f"have; it must be in [{1 / n:.4g}, 1]"
         )
     return max(exact, Fraction(1, n))
 
@@ -184,7 +184,7 @@ class PGGuarantee:
 
 
 def pg_guarantee(*, k: int, p: float, domain: Any, skew: float, rho1: float | None = None) -> PGGuarantee:
-    """What a release by perturbed generalization guarantees, whoever is corrupted.
+    """What a release by perturbed generalization guarantees, no matter who is corrupted.
 
     ``domain`` is the sensitive domain or its size. One column of the paper's Table III:
 
@@ -210,7 +210,7 @@ def pg_guarantee(*, k: int, p: float, domain: Any, skew: float, rho1: float | No
 
 
 def largest_p(keeps: Callable[[Fraction], bool], what: str) -> float:
-    """The largest p of the grid that keeps a promise which every smaller p keeps too."""
+    """The largest p of the grid that keeps a promise, given that every smaller p keeps it too (bisection)."""
     low, high = 0, _GRID
     if keeps(Fraction(1)):
         return 1.0
@@ -249,7 +249,7 @@ def pg_retention(
         limit = as_fraction(share("growth", "delta", growth))
         return _solve(k, domain, skew, lambda s: s.growth_exact() if exact else s.growth(), limit, f"{growth}-growth")
     if rho1 is None or rho2 is None:
-        raise PolicyError("rho2 limits adversaries who are sure by at most rho1 before; give rho1 too")
+        raise PolicyError("rho2 limits adversaries whose prior confidence is at most rho1; give rho1 too")
     prior = checked_rho1("rho-breach", rho1)
     limit = checked_rho2(rho1, rho2)
     return _solve(

@@ -1,7 +1,7 @@
-"""r-robustness (Wong, Fu, Wang, Xu, Pei: ART): nobody is linked to a sensitive value with more than 1/r.
+"""r-robustness (Wong, Fu, Wang, Xu, Pei: ART): nobody is linked to a sensitive value with a probability above 1/r.
 
-The adversary knows who is in the table, in which group, and with what probability people of given quasi-identifying
-values have a sensitive value (ART, Definition 1).
+The adversary knows who is in the table and in which group, and the probability that people with given
+quasi-identifiers have a sensitive value (ART, Definition 1).
 """
 
 from collections.abc import Mapping, Sequence
@@ -41,9 +41,9 @@ _LEAST_SMOOTHING = 1e-6
 _WORLDS = ("values", "two-valued")
 _LISTS = "it must be a list of sensitive values, or a list of such lists"
 _OTHER_VALUES = {
-    "values": "It weighs the actual sensitive values against each other. An adversary who knows the algorithm can be "
+    "values": "It compares the actual sensitive values with each other. An adversary who knows the algorithm can be "
     "surer.",
-    "two-valued": "It weighs a protected value against its absence only, as published in ART. That is refuted: an "
+    "two-valued": "It compares a protected value only with its absence, as published in ART. That is refuted: an "
     "adversary who knows the distributions of the other values as well can exceed it (0.6435 where 1/2 was promised).",
 }
 
@@ -52,11 +52,11 @@ _OTHER_VALUES = {
 class RRobustness(Promise):
     """p(t:x) is at most 1/r for everyone and every protected value, whichever attribute set the adversary knows.
 
-    ``values``: the sensitive values to protect; a list is one set, held by whoever has one of its values, a list of
-    lists are several; none means every value by itself. ``worlds``: what an adversary tells apart in a group, the
-    actual values (``values``), or, as ART has it, only a protected set and its absence (``two-valued``: refuted,
+    ``values``: the sensitive values to protect; a list is one set, held by everyone who has one of its values, a list
+    of lists is several sets; by default every value is protected separately. ``worlds``: what an adversary tells apart
+    in a group, the actual values (``values``) or, as in ART, a protected set and its absence (``two-valued``: refuted,
     since an adversary who knows the distributions of the other values can exceed 1/r). The distributions are estimated
-    from the table for all attribute sets up to ``size`` (none: all), with ``smoothing`` towards the whole table, and of
+    from the table for all attribute sets up to ``size`` (default: all), with ``smoothing`` towards the whole table, for
     signatures with at least ``minimum`` people; or they are given as ``distributions``, a file or a list of
     [signature, value, probability]. Groups of more than ``limit`` states are judged by a certified upper bound.
 
@@ -65,7 +65,7 @@ class RRobustness(Promise):
     """
 
     model: ClassVar[str] = "r-robustness"
-    summary: ClassVar[str] = "no link above 1/r, for an adversary who knows who is likely to have what"
+    summary: ClassVar[str] = "no known distribution links anyone to a sensitive value with a probability above 1/r"
     served_by: ClassVar[str | None] = "art"
     weaker: ClassVar[str | None] = "a lower r"
     r: float
@@ -103,7 +103,7 @@ class RRobustness(Promise):
         chosen = sensitive_or_all(self.model, names(self.sensitive), schema)
         if len(chosen) != 1:
             raise PolicyError(
-                f"{self.model} is about one sensitive attribute; name one of {named(chosen)} as 'sensitive'"
+                f"{self.model} needs exactly one sensitive attribute; name one of {named(chosen)} as 'sensitive'"
             )
         leaves = schema.domain(chosen[0]).leaves
         self.told_apart(leaves)
@@ -127,11 +127,11 @@ class RRobustness(Promise):
         return Guarantee(
             "r-robustness",
             "Take an adversary who knows who is in which group, and how likely people with given quasi-identifiers are "
-            f"to have a value, by the distributions {where}. He links nobody to a protected value with a probability "
-            f"above 1/{figure(self.r)}.{told}",
+            f"to have a value, by the distributions {where}. This adversary links nobody to a protected value with a "
+            f"probability above 1/{figure(self.r)}.{told}",
             (
                 _OTHER_VALUES[self.worlds],
-                "An adversary who knows better distributions, or the values of some people, can be surer.",
+                "An adversary who knows better distributions, or the values of some people, can be more confident.",
                 ONE_ROW,
             ),
         )
@@ -176,24 +176,24 @@ class RRobustness(Promise):
     def broken(
         self, people: GroupedPeople, known: Knowledge, groups: NDArray[np.int64] | None = None
     ) -> NDArray[np.int64]:
-        """Of these groups, or all, those in which p(t:x) is above 1/r, or not known not to be."""
+        """Those of the given groups (default: all) in which p(t:x) is above 1/r, or may be."""
         d, v = known.distributions, known.values
         found = judged(people, d, v, worlds=self.worlds, limit=self.limit, enough=1 / self.r, groups=groups)
         return np.asarray(np.unique(people.group[self.fails(found.worst)]))
 
     def fails(self, p: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Which probabilities are above 1/r; what is only a hair above, by rounding, is not."""
+        """Which probabilities are above 1/r, allowing for rounding error."""
         return ~np.asarray(p * self.r <= 1 + _HAIR)
 
     def achieved(self, greatest: float) -> dict[str, float]:
-        """The r that the greatest probability leaves."""
+        """The r that the greatest probability satisfies."""
         return {"r": settled(1 / greatest, self.r)} if greatest > 0 else {}
 
     def met_by(self, achieved: Mapping[str, float]) -> bool:
         return not achieved or (achieved.keys() == {"r"} and achieved["r"] >= self.r * (1 - 1e-9))
 
     def verify(self, manifest: Mapping[str, Any], tables: Mapping[str, pl.DataFrame]) -> Verdict:
-        """With given distributions and exact quasi-identifiers all is seen; else only the share in each group."""
+        """With given distributions and exact quasi-identifiers all is recomputed; otherwise only group shares."""
         attributes = manifest["attributes"]
         sensitive = _only(names(self.sensitive), [n for n, a in attributes.items() if a.get("role") == Role.SENSITIVE])
         leaves = tuple(str(v) for v in attributes[sensitive]["domain"])
@@ -220,9 +220,9 @@ class RRobustness(Promise):
         return self._verdict(found, group, self.achieved(published.greatest))
 
     def _verdict(self, found: Exposure, group: NDArray[np.int64], achieved: dict[str, float]) -> Verdict:
-        """Broken is only what is exactly so; where a bound alone is above 1/r nothing is known.
+        """Broken only if an exact probability is above 1/r; if only a bound is, nothing is known.
 
-        ``achieved`` is computed by the limit that the release states: with bounds where it was published by bounds.
+        ``achieved`` is computed with the limit that the release states: with bounds where it was published with bounds.
         """
         above = self.fails(found.worst)
         exact = above & ~found.over[group]
@@ -247,7 +247,7 @@ class RRobustness(Promise):
 
 
 def _sets(model: str, values: Any) -> tuple[tuple[str, ...], ...]:
-    """The protected sets: one of texts, or several of them."""
+    """The protected sets: one list of strings, or several."""
     if isinstance(values, str):
         return ((values,),)
     if not isinstance(values, Sequence):

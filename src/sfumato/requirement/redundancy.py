@@ -10,7 +10,7 @@ Template = Anonymity | Confidentiality
 
 
 class Redundant(NamedTuple):
-    """A template, and the one in whose presence it says nothing."""
+    """A template and the one that makes it redundant."""
 
     template: Template
     implied_by: Template

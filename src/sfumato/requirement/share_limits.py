@@ -1,4 +1,4 @@
-"""Limits on the share of a value as fractions that a group can have, so that integers decide what logarithms ask.
+"""Limits on a value's share as fractions that a group can attain, so that integers decide what logarithms define.
 
 A group of a table with n rows has shares c/m with m of at most n. For those, "at most x" is the same as "at most the
 greatest fraction below x whose denominator is at most n", even where x is irrational: p (1 - ln p), or p e^δ.
@@ -18,7 +18,7 @@ class Neighbours(NamedTuple):
 
 
 def neighbours(number: Fraction, rows: int) -> Neighbours:
-    """The fractions next to a number whose denominators are at most ``rows``; both are the number if it is one.
+    """The fractions next to a number with denominators of at most ``rows``; both equal the number if it is one itself.
 
     They are its neighbours in the Farey sequence: the last two approximations of its continued fraction, as in
     `Fraction.limit_denominator`, which takes the nearer of them.
@@ -40,7 +40,7 @@ def neighbours(number: Fraction, rows: int) -> Neighbours:
 
 
 def neighbours_of_irrational(number: Callable[[], Decimal], rows: int) -> Neighbours:
-    """The same for a number that no fraction equals, computed with as many digits as it takes to tell.
+    """The same for an irrational number, computed with as many digits as it takes.
 
     >>> neighbours_of_irrational(lambda: Decimal(2).ln(), 10)
     Neighbours(below=Fraction(2, 3), above=Fraction(7, 10))

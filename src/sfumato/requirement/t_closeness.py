@@ -41,7 +41,7 @@ class TCloseness(GroupRequirement):
     """
 
     model: ClassVar[str] = "t-closeness"
-    summary: ClassVar[str] = "a group tells little about its sensitive values that the whole table does not tell"
+    summary: ClassVar[str] = "the sensitive values of every group are distributed nearly as in the whole table"
     weaker: ClassVar[str | None] = "a larger t"
     against_table: ClassVar[bool] = True
     at_most: ClassVar[frozenset[str]] = frozenset({"t"})
@@ -101,7 +101,7 @@ class TCloseness(GroupRequirement):
         return Guarantee(
             "t-closeness",
             "The sensitive values of a group are distributed nearly as in the whole table, at a distance of at most "
-            f"{figure(self.t)}, so that finding a person's group tells little that the whole table does not.",
+            f"{figure(self.t)}, so finding a person's group reveals little that the whole table does not.",
             (
                 WHOLE_TABLE,
                 "It bounds a distance between distributions, not the confidence in a value: with the equal distance a "
@@ -111,4 +111,4 @@ class TCloseness(GroupRequirement):
         )
 
     def remedy(self, schema: Schema, whole: Tally) -> str:
-        return f"the table is not {self.t}-close to itself; this cannot be: please report it"
+        return f"the table is not {self.t}-close to itself, which is impossible: please report it"

@@ -28,7 +28,7 @@ _ALL_QUASI = "the quasi-identifiers"
 
 
 def _quasi(model: str, x: Key, schema: Schema) -> Key:
-    """The attributes X, which must be quasi-identifying; all of them where none is named."""
+    """The attributes X, which must be quasi-identifying; by default all of them."""
     known = schema.quasi_names()
     for name in x:
         if name not in known:
@@ -42,14 +42,14 @@ def _disjoint(model: str, x: Key, y: Key) -> None:
 
 
 def _texts(values: object) -> list[str]:
-    """One value or several, as the texts that a domain knows them by; a number as it is written."""
+    """One value or several, as the strings of a domain; numbers are written out."""
     several = values if isinstance(values, Iterable) and not isinstance(values, str | Mapping) else [values]
     return [str(v) for v in several if v is not None]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Anonymity(GroupRequirement):
-    """Each combination of values on X occurs with at least k distinct values on Y; without Y, in k rows.
+    """Each combination of values on X occurs with at least k distinct values on Y or, without Y, in at least k rows.
 
     >>> Anonymity(x=["Job", "Sex"], k=4).words()
     'every combination of Job, Sex is shared by at least 4 rows'
@@ -111,7 +111,7 @@ class Anonymity(GroupRequirement):
         x, y = figure(self.x or _ALL_QUASI), figure(self.y or "rows")
         return Guarantee(
             "⟨X, Y⟩-anonymity",
-            f"Whoever knows a person's {x} is left with at least {figure(self.k)} different {y}.",
+            f"An adversary who knows a person's {x} is left with at least {figure(self.k)} different {y}.",
             (
                 f"It covers {x} only; an adversary who knows further attributes may be left with fewer.",
                 *(() if self.y else (SHARED, ONE_ROW)),
@@ -126,13 +126,13 @@ class Anonymity(GroupRequirement):
 
 @dataclass(frozen=True, kw_only=True)
 class Confidentiality(GroupRequirement):
-    """From no combination of values on X a value on Y follows with a confidence above k.
+    """No combination of values on X implies a value on Y with a confidence above k.
 
     ``y`` is an attribute, several, or ``{attribute: [values]}`` where only some values are
     sensitive; ``k`` is one threshold or ``{value: threshold}`` for each.
 
     >>> Confidentiality(x=["Job"], y={"Bankruptcy": ["Discharged"]}, k=0.75).words()
-    'from no combination of Job does Bankruptcy = Discharged follow with a confidence above 0.75'
+    'no combination of Job implies Bankruptcy = Discharged with a confidence above 0.75'
     """
 
     model: ClassVar[str] = "confidentiality"
@@ -185,7 +185,7 @@ class Confidentiality(GroupRequirement):
         if isinstance(self.k, Mapping) and (stray := sorted(set(self.k) - every)):
             raise PolicyError(f"{self.model}: k names {stray[0]!r}, which is not in y{nearest(stray[0], every)}")
         if isinstance(self.k, Mapping) and (bare := sorted(every - set(self.k))):
-            raise PolicyError(f"{self.model}: {bare[0]!r} of y has no limit in k; give it one, or take it out of y")
+            raise PolicyError(f"{self.model}: {bare[0]!r} of y has no limit in k; give it one, or remove it from y")
         bound = self.with_parameters(x=_quasi(self.model, names(self.x), schema))
         _disjoint(self.model, names(bound.x), self._attributes())
         return bound
@@ -225,16 +225,16 @@ class Confidentiality(GroupRequirement):
             target = "a value of " + ", ".join(self._attributes())
         limit = "its limit" if isinstance(self.k, Mapping) else f"{self.k}"
         x = ", ".join(names(self.x))
-        return f"from no combination of {x} does {target} follow with a confidence above {limit}"
+        return f"no combination of {x} implies {target} with a confidence above {limit}"
 
     def guarantee(self, achieved: Mapping[str, float]) -> Guarantee:
         x = figure(self.x or _ALL_QUASI)
         return Guarantee(
             "⟨X, Y⟩-confidentiality",
-            f"From a person's {x} no protected value of {figure(self._attributes())} follows with a confidence above "
-            f"its limit ({figure(self.k)}).",
+            f"No protected value of {figure(self._attributes())} can be inferred from a person's {x} with a confidence "
+            f"above its limit ({figure(self.k)}).",
             (
-                f"It covers {x} only; more may follow from further attributes.",
+                f"It covers {x} only; more may be inferred from further attributes.",
                 "It does not keep people from being found: a group may be small, even one row.",
                 ONE_ROW,
             ),
@@ -244,6 +244,6 @@ class Confidentiality(GroupRequirement):
         best = max(self.achieved(schema, whole).values())
         enough = rounded_up(best)
         return (
-            f"even with all of {', '.join(names(self.x))} suppressed a value on y has a confidence of {best:.2%}, "
-            f"above k; raise k to {enough} or more, or take that value out of y"
+            f"even with all of {', '.join(names(self.x))} suppressed, a value on y has a confidence of {best:.2%}, "
+            f"above k; raise k to {enough} or more, or remove that value from y"
         )

@@ -1,4 +1,4 @@
-"""Distributions that a user gives, who knows the epidemiology: ``japanese, heart disease, 0.003``."""
+"""Distributions supplied by a user who knows the epidemiology: ``japanese, heart disease, 0.003``."""
 
 import csv
 from collections.abc import Mapping, Sequence
@@ -34,7 +34,9 @@ def read_distributions(path: str | Path) -> tuple[Raw, ...]:
     header = lines.pop(0) if lines and number_of(lines[0][-1]) is None else None
     if not lines:
         told = f" but the header {', '.join(header)!r}" if header else ""
-        raise DataError(f"{path} holds no distribution{told}; a line is e.g. 'japanese, heart disease, 0.003'")
+        raise DataError(
+            f"{path} contains no distribution{told}; a line should read like 'japanese, heart disease, 0.003'"
+        )
     if header and len(set(header)) < len(header):
         raise DataError(f"{path} has the header {', '.join(header)!r}; name each column once")
     return tuple(_line(line, header, str(path)) for line in lines)
@@ -43,7 +45,9 @@ def read_distributions(path: str | Path) -> tuple[Raw, ...]:
 def _line(line: Sequence[str], header: Sequence[str] | None, path: str) -> Raw:
     chance = number_of(line[-1])
     if len(line) < 3 or chance is None or (header is not None and len(line) != len(header)):
-        raise DataError(f"{path} has the line {', '.join(line)!r}; a line is a signature, a value and a probability")
+        raise DataError(
+            f"{path} has the line {', '.join(line)!r}; a line must be a signature, a value and a probability"
+        )
     if header is None:
         return (*line[:-1], chance)
     return ({n: v for n, v in zip(header[:-2], line[:-2], strict=True) if v}, line[-2], chance)
@@ -54,7 +58,7 @@ def checked(raw: object) -> tuple[Raw, ...]:
     if isinstance(raw, str | Path):
         return read_checked(raw)
     if not isinstance(raw, Sequence) or any(isinstance(e, str) or not isinstance(e, Sequence) for e in raw):
-        raise PolicyError(f"{_MODEL}: distributions is a file name, or a list of [signature, value, probability]")
+        raise PolicyError(f"{_MODEL}: distributions must be a file name or a list of [signature, value, probability]")
     return tuple(_checked(tuple(entry)) for entry in raw)
 
 
@@ -65,7 +69,7 @@ def read_checked(path: str | Path) -> tuple[Raw, ...]:
 
 def _checked(entry: Raw) -> Raw:
     if len(entry) < 3 or not isinstance(entry[-2], str):
-        raise PolicyError(f"{_MODEL}: the distribution {list(entry)!r} is not a [signature, value, probability]")
+        raise PolicyError(f"{_MODEL}: the distribution {list(entry)!r} must be a [signature, value, probability]")
     chance = entry[-1]
     if not is_number(chance) or not 0 <= chance <= 1:
         raise PolicyError(
@@ -94,8 +98,8 @@ def _spelled(word: str, known: Mapping[str, str], what: str) -> str:
     found = known.get(word) or known.get(word.casefold())
     if found is None:
         raise PolicyError(
-            f"{_MODEL}: a distribution is about {word!r}, and that is not {what}: there are "
-            f"{named(dict.fromkeys(known.values()))}; correct the word, or leave the line out"
+            f"{_MODEL}: a distribution is about {word!r}, which is not {what}: there are "
+            f"{named(dict.fromkeys(known.values()))}; correct the word or remove the line"
         )
     return found
 
@@ -107,10 +111,10 @@ def _signature(words: Raw, domains: Mapping[str, Mapping[str, str]]) -> dict[str
     for word in map(str, words):
         owners = [n for n, known in domains.items() if word in known or word.casefold() in known]
         if len(owners) != 1 or owners[0] in signature:
-            told = "no quasi-identifier has that value; correct the word, or leave the line out"
+            told = "no quasi-identifier has that value; correct the word or remove the line"
             if owners:
-                told = f"it is a value of {named(owners)}; name the attribute, each once"
-            raise PolicyError(f"{_MODEL}: a distribution is about {word!r}, and {told}")
+                told = f"that is a value of {named(owners)}; name the attributes, each once"
+            raise PolicyError(f"{_MODEL}: a distribution is about {word!r}, but {told}")
         signature[owners[0]] = _in(owners[0], word, domains)
     return signature
 

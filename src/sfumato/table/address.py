@@ -1,8 +1,8 @@
-"""Addresses of databases: what may be shown of one, where its secrets lie, and ``${VARIABLES}`` in a source.
+"""Addresses of databases: which parts may be shown, where the secrets are, and ``${VARIABLES}`` in a source.
 
-Nothing of an address is shown unless it is known to be harmless: a user, a host with port, a name of a database and
+Nothing of an address is shown unless it is known to be harmless: a user, a host with port, a database name and
 options from a list, each written in plain characters. Everything else, such as a password with a stray @ or /, an
-option of unknown name or a part that cannot be told, is shown as ***.
+unknown option or a part that cannot be identified, is shown as ***.
 """
 
 import os
@@ -72,7 +72,7 @@ class Address:
 
     @classmethod
     def of(cls, url: str) -> "Address | None":
-        """The parts of an address; None for a text that is none. The last @ ends the account."""
+        """The parts of an address; None if the text is not one. The last @ ends the account."""
         match = _SCHEME.match(url)
         if match is None:
             return None
@@ -91,11 +91,11 @@ class Address:
         return f"{self.scheme}://{account}{self.host}{self.path}{'?' if options else ''}{options}"
 
     def masked(self) -> str:
-        """The address with *** for all that is not known to be harmless."""
+        """The address with *** for everything not known to be harmless."""
         user = self.user if _is_reference(self.user) or self._has_plain_user() else _HIDDEN
         password = self.password if self.password is None or _is_reference(self.password) else _HIDDEN
         host, path, shown = self._shown_host(), self._shown_path(), "&".join(option.shown for option in self.options)
-        if host == _HIDDEN:  # where the parts begin and end is not sure
+        if host == _HIDDEN:  # it is uncertain where the parts begin and end
             path, shown = path and f"/{_HIDDEN}", shown and _HIDDEN
         parts = replace(self, user=user, password=password, host=host, path=path, options=())
         return f"{parts}{'?' if shown else ''}{shown}"
@@ -104,31 +104,31 @@ class Address:
         return "@" not in self.user and _PLAIN.fullmatch(unquote(self.user)) is not None
 
     def _shown_host(self) -> str:
-        """The host; hidden where the @ before it may stand in an option, so that it may be the end of a password."""
+        """The host; hidden if the @ before it may belong to an option, since it may then be the end of a password."""
         plain = _is_reference(self.host) or _PLACE.fullmatch(self.host)
         return self.host if plain and "?" not in self.user + (self.password or "") else _HIDDEN
 
     def _shown_path(self) -> str:
-        """A database's name, or SQLite's file unless it could hold a user and password."""
+        """A database's name, or SQLite's file unless it could contain a user and password."""
         if self.scheme == "sqlite":
             return self.path if not re.search(r":[\s\S]*@", str(self)[len("sqlite:") :]) else f"/{_HIDDEN}"
         name = self.path.removeprefix("/")
         return self.path if _is_reference(name) or _PLAIN.fullmatch(unquote(name)) else f"/{_HIDDEN}"
 
     def is_plain(self) -> bool:
-        """Whether every part is one that can be told, so that a driver's message about one shows no secret."""
+        """Whether every part can be identified, so that a driver's message about it shows no secret."""
         odd = re.search(r"[@/?#\s]|%(?![0-9A-Fa-f]{2})", self.password or "")
         told = self._has_plain_user() and all(re.fullmatch("[a-z_]+", o.name) for o in self.options)
         told = told and all(o.value is not None for o in self.options)
         return told and not odd and _HIDDEN not in (self._shown_host(), self._shown_path().removeprefix("/"))
 
     def secrets(self) -> list[str]:
-        """All that must not be shown, as written and as the driver reads it; the longest first."""
+        """Everything that must not be shown, as written and as the driver reads it; the longest first."""
         found = [self.password or "", *(o.value or "" for o in self.options if o.shown.endswith(_HIDDEN))]
         return sorted({s for secret in found for s in (secret, unquote(secret)) if s}, key=len, reverse=True)
 
     def seen_from(self, folder: Path) -> "Address":
-        """The address as a policy in a folder names it: there a relative file of SQLite is taken from that folder."""
+        """The address as a policy in a folder names it: a relative SQLite file is resolved from that folder."""
         name = self.path.removeprefix("/")
         if self.scheme != "sqlite" or self.host or not name or name.startswith(("/", "~", "$", ":")):
             return self
@@ -154,7 +154,7 @@ def _is_reference(text: str) -> bool:
 
 
 def begins_with_variable(source: str) -> bool:
-    """Whether a source begins with the value of an environment variable, so that nothing can stand before it."""
+    """Whether a source begins with the value of an environment variable, so that nothing may be put before it."""
     return _REFERENCES.match(source) is not None
 
 
@@ -173,7 +173,7 @@ def masked(source: str) -> str:
 
 
 def may_hold_secret(source: str) -> bool:
-    """Whether a text that is no address could be meant as one."""
+    """Whether a text that is not an address could be meant as one."""
     return _SECRETIVE.search(source) is not None
 
 
@@ -181,7 +181,7 @@ def expanded(source: str, variables: Mapping[str, str] = os.environ) -> str:
     """The source with the values of environment variables in place of ``${NAME}``; ``$${`` stands for ``${``.
 
     In the account and in the options of an address a value is percent-encoded, so that any password can be a
-    variable's value; elsewhere, and where a variable is the whole source, it is taken as it is.
+    variable's value; elsewhere, and if a variable is the whole source, it is used unchanged.
 
     >>> expanded("postgresql://ann:${PGPASSWORD}@localhost/clinic", {"PGPASSWORD": "p@ss/word"})
     'postgresql://ann:p%40ss%2Fword@localhost/clinic'
@@ -196,7 +196,7 @@ def expanded(source: str, variables: Mapping[str, str] = os.environ) -> str:
         if found["name"] is None:
             return "${"
         if not found["end"] or not re.fullmatch(_NAME, found["name"]):
-            raise PolicyError("the source holds ${ without the name of a variable and }; write $${ for a plain ${")
+            raise PolicyError("the source contains ${ without a variable name and a closing }; write $${ for ${")
         if found["name"] not in variables:
             raise PolicyError(
                 f"the source names the environment variable {found['name']}, which is not set; set it and run again"

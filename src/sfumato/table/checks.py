@@ -1,6 +1,6 @@
-"""What every file must pass before it is read, and each column's name.
+"""Checks on files before they are read, and on column names.
 
-Only regular files are opened: a FIFO or a terminal would wait for ever, a device never ends.
+Only regular files are opened: a FIFO or a terminal would block forever, a device never ends.
 """
 
 import difflib
@@ -23,7 +23,7 @@ _MEBIBYTE = 1024 * 1024
 
 
 def is_number(value: object) -> bool:
-    """Whether a value is a finite real number that floating point can hold; truth values are not.
+    """Whether a value is a finite real number that floating point can hold; booleans are not numbers.
 
     >>> is_number(2.5), is_number(True), is_number(10**400)
     (True, False, False)
@@ -37,42 +37,42 @@ def is_number(value: object) -> bool:
 
 
 def is_opaque(dtype: pl.DataType) -> bool:
-    """Whether a column of this type holds no values that can be published: lists, bytes, durations, objects."""
+    """Whether the values of this type cannot be published: lists, bytes, durations, objects."""
     return dtype.is_nested() or dtype in (pl.Binary, pl.Object, pl.Duration)
 
 
 def check_names(names: Sequence[str], where: str) -> None:
-    """Raise a DataError where a column has no name, shares its name with another, or is named like a pattern.
+    """Raise a DataError if a column has no name, a name that occurs twice, or one that looks like a pattern.
 
     >>> check_names(["age", "zip"], "the table")
     >>> check_names(["age", "age"], "the table")
     Traceback (most recent call last):
         ...
-    sfumato.errors.DataError: the table names more than one column 'age'; a column is known by its name \
-alone, so each name may occur once. Rename or remove the others.
+    sfumato.errors.DataError: the table has more than one column 'age'; columns are identified by name, \
+so each name must be unique. Rename or remove the others.
     """
     unnamed = [str(place) for place, name in enumerate(names, start=1) if not name.strip()]
     if unnamed:
         raise DataError(
-            f"{where} has {len(names)} columns, but no name for column {', '.join(unnamed)}; a column is "
-            "known by its name alone. Give each column a name, or remove the column."
+            f"{where} has {len(names)} columns, but no name for column {', '.join(unnamed)}; columns are "
+            "identified by name. Give each column a name, or remove the column."
         )
     repeated = [repr(name) for name, times in Counter(names).items() if times > 1]
     if repeated:
         raise DataError(
-            f"{where} names more than one column {', '.join(repeated)}; a column is known by its name alone, "
-            "so each name may occur once. Rename or remove the others."
+            f"{where} has more than one column {', '.join(repeated)}; columns are identified by name, "
+            "so each name must be unique. Rename or remove the others."
         )
     patterns = [repr(name) for name in names if name.startswith("^") and name.endswith("$")]
     if patterns:
         raise DataError(
             f"{where} has a column named {', '.join(patterns)}; a name that begins with ^ and ends with $ would be "
-            "taken for a pattern. Rename the column."
+            "read as a pattern. Rename the column."
         )
 
 
 def check_file(path: Path, where: str) -> None:
-    """Raise unless the path is a file that may be read."""
+    """Raise unless the path is a readable file."""
     try:
         mode = path.stat().st_mode
     except (FileNotFoundError, NotADirectoryError):
@@ -80,22 +80,22 @@ def check_file(path: Path, where: str) -> None:
     except OSError as e:
         raise DataError(f"{where} cannot be read: {e.strerror}. Check the path.") from None
     if stat.S_ISDIR(mode):
-        raise DataError(f"{where} is a folder, not a file. Name the file in it that holds the table.")
+        raise DataError(f"{where} is a folder, not a file. Give the file in it that contains the table.")
     if not stat.S_ISREG(mode):
-        raise DataError(f"{where} is not a regular file. Copy its content to a file first.")
+        raise DataError(f"{where} is not a regular file. Copy its contents to a file first.")
     if not os.access(path, os.R_OK):
-        raise DataError(f"{where} may not be read: permission denied. Ask its owner for read permission.")
+        raise DataError(f"{where} cannot be read: permission denied. Ask its owner for read permission.")
 
 
 def located(name: str | Path, folder: Path | None, kind: type[SfumatoError] = DataError) -> Path:
-    """The file that a policy or a caller means: ``~`` is a home folder, and a relative name lies in ``folder``."""
+    """The file that a policy or a caller means: ``~`` is a home folder, a relative name is resolved from ``folder``."""
     text = str(name)
     if "\0" in text:
-        raise kind(f"{text!r} holds a NUL character; a file name cannot. Correct the name.")
+        raise kind(f"{text!r} contains a NUL character; a file name must not. Correct the name.")
     try:
         path = Path(name).expanduser()
     except RuntimeError:
-        raise kind(f"{text} names the home folder of a user who does not exist here. Write the whole path.") from None
+        raise kind(f"{text} names the home folder of a user who does not exist here. Write the full path.") from None
     path = path if folder is None else folder / path
     try:
         os.fspath(path).encode("utf-8")
@@ -119,8 +119,8 @@ def read_text(
 
 
 _REMEDIES: dict[int | None, str] = {
-    errno.EISDIR: "name a file in it",
-    errno.ENXIO: "copy its content to a file first",
+    errno.EISDIR: "give a file in it",
+    errno.ENXIO: "copy its contents to a file first",
     errno.EFBIG: "shorten it",
 }
 
@@ -140,7 +140,7 @@ def open_regular(path: Path, *, links: bool = True) -> BufferedReader:
     stay = 0 if links else getattr(os, "O_NOFOLLOW", 0)
     file = os.fdopen(os.open(path, os.O_RDONLY | _AT_ONCE | stay), "rb")
     try:
-        _refuse_irregular(os.fstat(file.fileno()).st_mode)  # another may lie there by now
+        _refuse_irregular(os.fstat(file.fileno()).st_mode)  # the path may name another file by now
     except OSError:
         file.close()
         raise
@@ -160,7 +160,7 @@ def _refuse_irregular(mode: int) -> None:
 
 
 def _suggestion(path: Path) -> str:
-    """Files of similar name in the same folder, or what is known of the folder."""
+    """Files with a similar name in the same folder, or what is known about the folder."""
     if not path.parent.is_dir():
         return f"There is no folder {path.parent} either; check the path."
     names = {entry.name.lower(): entry.name for entry in path.parent.iterdir() if entry.is_file()}

@@ -1,6 +1,6 @@
 """Tables from a database: one query, read through ADBC, that cannot write.
 
-The query is one SELECT, WITH, VALUES or TABLE statement; comments are taken out of it. PostgreSQL runs it
+The query must be one SELECT, WITH, VALUES or TABLE statement; comments are removed. PostgreSQL runs it
 in a transaction that is read-only and never committed, SQLite on a file that is opened read-only. A
 password in the URL is never shown: not in a message and not in the chain of causes.
 """
@@ -38,8 +38,8 @@ def read_database(url: str, query: str | None, folder: Path | None = None) -> pl
     address = Address.of(url)
     if address is None or address.scheme not in ("postgresql", "postgres", "sqlite"):
         raise PolicyError(
-            f"{masked(url)} is neither a file nor a known database; known are "
-            "postgresql://user@host:port/name and sqlite:///path. Copy remote files here first; export "
+            f"{masked(url)} is neither a file nor a known database; write "
+            "postgresql://user@host:port/name or sqlite:///path. Copy remote files to this machine first; export "
             "other databases to csv or parquet."
         )
     if query is None:
@@ -54,7 +54,7 @@ def read_database(url: str, query: str | None, folder: Path | None = None) -> pl
 
 
 def checked(query: str) -> str:
-    """The query without comments and final semicolon, if it is one statement of a kind that reads.
+    """The query without comments and final semicolon, if it is a single statement that only reads.
 
     >>> checked("select ';' as x -- a comment")
     "select ';' as x"
@@ -64,14 +64,14 @@ def checked(query: str) -> str:
     word = re.match(r"[\s(]*(\w*)", bare)
     verb = word[1].upper() if word else ""
     if ";" in bare:
-        raise PolicyError("The query holds more than one statement (there is a ; in it). Give one SELECT only.")
+        raise PolicyError("The query contains more than one statement (there is a ; in it). Give a single SELECT.")
     if verb not in ("SELECT", "WITH", "VALUES", "TABLE"):
         raise PolicyError(
-            f"The query begins with {verb or 'no word'!r}; a source is only read, so it must be one SELECT, "
+            f"The query begins with {verb or 'no word'!r}; a source is read-only, so it must be one SELECT, "
             "WITH, VALUES or TABLE statement. Run other statements with the database's own client."
         )
     if not _is_balanced(bare):
-        raise PolicyError("The parentheses of the query do not pair up. Correct the query.")
+        raise PolicyError("The query has unbalanced parentheses. Correct the query.")
     return text
 
 
@@ -86,7 +86,7 @@ def _is_balanced(bare: str) -> bool:
 
 
 def _read_sqlite(url: str, rest: str, statement: str, folder: Path | None) -> pl.DataFrame:
-    """Run the statement on a SQLite file that exists, opened read-only."""
+    """Run the statement on an existing SQLite file, opened read-only."""
     name = rest.removeprefix("/")
     if not rest.startswith("/") or name in ("", ":memory:"):
         raise PolicyError(
@@ -106,12 +106,12 @@ def _read_sqlite(url: str, rest: str, statement: str, folder: Path | None) -> pl
 
 
 def _read_postgresql(address: Address, statement: str) -> pl.DataFrame:
-    """Run the statement on PostgreSQL in a read-only transaction; connecting takes ten seconds at most."""
+    """Run the statement on PostgreSQL in a read-only transaction; connecting takes at most ten seconds."""
     if not address.is_plain():
         raise PolicyError(
-            f"{address.masked()} cannot be read as postgresql://user:password@host:port/name?options. A user or "
-            "password with a character that means something else in a URL must be percent-encoded: %40 for @, %2F "
-            "for /, %3F for ?, %23 for #, %25 for %, %20 for a blank; or name an environment variable: ${PGPASSWORD}."
+            f"{address.masked()} cannot be read as postgresql://user:password@host:port/name?options. Characters of "
+            "a user or password that are special in a URL must be percent-encoded: %40 for @, %2F for /, %3F for ?, "
+            "%23 for #, %25 for %, %20 for a space; or name an environment variable: ${PGPASSWORD}."
         )
     driver = _driver("postgresql")
     url = str(address)
@@ -132,7 +132,7 @@ def _driver(name: str) -> Any:
 
 
 def _fetch(driver: Any, uri: str, url: str, before: Sequence[str], statement: str, options: Mapping[str, str]) -> Any:
-    """Connect, run the preparing statements and then the query; the transaction is never committed."""
+    """Connect, run the preparatory statements, then the query; the transaction is never committed."""
     try:
         connection = driver.connect(uri)
     except (driver.Error, OSError, TypeError, ValueError) as error:
@@ -157,11 +157,11 @@ def _fetch(driver: Any, uri: str, url: str, before: Sequence[str], statement: st
 
 
 def _query_error(words: str, url: str) -> SfumatoError:
-    """What went wrong with the query: it wanted to write, or the database could not answer it."""
+    """What went wrong with the query: it tried to write, or the database could not answer it."""
     if "read-only transaction" in words or "readonly database" in words:
         return PolicyError(
-            f"The query on {masked(url)} tries to write ({words}); a source is only read, and nothing was "
-            "changed. Take the writing part out of the query."
+            f"The query on {masked(url)} tries to write ({words}); a source is read-only, and nothing was "
+            "changed. Remove the part of the query that writes."
         )
     return DataError(
         f"The query on {masked(url)} failed: {words}. Correct the query, or ask for read permission on the table."
@@ -181,7 +181,7 @@ def _words(error: BaseException, url: str) -> str:
 
 
 def _plain_frame(table: Any) -> pl.DataFrame:
-    """A Polars frame of an Arrow table, PostgreSQL's own types turned into plain ones."""
+    """A Polars frame of an Arrow table, with PostgreSQL's own types turned into plain ones."""
     check_names(table.column_names, "The query's result")
     fields = [table.schema.field(place) for place in range(table.num_columns)]
     odd = ", ".join(f"column {field.name!r} of type {kind}" for field in fields if (kind := _odd_type(field)))
@@ -195,7 +195,7 @@ def _plain_frame(table: Any) -> pl.DataFrame:
 
 
 def _type_name(field: Any) -> str:
-    """PostgreSQL's name of a column's type, empty where the driver gives none."""
+    """PostgreSQL's name of a column's type, empty if the driver gives none."""
     metadata = field.metadata or {}
     name: bytes = metadata.get(b"ADBC:postgresql:typname") or metadata.get(b"POSTGRESQL:type") or b""
     return name.decode()
@@ -212,7 +212,7 @@ def _odd_type(field: Any) -> str:
 
 
 def _plain_column(column: Any, field: Any) -> pl.Series:
-    """Numeric as Float64, uuid as text, other extension types as what they are stored as."""
+    """Numeric as Float64, uuid as text, other extension types as their storage type."""
     storage = getattr(field.type, "storage_type", None)
     values = pl.Series(field.name, column.cast(storage) if storage is not None else column)
     if _type_name(field) == "numeric":

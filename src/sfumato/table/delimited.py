@@ -1,13 +1,13 @@
 """Text tables: csv, tsv, txt with a header line, read in one pass by Polars, every column as text.
 
-Polars fills a row that is too short with nulls and says nothing. Such a row leaves the last column
+Polars silently fills a row that is too short with nulls. Such a row leaves the last column
 null, so a table without nulls there is complete. Otherwise the separators are counted: no row has
-too many (Polars refuses those), so the file holds
+too many (Polars refuses those), so the file contains
 
     separators of the header + rows · (columns - 1) + separators inside quoted values
 
-of them if and only if no row is too short. Only when this fails are the lines read one by one, to name
-the line or to leave out the blank ones. Messages never show a value: the table is private.
+of them if and only if no row is too short. Only if this fails are the lines read one by one, to name
+the line or to skip the blank ones. Messages never show a value: the table is private.
 """
 
 import codecs
@@ -28,8 +28,8 @@ from sfumato.table.checks import check_names
 _SEPARATORS = ",;\t|"
 _CHUNK = 1 << 20
 _OTHER_FORMATS = {
-    b"\x1f\x8b": "compressed by gzip; decompress it first",
-    b"\x28\xb5\x2f\xfd": "compressed by zstd; decompress it first",
+    b"\x1f\x8b": "compressed with gzip; decompress it first",
+    b"\x28\xb5\x2f\xfd": "compressed with zstd; decompress it first",
     b"PK\x03\x04": "a zip archive or an Excel workbook; unpack it, or give it the extension .xlsx",
     b"PAR1": "a parquet file; give it the extension .parquet",
     b"\xff\xfe": "UTF-16 text; convert it first, e.g. `iconv -f UTF-16 -t UTF-8`",
@@ -48,7 +48,7 @@ class _Header:
 
 @dataclass(kw_only=True)
 class _Scan:
-    """What the slow reading found: the first fault of each kind (as line numbers) and the blank records."""
+    """What reading line by line found: the first fault of each kind (as line numbers) and the blank records."""
 
     ragged: tuple[int, int] | None = None
     broken: int | None = None
@@ -79,7 +79,7 @@ def read_delimited(path: Path, where: str) -> pl.DataFrame:
 
 
 def _check_bytes(path: Path, where: str) -> None:
-    """Raise where the file is of another format or holds a NUL byte."""
+    """Raise if the file has another format or contains a NUL byte."""
     with path.open("rb") as handle, mmap.mmap(handle.fileno(), 0, access=mmap.ACCESS_READ) as content:
         start = content[:4]
         place = content.find(b"\0")
@@ -89,7 +89,7 @@ def _check_bytes(path: Path, where: str) -> None:
             raise DataError(f"{where} is not a text table: it looks like {finding}.")
     if place >= 0:
         raise DataError(
-            f"{where} holds a NUL byte at offset {place}, on line {line}; a text table has none. Remove it, "
+            f"{where} contains a NUL byte at offset {place}, on line {line}; a text table must not. Remove it, "
             "or convert the file to UTF-8 if it is UTF-16 (`iconv -f UTF-16 -t UTF-8`)."
         )
 
@@ -114,7 +114,7 @@ def _read_header(path: Path, where: str) -> _Header:
 
 
 def _first_record(path: Path, where: str) -> bytes:
-    """The bytes up to the line end that closes the first record that is not blank, quotes heeded."""
+    """The bytes up to the line end that closes the first record that is not blank, respecting quotes."""
     record = b""
     with path.open("rb") as handle:
         while len(record) < _CHUNK and (line := handle.readline(_CHUNK)):
@@ -125,14 +125,14 @@ def _first_record(path: Path, where: str) -> bytes:
         raise DataError(f"{where} is empty; a table needs a header line and rows. Check how it was exported.")
     if len(record) >= _CHUNK or record.count(b'"') % 2:
         raise DataError(
-            f"The header of {where} does not end: there is no line end within {_CHUNK:,} bytes, or a "
+            f"The header of {where} does not end: there is no line break within {_CHUNK:,} bytes, or a "
             "quotation mark is not closed. Check that the file is a text table with a header line."
         )
     return record
 
 
 def _trailing_blank_lines(path: Path) -> int:
-    """How many blank lines end the file; Polars takes each for a row of nulls."""
+    """How many blank lines are at the end of the file; Polars reads each as a row of nulls."""
     with path.open("rb") as handle:
         handle.seek(max(0, path.stat().st_size - _CHUNK))
         tail = handle.read()
@@ -186,14 +186,13 @@ def _fault(scan: _Scan, where: str, header: _Header) -> DataError:
         separator = "tab" if header.separator == "\t" else header.separator
         return DataError(
             f"Line {line} of {where} has {_fields(fields)}, but the header has {_fields(len(header.names))} "
-            f"(separated by {separator}). Correct the line; a value that holds the separator must stand in "
-            "quotation marks."
+            f"(separated by {separator}). Correct the line; a value that contains the separator must be quoted."
         )
     line = scan.broken or scan.stray or 0
-    place = f"line {line} of {where}" if line else where
+    place = f"Line {line} of {where}" if line else where
     return DataError(
-        f"The quotation marks of {place} do not pair up; a value that holds a quotation mark, a separator or "
-        "a line end must stand in quotation marks, and a quotation mark in it is written twice. Correct it."
+        f"{place} has unbalanced quotation marks; a value that contains a quotation mark, a separator or "
+        "a line break must be quoted, and a quotation mark in it must be doubled. Correct it."
     )
 
 
@@ -202,9 +201,9 @@ def _fields(count: int) -> str:
 
 
 def _scan(path: Path, header: _Header, *, strays: bool = False) -> _Scan:
-    """Read the records one by one and note the first too short or too long, the badly quoted, the blank.
+    """Read the records one by one; note the first that is too short, too long or badly quoted, and the blank ones.
 
-    With ``strays`` also the first with a quotation mark inside a value that is not quoted.
+    With ``strays``, also the first with a quotation mark inside an unquoted value.
     """
     scan = _Scan()
     mark = re.escape(header.separator)
@@ -248,14 +247,14 @@ def _records(path: Path, separator: str) -> Iterator[tuple[int, list[str] | None
 
 
 def _noted(lines: Iterable[str], raw: list[str]) -> Iterator[str]:
-    """The lines, each noted in ``raw``; a carriage return within a line is no line end, as in Polars."""
+    """The lines, each noted in ``raw``; a carriage return within a line does not end it, as in Polars."""
     for line in lines:
         raw.append(line)
         yield re.sub(r"\r(?!\n)", " ", line)
 
 
 def _not_utf8(path: Path, where: str) -> DataError | None:
-    """The error that names the first byte which is not UTF-8; None if all are."""
+    """The error that names the first byte that is not UTF-8; None if all are."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     done, line = 0, 1
     with path.open("rb") as handle:
@@ -268,7 +267,7 @@ def _not_utf8(path: Path, where: str) -> DataError | None:
                 line += error.object[: error.start].count(b"\n")
                 return DataError(
                     f"{where} is not UTF-8: the byte 0x{error.object[error.start]:02X} at offset {offset}, "
-                    f"on line {line}, is no part of a character. Convert the file first, e.g. `iconv -f "
+                    f"on line {line}, is not part of a character. Convert the file first, e.g. `iconv -f "
                     "WINDOWS-1252 -t UTF-8 old.csv > new.csv`."
                 )
             if not chunk:

@@ -1,4 +1,4 @@
-"""How the values of one attribute are randomized: the distortion matrix, public and beyond doubt."""
+"""How the values of one attribute are randomized: the distortion matrix, public and exact."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ from sfumato.kernel.noise import Noise, product, replaced, replaced_by
 Floats = NDArray[np.float64]
 
 WORDS = 1 << 32
-"""A random word has 32 bits: probabilities are multiples of 1 / WORDS, and what is stated is what is drawn."""
+"""A random word has 32 bits: probabilities are multiples of 1 / WORDS, so that values are drawn exactly as stated."""
 
 _WORST_CONDITION = 1e9
 _ROUNDING = 1e-9
@@ -24,11 +24,11 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Distortion:
-    """Pr(shown u | true v) of an attribute with ``size`` values: the keep probability p of every value, all other
-    values being equally likely (Guo, Ying, Wu, Eq. 1), or a ``matrix`` whose columns sum to 1 (PRAM).
+    """Pr(shown u | true v) of an attribute with ``size`` values: each value is kept with probability p, and all
+    other values are equally likely (Guo, Ying, Wu, Eq. 1), or a ``matrix`` whose columns sum to 1 (PRAM).
 
-    Probabilities are rounded to multiples of 2^-32, always towards more randomness where there is one keep
-    probability, so that the matrix that is drawn from is the matrix that is stated.
+    Probabilities are rounded to multiples of 2^-32, always towards more randomness if there is one keep
+    probability, so that values are drawn from exactly the stated matrix.
 
     >>> d = Distortion.keeping(0.75, 3, what="sex")
     >>> d.matrix.round(3).tolist(), round(d.epsilon, 3), round(d.noise, 2)
@@ -41,24 +41,24 @@ class Distortion:
 
     @classmethod
     def keeping(cls, keep: float, size: int, *, what: str) -> "Distortion":
-        """Every value is kept with probability ``keep``, else one of the others is drawn."""
+        """Each value is kept with probability ``keep``, otherwise one of the others is drawn."""
         if isinstance(keep, bool) or not isinstance(keep, int | float | np.number) or not 0 <= keep <= 1:
-            raise PolicyError(f"{what}: the keep probability is {keep!r}; it lies above 1/{size} up to 1")
+            raise PolicyError(f"{what}: the keep probability is {keep!r}; it must be in (1/{size}, 1]")
         if size > 1 and keep * size <= 1:
             raise PolicyError(
-                f"{what}: the keep probability {keep:.6g} is not above 1/{size}, so that the release would tell "
+                f"{what}: the keep probability {keep:.6g} is not above 1/{size}, so the release would say "
                 f"nothing about it; raise it above {1 / size:.6g}, or leave the column out"
             )
         share = 0 if size == 1 else int(np.ceil((1.0 - float(keep)) * WORDS / (size - 1) - _ROUNDING))
         if size > 1 and share * size >= WORDS:
-            raise PolicyError(f"{what}: the keep probability {keep!r} is 1/{size} up to 2^-32; raise it")
+            raise PolicyError(f"{what}: the keep probability {keep!r} is within 2^-32 of 1/{size}; raise it")
         return cls(size, share)
 
     @classmethod
     def retaining(cls, p: Fraction, size: int) -> "Distortion":
-        """Every value is kept with probability ``p``, else drawn from all values, itself among them (PG, Equation 11).
+        """Each value is kept with probability ``p``, else drawn from all values including itself (PG, Equation 11).
 
-        At p = 0 what is shown does not depend on the true value at all.
+        At p = 0 the shown value does not depend on the true one at all.
 
         >>> Distortion.retaining(Fraction(1, 2), 2).matrix.tolist(), Distortion.retaining(Fraction(0), 3).epsilon
         ([[0.75, 0.25], [0.25, 0.75]], 0.0)
@@ -69,21 +69,21 @@ class Distortion:
 
     @classmethod
     def given(cls, rows: object, size: int, *, what: str) -> "Distortion":
-        """A matrix by hand: ``rows[u][v]`` is Pr(shown u | true v)."""
+        """A given matrix: ``rows[u][v]`` is Pr(shown u | true v)."""
         matrix = _numbers(rows, size, what)
         return cls(size, None, _ends(matrix))
 
     @classmethod
     def from_entry(cls, entry: object, size: int, *, what: str) -> "Distortion":
-        """What a manifest states."""
+        """The distortion that a manifest states."""
         if not isinstance(entry, Mapping) or len(entry.keys() & {"keep", "matrix"}) != 1:
-            raise PolicyError(f"{what} has neither a keep probability nor a matrix, or both")
+            raise PolicyError(f"{what} must have either a keep probability or a matrix, not both")
         if "keep" in entry:
             return cls.keeping(entry["keep"], size, what=what)
         return cls.given(entry["matrix"], size, what=what)
 
     def entry(self) -> dict[str, Any]:
-        """What the manifest states of it."""
+        """The distortion as the manifest states it."""
         return {"keep": self.keep} if self.share is not None else {"matrix": self.matrix.tolist()}
 
     @property
@@ -95,7 +95,7 @@ class Distortion:
 
     @property
     def retained(self) -> float:
-        """c of P = c I + (1 - c)/d J: the share that is surely kept (1 where there is one value)."""
+        """c of P = c I + (1 - c)/d J: the share that is always kept (1 if there is one value)."""
         return 1.0 - self.size * (self.share or 0) / WORDS
 
     @cached_property
@@ -109,7 +109,7 @@ class Distortion:
 
     @cached_property
     def inverse(self) -> Floats:
-        """Its inverse (Lemma 4 where there is one keep probability)."""
+        """Its inverse (Lemma 4 if there is one keep probability)."""
         if self.share is None:
             return np.asarray(np.linalg.inv(self.matrix), np.float64)
         q = self.share / WORDS
@@ -117,16 +117,16 @@ class Distortion:
 
     @property
     def noise(self) -> float:
-        """The squared Frobenius norm of the inverse, which Result 2 multiplies: d where nothing is changed."""
+        """The squared Frobenius norm of the inverse, the factor in Result 2: d if nothing is changed."""
         if self.share is None:
             return float((self.inverse**2).sum())
         return 1.0 + (self.size - 1) / self.retained**2
 
     @property
     def epsilon(self) -> float:
-        """The greatest ln of a ratio within a row of the matrix; infinite where a true value rules out a shown one.
+        """The greatest log ratio within a row of the matrix; infinite if some true value rules out a shown one.
 
-        It is the ε of local differential privacy where the matrix does not depend on the private table.
+        It is the ε of local differential privacy if the matrix does not depend on the private table.
         """
         if self.size == 1:
             return 0.0
@@ -146,13 +146,13 @@ class Distortion:
 
     @property
     def is_random(self) -> bool:
-        """Whether chance has a part in it: a matrix of zeros and ones merely renames values, and can be undone."""
+        """Whether any draw is random: a matrix of zeros and ones merely renames values, and can be undone."""
         if self.share is not None:
             return self.share != 0
         return bool(((self.matrix > 0) & (self.matrix < 1)).any())
 
     def draw(self, codes: NDArray[Any], noise: Noise) -> NDArray[Any]:
-        """Randomize codes; ``noise`` gives fresh random bytes."""
+        """Randomize codes; ``noise`` returns fresh random bytes."""
         if not self.changes:
             return codes
         if self.share is not None:
@@ -162,25 +162,25 @@ class Distortion:
 
 
 def _numbers(rows: object, size: int, what: str) -> Floats:
-    """A matrix by hand, if it is one to draw from and to undo."""
+    """A given matrix, if values can be drawn from it and it can be undone."""
     try:
         matrix = np.array(rows, dtype=np.float64)
     except (TypeError, ValueError):
         matrix = np.empty(0)
     if matrix.shape != (size, size):
-        raise PolicyError(f"{what}: the matrix is no {size} x {size} table of numbers, one row and column a value")
+        raise PolicyError(f"{what}: the matrix must be {size} x {size} numbers, one row and one column per value")
     if not np.isfinite(matrix).all() or (matrix < 0).any() or (matrix > 1).any():
-        raise PolicyError(f"{what}: the matrix has entries that are no probabilities; they lie from 0 to 1")
+        raise PolicyError(f"{what}: the matrix has entries that are not probabilities; they must be in [0, 1]")
     if np.abs(matrix.sum(axis=0) - 1).max() > _ROUNDING:
         turned = np.abs(matrix.sum(axis=1) - 1).max() <= _ROUNDING
-        remedy = "transpose it, its rows do" if turned else "make each column sum to 1"
+        remedy = "transpose it, since its rows do" if turned else "make each column sum to 1"
         raise PolicyError(
-            f"{what}: the matrix is not stochastic: column v holds the probabilities of what value v is shown as, and "
-            f"its columns sum to {', '.join(f'{s:.10g}' for s in matrix.sum(axis=0)[:5])}, not 1; {remedy}"
+            f"{what}: the matrix is not stochastic: column v must hold the probabilities of the values shown for v, "
+            f"but its columns sum to {', '.join(f'{s:.10g}' for s in matrix.sum(axis=0)[:5])}, not 1; {remedy}"
         )
     if np.linalg.cond(matrix) > _WORST_CONDITION:
         raise PolicyError(
-            f"{what}: the matrix is not invertible, so that nobody could reconstruct the distribution; "
+            f"{what}: the matrix is not invertible, so the distribution could not be reconstructed; "
             "make its columns differ more"
         )
     return matrix
@@ -202,10 +202,10 @@ def _ends(matrix: Floats) -> NDArray[np.int64]:
 def distorted(
     x: Floats, sizes: Sequence[int], ways: Sequence[Distortion], *, power: int = 1, undo: bool = False
 ) -> Floats:
-    """The product of all matrices with a table, one pass an attribute, never a D x D matrix (Lemma 2).
+    """The product of all matrices with a table: one pass per attribute, never a D x D matrix (Lemma 2).
 
-    ``x`` is flat in row-major order; ``power`` 2 takes each entry of the matrices squared, and their transposes with
-    it, as Equation 9 wants them; ``undo`` takes the inverses. With both, the squared inverses, not transposed.
+    ``x`` is flat in row-major order; ``power`` 2 squares each entry of the matrices and transposes them,
+    as Equation 9 requires; ``undo`` uses the inverses. With both: the squared inverses, not transposed.
     """
     shape = tuple(sizes)
     if all(w.share is not None for w in ways):
@@ -220,7 +220,7 @@ def distorted(
 
 
 def _two_numbers(way: Distortion, power: int, undo: bool) -> tuple[float, float]:
-    """The matrix as own I + every J."""
+    """The coefficients of the matrix written as own I + every J (J: all ones)."""
     q, c = (way.share or 0) / WORDS, way.retained
     own, every = (1.0 / c, -q / c) if undo else (c, q)
     return (own, every) if power == 1 else ((own + every) ** 2 - every**2, every**2)
@@ -236,17 +236,17 @@ def retention_matrix(p: float, size: int) -> Floats:
 
 
 def stated(manifest: Mapping[str, Any]) -> dict[str, Distortion]:
-    """The distortion of every attribute with a domain, as a manifest states it; without a word, nothing is changed."""
+    """The distortion of every attribute with a domain, as a manifest states it; without a matrix nothing is changed."""
     matrices, found = manifest.get("matrices"), {}
     if not isinstance(matrices, Mapping):
-        raise PolicyError("the manifest states no matrices")
+        raise PolicyError("the manifest does not state matrices")
     attributes = manifest["attributes"]
     if strange := [n for n in matrices if n not in attributes]:
-        raise PolicyError(f"the manifest has a matrix of {strange[0]!r}, which is no attribute")
+        raise PolicyError(f"the manifest has a matrix for {strange[0]!r}, which is not an attribute")
     for name, about in attributes.items():
         domain = about.get("domain")
         if name in matrices and (not isinstance(domain, list) or len(set(map(str, domain))) < max(len(domain), 1)):
-            raise PolicyError(f"the manifest states no domain of distinct values for {name!r}")
+            raise PolicyError(f"the manifest does not state a domain of distinct values for {name!r}")
         if isinstance(domain, list) and domain:
             entry = matrices.get(name, {"keep": 1.0})
             found[name] = Distortion.from_entry(entry, len(domain), what=f"the matrix of {name!r}")

@@ -1,6 +1,6 @@
-"""What every domain of values can do, so that nobody has to ask which kind it is.
+"""The interface of all domains, so that callers need not ask which kind one is.
 
-A domain numbers its values: the codes ``0 .. size-1``. Two kinds implement it: `Taxonomy` (a tree; a label is a node,
+A domain numbers its values, with codes ``0 .. size-1``. Two kinds implement it: `Taxonomy` (a tree; a label is a node,
 or some children of one) and `OrderedDomain` (a line; a label is a range of neighbours).
 """
 
@@ -15,7 +15,7 @@ Integers = NDArray[np.int64]
 Interval = tuple[float, float]
 
 Meaning = Sequence[str | float | None] | None
-"""What a label means: values, the ends of an interval, or None where that is not public."""
+"""What a label means: values, the ends of an interval, or None if that is not public."""
 
 
 class BoxLabel(NamedTuple):
@@ -40,7 +40,7 @@ class AxisData(TypedDict):
 
 
 class NumberScale(NamedTuple):
-    """The number or day that each value is, missing ones left out, and their resolution (0: there is none)."""
+    """The number or day of each value, without missing ones, and their resolution (0: none)."""
 
     values: NDArray[np.float64]
     step: float
@@ -60,7 +60,7 @@ class Domain(Protocol):
 
     @property
     def derived(self) -> bool:
-        """Whether the values are those that occur in the data, so that listing them would tell which these are."""
+        """Whether the values were found in the data, so that listing them would reveal which ones occur."""
 
     @property
     def ordered(self) -> bool:
@@ -80,7 +80,7 @@ class Domain(Protocol):
 
     @property
     def missing_apart(self) -> bool:
-        """Whether the last code is a missing value among numbers, which no interval holds."""
+        """Whether the last code is a missing value among numbers, which no interval contains."""
 
     @property
     def intervals(self) -> Mapping[str, Interval] | None:
@@ -92,7 +92,7 @@ class Domain(Protocol):
 
     @property
     def numbers(self) -> NDArray[np.float64]:
-        """The number or day that each value is, or where its interval begins; NaN for words and missing values."""
+        """The number or day of each value, or the start of its interval; NaN for words and missing values."""
 
     @property
     def named_ranges(self) -> Mapping[str, tuple[int, int]]:
@@ -102,7 +102,7 @@ class Domain(Protocol):
         """The domain as an axis for the kernels; ``sets``: whether some children of a node can be shown."""
 
     def value(self, code: int) -> BoxLabel:
-        """How a value by itself is shown."""
+        """How a single value is shown."""
 
     def box(self, lo: int, hi: int, node: int, mask: int) -> BoxLabel:
         """How a box of the kernels is shown: the least and the greatest code, and on a tree the lowest node around them
@@ -112,7 +112,7 @@ class Domain(Protocol):
         """The codes that the label of such a box covers."""
 
     def cut_label(self, lo: int, hi: int, node: int) -> BoxLabel:
-        """How a part ``[lo, hi)`` of a cut is shown, whose parts cover the domain without a gap."""
+        """How a part ``[lo, hi)`` of a cut is shown; the parts of a cut cover the domain without gaps."""
 
     def range_label(self, lo: int, hi: int) -> tuple[str, Meaning]:
         """How the codes ``[lo, hi)`` of a sample are shown, so that no single value can be read from the ends."""
@@ -121,28 +121,28 @@ class Domain(Protocol):
         """The codes of the values in ``[low, high)``."""
 
     def codes_of_values(self, values: Sequence[str]) -> list[int]:
-        """The code of each value; -1 where there is none."""
+        """The code of each value; -1 if it has none."""
 
     def span(self) -> Interval:
         """The interval of all values of a measured domain."""
 
     def intervals_of(self, names: Sequence[str]) -> list[Interval]:
-        """The intervals that names stand for on a measured domain; all of it where none is known."""
+        """The intervals that names stand for on a measured domain; the whole domain if none is known."""
 
     def scale(self) -> NumberScale | None:
         """The numbers or days of a domain that is measured value by value."""
 
     def declared(self) -> list[str | float] | None:
-        """What is public of the domain whatever the rows hold: its values, or the ends of its range."""
+        """What is public about the domain whatever the rows contain: its values, or the ends of its range."""
 
     def public_tree(self) -> dict[str, object] | None:
         """The taxonomy that was given, in the nested form of `Taxonomy.from_tree`."""
 
     def typed_values(self) -> pl.Series | None:
-        """The values in the type in which they are published as they are; None where that is text."""
+        """The values in the type in which they are published unchanged; None if that is text."""
 
     def with_missing(self) -> Self:
         """The same domain with the category ``(missing)``, if it lacks it."""
 
     def observed(self, kept: NDArray[np.bool_]) -> Self:
-        """The domain of the kept values, which no other value has shaped."""
+        """The domain of the kept values alone; no other value influences it."""

@@ -55,7 +55,7 @@ def kind_of(name: str, word: object) -> Kind:
 
 @dataclass(frozen=True, kw_only=True)
 class Attribute:
-    """What is declared of a column before its data are seen; ``kind=None`` leaves the kind to the data."""
+    """What is declared about a column before its data are seen; ``kind=None``: inferred from the data."""
 
     name: str
     role: Role
@@ -69,7 +69,7 @@ class Attribute:
         if self.domain is not None and self.taxonomy is not None:
             raise PolicyError(f"{self.name!r} has both a domain and a taxonomy; give the taxonomy alone")
         if self.domain is not None and len(set(self.domain)) < len(self.domain):
-            raise PolicyError(f"the domain of {self.name!r} names a value twice; remove one of the two")
+            raise PolicyError(f"the domain of {self.name!r} lists a value twice; remove one of them")
         if self.domain is not None and not self.domain:
             raise PolicyError(f"the domain of {self.name!r} is empty; list its values")
 
@@ -79,7 +79,7 @@ class Column:
     """A coded column: ``codes[i]`` is the rank of row ``i``'s value in ``domain``.
 
     ``declared``: all values of the domain were listed, in a domain or a tree, before the data were seen;
-    ``foresees_missing``: and that values may be missing was declared too.
+    ``foresees_missing``: it was also declared that values may be missing.
     """
 
     name: str
@@ -112,7 +112,7 @@ def smallest(codes: NDArray[Any], size: int) -> Codes:
 def encode(
     series: pl.Series, attribute: Attribute, *, folder: Path | None = None, missing_category: bool = False
 ) -> Column:
-    """Code a column by its declared or found kind; nulls, where there are any, become the category ``(missing)``.
+    """Code a column by its declared or inferred kind; nulls, if any, become the category ``(missing)``.
 
     ``missing_category`` says that this category was foreseen before the data were seen; see `drawn_from`.
 
@@ -140,10 +140,10 @@ def encode(
 
 
 def _distinct(series: pl.Series, attribute: Attribute) -> _Distinct:
-    """Find the distinct values by value, never row by row in Python."""
+    """Find the distinct values without a Python loop over rows."""
     if is_opaque(series.dtype):
         raise DataError(
-            f"column {attribute.name!r} holds {series.dtype}; a coded column holds text, numbers or dates: "
+            f"column {attribute.name!r} holds {series.dtype}; a coded column must hold text, numbers or dates: "
             "flatten it first"
         )
     series = _plain(series)
@@ -164,7 +164,7 @@ def _plain(series: pl.Series) -> pl.Series:
     if series.dtype == pl.Datetime:
         return series.dt.date()
     if series.dtype.is_float() and series.dtype != pl.Float64:
-        return series.cast(pl.String).cast(pl.Float64)  # 0.1 in single precision is 0.1
+        return series.cast(pl.String).cast(pl.Float64)  # so that 0.1 in single precision stays 0.1
     if series.dtype in (pl.Int128, pl.UInt128):
         return series.cast(pl.String)
     return series
@@ -185,7 +185,7 @@ def _numeric_texts(values: pl.Series) -> list[str]:
 
 
 def _kind(series: pl.Series, distinct: _Distinct, attribute: Attribute) -> Kind:
-    """Without a word from the user a numeric QI is continuous; a tree or a list of values makes a category."""
+    """Unless declared otherwise, a numeric QI is continuous; a tree or a list of values makes a category."""
     if attribute.taxonomy is not None or attribute.domain is not None:
         rule = isinstance(attribute.taxonomy, dict) and {"intervals", "width"} & attribute.taxonomy.keys()
         return Kind.CONTINUOUS if rule else Kind.CATEGORICAL
@@ -210,14 +210,14 @@ def looks_numeric(texts: list[str]) -> bool:
 
 
 def has_codes(texts: pl.Series) -> bool:
-    """Whether some texts read as numbers but are codes: 02138, and 1E5 in a column without fractions or signs."""
+    """Whether some texts look like numbers but are codes: 02138, and 1E5 in a column without fractions or signs."""
     leading_zero = texts.str.contains(r"^\s*[+-]?0[0-9]").any()
     exponent = texts.str.contains(r"^\s*[0-9]+[eE][0-9]").any()
     return bool(leading_zero or (exponent and not texts.str.contains(r"[.+-]").any()))
 
 
 def _numbers(series: pl.Series, distinct: _Distinct, kind: Kind, name: str) -> NDArray[np.float64]:
-    """The number, or day, that each distinct value stands for."""
+    """The number or day of each distinct value."""
     if kind is Kind.DATE:
         return _days(series, distinct.texts, name)
     if distinct.numbers is None:
@@ -236,7 +236,7 @@ def _numbers(series: pl.Series, distinct: _Distinct, kind: Kind, name: str) -> N
     if len(numbers) and np.abs(numbers).max() > _MOST_EXACT:
         raise DataError(
             f"column {name!r} has numbers beyond 2^53, more than 15 digits; such a column is an identifier or "
-            "a code: make it an identifier or categorical"
+            "a code: give it the role identifier, or make it categorical"
         )
     return numbers
 
@@ -258,7 +258,7 @@ def _days(series: pl.Series, texts: list[str], name: str) -> NDArray[np.float64]
     if parsed.null_count():
         raise DataError(
             f"column {name!r} is a date but holds {named(dates.filter(parsed.is_null()))}; "
-            "write dates as YYYY-MM-DD, with a time from 00:00 to 23:59:59 or none, or make the column categorical"
+            "write dates as YYYY-MM-DD, optionally with a time from 00:00 to 23:59:59, or make the column categorical"
         )
     return parsed.to_physical().cast(pl.Float64).to_numpy()
 
@@ -269,7 +269,7 @@ def _on_line(
     values, rank = np.unique(numbers, return_inverse=True)
     make = OrderedDomain.of_days if kind is Kind.DATE else OrderedDomain.of_numbers
     line = make(values, missing=missing)
-    rank = np.append(rank, len(values))  # a place of -1, a missing value, picks the last
+    rank = np.append(rank, len(values))  # place -1 (a missing value) picks this last entry
     codes = smallest(rank[distinct.place], line.size)
     return Column(attribute.name, attribute.role, kind, line.sparing(np.bincount(codes, minlength=line.size)), codes)
 
@@ -281,7 +281,7 @@ def _domain(attribute: Attribute, kind: Kind, texts: list[str], folder: Path | N
     if kind is Kind.ORDINAL:
         if attribute.domain is None:
             raise PolicyError(
-                f"{attribute.name!r} is ordinal, but its order is not said; list its values in order: "
+                f"{attribute.name!r} is ordinal, but has no declared order; list its values in order: "
                 'domain = ["low", "medium", "high"], or make numbers continuous'
             )
         return OrderedDomain.of_words(values)
@@ -292,7 +292,7 @@ def _domain(attribute: Attribute, kind: Kind, texts: list[str], folder: Path | N
 def drawn_from(column: Column) -> Column:
     """The column with the domain that values may be drawn from, which must not depend on the data.
 
-    Where it was declared that values may be missing, ``(missing)`` is in it whether or not a value is.
+    If missing values were declared possible, ``(missing)`` is in it whether or not one occurs.
     """
     if not column.foresees_missing or MISSING in column.domain.leaves:
         return column
@@ -301,7 +301,7 @@ def drawn_from(column: Column) -> Column:
 
 
 def in_order(texts: list[str]) -> list[str]:
-    """The values in the order of a domain that nobody declared: numbers by size, else by text."""
+    """The values in the order of an undeclared domain: numbers by size, otherwise by text."""
     return sorted(texts, key=float) if looks_numeric(texts) else sorted(texts)
 
 
@@ -311,7 +311,7 @@ def _in_domain(attribute: Attribute, kind: Kind, distinct: _Distinct, domain: Do
     if outside:
         where = "taxonomy" if attribute.taxonomy is not None else "declared domain"
         raise DataError(
-            f"column {attribute.name!r} has {len(outside)} values that its {where} lacks: {named(outside)}; "
+            f"column {attribute.name!r} has {len(outside)} values that are not in its {where}: {named(outside)}; "
             f"add them to the {where} or clean the data"
         )
     of_row = smallest(np.maximum(codes, 0)[distinct.place], domain.size)

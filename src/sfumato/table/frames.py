@@ -1,4 +1,4 @@
-"""Tables that are in memory already: data frames of Polars and pandas, tables of Arrow.
+"""Tables that are already in memory: Polars and pandas data frames, Arrow tables.
 
 pandas is converted column by column through NumPy, so that neither pandas nor pyarrow is needed to
 import this module, and pyarrow is not needed to read a frame whose columns do not rest on it.
@@ -31,7 +31,7 @@ def read_object(source: object) -> pl.DataFrame:
     if hasattr(source, "__arrow_c_stream__"):
         return _from_arrow(source)
     raise PolicyError(
-        "A table cannot be read from an object of type "
+        "Cannot read a table from an object of type "
         f"{type(source).__module__}.{type(source).__qualname__}. Give a path (csv, tsv, txt, parquet, xlsx, "
         "xls), a database URL with a query, or a Polars, pandas or Arrow table."
     )
@@ -54,7 +54,7 @@ def _collect(lazy: pl.LazyFrame) -> pl.DataFrame:
 
 
 def _is_pandas(source: object) -> bool:
-    """Whether the object is a pandas DataFrame or of a subclass, without importing pandas."""
+    """Whether the object is a pandas DataFrame or an instance of a subclass, without importing pandas."""
     return any(
         kind.__module__.partition(".")[0] == "pandas" and kind.__name__ == "DataFrame" for kind in type(source).__mro__
     )
@@ -81,7 +81,7 @@ def _from_arrow(source: Any) -> pl.DataFrame:
         return pl.DataFrame(_Stream(source))
     except pl.exceptions.DuplicateError as error:
         raise DataError(
-            f"{where} has two columns of the same name ({str(error).splitlines()[0]}). Rename or remove one."
+            f"{where} has two columns with the same name ({str(error).splitlines()[0]}). Rename or remove one."
         ) from error
     except _FAILURES as error:
         raise DataError(
@@ -95,7 +95,7 @@ def _from_pandas(frame: Any) -> pl.DataFrame:
     where = describe(frame)
     if frame.columns.nlevels > 1:
         raise DataError(
-            f"{where} has {frame.columns.nlevels} levels of column names; a column needs one name. Join the "
+            f"{where} has {frame.columns.nlevels} levels of column names; a column must have one name. Join the "
             "levels, e.g. `frame.columns = ['_'.join(names) for names in frame.columns]`."
         )
     names = [str(name) for name in frame.columns]
@@ -133,7 +133,7 @@ def _converter(dtype: Any) -> Callable[[Any, str], pl.Series]:
 
 
 def _from_numpy(series: Any, name: str) -> pl.Series:
-    """Numbers, booleans, datetimes and durations; NaN and NaT, pandas' way to say missing, become null."""
+    """Numbers, booleans, datetimes and durations; NaN and NaT, pandas' markers for missing, become null."""
     return _numpy_series(series.to_numpy(), name)
 
 
@@ -145,12 +145,12 @@ def _numpy_series(values: npt.NDArray[Any], name: str) -> pl.Series:
     elif kind == "f" and values.dtype.itemsize not in (4, 8):
         values = values.astype(np.float64)
     elif kind not in "biufmM":
-        raise TypeError(f"values of type {values.dtype} have no counterpart")
+        raise TypeError(f"values of type {values.dtype} have no Polars counterpart")
     return pl.Series(name, values, nan_to_null=True)
 
 
 def _from_objects(series: Any, name: str) -> pl.Series:
-    """Python objects: all text, or all of one plain type; anything else is an error."""
+    """Python objects: all text, or all of the same plain type; anything else is an error."""
     series = series.astype(object).infer_objects()
     if series.dtype != object:
         return _numpy_series(series.to_numpy(), name)
@@ -164,7 +164,7 @@ def _from_objects(series: Any, name: str) -> pl.Series:
         return pl.Series(name, values.tolist(), strict=True)
     found = " and ".join(sorted(kind.__name__ for kind in kinds))
     raise DataError(
-        f"The pandas column {name!r} holds objects of type {found}; a column must be all text or all of one "
+        f"The pandas column {name!r} holds objects of type {found}; a column must be all text or all of the same "
         f"plain type. Convert it first, e.g. `frame[{name!r}] = frame[{name!r}].astype(str)`."
     )
 
@@ -195,17 +195,17 @@ def _from_masked(series: Any, name: str) -> pl.Series:
 
 
 def _from_sparse(series: Any, name: str) -> pl.Series:
-    """Sparse columns are filled up first."""
+    """Sparse columns are made dense first."""
     return _column(series.sparse.to_dense(), name)
 
 
 def _from_arrow_backed(series: Any, name: str) -> pl.Series:
-    """Columns that pandas keeps in Arrow; pyarrow is there, or they would not exist."""
+    """Columns that pandas keeps in Arrow; pyarrow is installed, or they would not exist."""
     import pyarrow
 
     return pl.Series(name, pyarrow.array(series.array))
 
 
 def _refuse(series: Any, name: str) -> pl.Series:
-    """Periods, intervals and what else has no counterpart."""
+    """Periods, intervals and other types without a counterpart."""
     raise TypeError("it has no counterpart among text, numbers, dates and booleans")

@@ -44,26 +44,26 @@ def read_taxonomy(spec: TaxonomySpec, values: Sequence[str], *, name: str, folde
 
 
 def _is_tree(below: object) -> bool:
-    """Whether this can stand below the root of a tree: then the root merely has the name of a rule."""
+    """Whether this can be the content of a tree: then its root merely has the same name as a rule."""
     some = isinstance(below, list) and len(below) > 0
     return isinstance(below, Mapping) or (some and all(isinstance(b, str | dict) for b in below))  # type: ignore[attr-defined]
 
 
 def _from_file(path: Path, values: Sequence[str], name: str) -> Taxonomy:
     what = f"the taxonomy of {name!r} in {path.name}"
-    remedy = "a relative name is looked up beside the policy file"
+    remedy = "a relative name is resolved from the folder of the policy file"
     text = read_text(path, f"the taxonomy file of {name!r}, {path},", largest=_LARGEST_FILE, remedy=remedy)
     if path.suffix.lower() == ".json":
         return _from_json(text, what)
     if path.suffix.lower() in (".csv", ".txt"):
         return _from_csv(text, values, what, name)
     raise PolicyError(
-        f"the taxonomy file of {name!r} is {path.name}; a taxonomy is an ARX hierarchy .csv or a nested .json file"
+        f"the taxonomy file of {name!r} is {path.name}; it must be an ARX hierarchy .csv or a nested .json file"
     )
 
 
 def _from_csv(text: str, values: Sequence[str], what: str, name: str) -> Taxonomy:
-    """Read a hierarchy file, unless its first row can only be a header, which ARX's format does not have."""
+    """Read a hierarchy file, unless its first row can only be a header, which the ARX format does not have."""
     rows = _rows(text, what)
     if rows and rows[0][0] not in values and _looks_like_header(rows, values, name):
         raise DataError(
@@ -74,7 +74,7 @@ def _from_csv(text: str, values: Sequence[str], what: str, name: str) -> Taxonom
 
 
 def _looks_like_header(rows: list[list[str]], values: Sequence[str], name: str) -> bool:
-    """Whether the first row is named as a header is, or lacks the root that all others share."""
+    """Whether the first row has names of a header, or lacks the root that all others share."""
     first, others = rows[0], {row[-1] for row in rows[1:]}
     told = first[0].strip().casefold() in (name.casefold(), "value", "leaf") or _LEVEL_NAME.fullmatch(first[0].strip())
     return bool(told) or (len(values) > 0 and len(rows) > 2 and len(others) == 1 and first[-1] not in others)
@@ -85,7 +85,7 @@ def _from_json(text: str, what: str) -> Taxonomy:
         names = [name for name, _ in pairs]
         if len(set(names)) < len(names):
             twice = {n for n in names if names.count(n) > 1}
-            raise DataError(f"{what} has {named(sorted(twice))} twice below one node; remove one of the two")
+            raise DataError(f"{what} has {named(sorted(twice))} twice below one node; remove one of them")
         return dict(pairs)
 
     try:
@@ -100,18 +100,18 @@ def _from_json(text: str, what: str) -> Taxonomy:
 
 
 def from_arx_csv(text: str, *, what: str = "the hierarchy") -> Taxonomy:
-    """Read ARX's hierarchy csv: one row a leaf, leaf first, one column a level, ``*`` last, ``;`` or ``,``.
+    """Read ARX's hierarchy csv: one row per leaf, leaf first, one column per level, ``*`` last, ``;`` or ``,``.
 
     >>> from_arx_csv("a;x;*\\nb;x;*\\nc;y;*\\n").to_tree()
     {'*': {'x': {'a': {}, 'b': {}}, 'y': {'c': {}}}}
     """
     rows = _rows(text, what)
     if not rows:
-        raise DataError(f"{what} is empty; give one row a value, leaf first, e.g. 'flu;respiratory;*'")
+        raise DataError(f"{what} is empty; give one row per value, leaf first, e.g. 'flu;respiratory;*'")
     levels = len(rows[0])
     for number, row in enumerate(rows, 1):
         if len(row) != levels:
-            raise DataError(f"{what} has {len(row)} levels in row {number} but {levels} in row 1; level them")
+            raise DataError(f"{what} has {len(row)} levels in row {number} but {levels} in row 1; make them equal")
     roots = {row[-1] for row in rows}
     if len(roots) == 1 and levels > 1:
         (root,) = roots
@@ -120,26 +120,26 @@ def from_arx_csv(text: str, *, what: str = "the hierarchy") -> Taxonomy:
 
 
 def _rows(text: str, what: str) -> list[list[str]]:
-    """The rows of a csv, separated by ``;`` or ``,``, whichever gives what looks more like a hierarchy."""
+    """The rows of a csv, separated by ``;`` or ``,``, whichever looks more like a hierarchy."""
     try:
         by = {d: [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=d) if row] for d in (";", ",")}
     except csv.Error as e:
-        raise DataError(f"{what} is no csv file: {e}") from None
+        raise DataError(f"{what} is not a csv file: {e}") from None
     return max(by.values(), key=_likely_levels)
 
 
 def _likely_levels(rows: list[list[str]]) -> tuple[bool, bool, int]:
-    """How much rows look like a hierarchy: as many levels in each, and one root; then by the levels of the first."""
+    """How much rows look like a hierarchy: equally many levels and one root; ties by the levels of the first row."""
     even = len({len(row) for row in rows}) == 1 and len(rows[0]) > 1
     return even, even and len({row[-1] for row in rows}) == 1, len(rows[0]) if rows else 0
 
 
 def to_arx_csv(taxonomy: Taxonomy, *, delimiter: str = ";") -> str:
-    """Write ARX's hierarchy csv; shorter branches repeat their leaf so that all rows have one length."""
+    """Write ARX's hierarchy csv; shorter branches repeat their leaf so that all rows have the same length."""
     paths = [taxonomy.path(code) for code in range(taxonomy.size)]
     levels = max(len(p) for p in paths)
     out = io.StringIO()
-    odd = any("\r" in label for label in taxonomy.labels)  # which the writer would leave bare
+    odd = any("\r" in label for label in taxonomy.labels)  # the writer would not quote it otherwise
     writer = csv.writer(
         out, delimiter=delimiter, lineterminator="\n", quoting=csv.QUOTE_ALL if odd else csv.QUOTE_MINIMAL
     )
@@ -151,7 +151,7 @@ def to_arx_csv(taxonomy: Taxonomy, *, delimiter: str = ";") -> str:
 def _by_rule(rule: str, argument: object, values: Sequence[str], name: str) -> Taxonomy:
     if rule == "mask":
         if argument not in ("right", "left"):
-            raise PolicyError(f"the mask of {name!r} is {argument!r}; it is 'right' or 'left'")
+            raise PolicyError(f"the mask of {name!r} is {argument!r}; it must be 'right' or 'left'")
         return masked(values, str(argument), what=repr(name))
     numbers = _numbers(values, rule, name)
     if rule == "intervals":
@@ -162,12 +162,12 @@ def _by_rule(rule: str, argument: object, values: Sequence[str], name: str) -> T
 
 
 def _numbers(values: Sequence[str], rule: str, name: str) -> list[float]:
-    """The distinct numbers that the values stand for, sorted; 0 where all are missing."""
+    """The distinct numbers that the values stand for, sorted; 0 if all are missing."""
     try:
         numbers = sorted({float(v) for v in values})
     except ValueError:
         raise DataError(
-            f"{name!r} holds text, and {rule} are for numbers; give it a tree, a hierarchy file, or mask = 'right'"
+            f"{name!r} holds text, but {rule!r} needs numbers; give it a tree, a hierarchy file, or mask = 'right'"
         ) from None
     return numbers or [0.0]
 
@@ -177,13 +177,14 @@ def _bounds(argument: object, name: str) -> list[float]:
     numeric = all(map(is_number, bounds))
     if len(bounds) < 2 or not numeric or sorted(set(bounds)) != list(bounds):
         raise PolicyError(
-            f"the intervals of {name!r} are {argument!r}; give at least two rising finite bounds, e.g. [0, 18, 65, 120]"
+            f"the intervals of {name!r} are {argument!r}; give at least two finite bounds in increasing order, "
+            "e.g. [0, 18, 65, 120]"
         )
     return [float(b) for b in bounds]
 
 
 def _by_intervals(bounds: list[float], numbers: list[float], name: str) -> Taxonomy:
-    """Root and the given intervals ``[low, high)``; these are the leaves, so that nothing finer is ever shown."""
+    """Root and the given intervals ``[low, high)``; these are the leaves, so nothing finer is ever shown."""
     outside = [number_text(v) for v in numbers if not bounds[0] <= v < bounds[-1]]
     if outside:
         raise DataError(
@@ -198,10 +199,10 @@ def _by_intervals(bounds: list[float], numbers: list[float], name: str) -> Taxon
 
 
 def _by_width(width: float, numbers: list[float], name: str) -> Taxonomy:
-    """Intervals of the given width, then of twice the width, and so on until one covers all.
+    """Intervals of the given width, then of twice that width, and so on until one covers all values.
 
-    They begin at multiples of their width, so that where they begin tells nothing about the data. Numbers on both
-    sides of 0 meet in a root from -w to w.
+    They begin at multiples of their width, so that their bounds reveal nothing about the data. Numbers on both
+    sides of 0 share a root from -w to w.
     """
     unit = Fraction(str(width))
     exact = [Fraction(str(v)) for v in numbers]
@@ -211,7 +212,7 @@ def _by_width(width: float, numbers: list[float], name: str) -> Taxonomy:
         widths.append(widths[-1] * 2)
     if len(widths) > _MOST_WIDTHS or any(v + width == v for v in (numbers[0], numbers[-1])):
         raise PolicyError(
-            f"the width of {name!r} is {width!r}, too small for numbers from {number_text(numbers[0])} to "
+            f"the width of {name!r} is {width!r}, too small for values from {number_text(numbers[0])} to "
             f"{number_text(numbers[-1])}; widths double up to the whole range, at most {_MOST_WIDTHS} times: widen it"
         )
     top = widths.pop() if first // widths[-1] == last // widths[-1] else widths[-1]

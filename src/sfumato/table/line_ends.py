@@ -1,4 +1,4 @@
-"""Where the labels of numbers and days begin and end, so that no end tells a value that one row alone has."""
+"""Where the labels of numbers and days begin and end, so that no end reveals a value that only one row has."""
 
 from decimal import Decimal
 from typing import TYPE_CHECKING
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from sfumato.table.ordered_domain import OrderedDomain
 
 End = float | str | None
-"""A number or a day as the manifest tells it; None where it is not told."""
+"""A number or a day as the manifest states it; None if it is not stated."""
 
 
 def group_ends(line: "OrderedDomain", lo: int, hi: int) -> list[End]:
@@ -29,7 +29,7 @@ def group_ends(line: "OrderedDomain", lo: int, hi: int) -> list[End]:
 
 
 def cut_ends(line: "OrderedDomain", lo: int, hi: int) -> list[End]:
-    """The ends of the codes ``[lo, hi)`` of a cut, whose parts reach up to the next one's first value."""
+    """The ends of the codes ``[lo, hi)`` of a cut, where each part reaches up to the first value of the next."""
     low, high = line.bounds(lo, hi)
     last = len(line.values)
     reach = float(line.values[hi]) if hi < last else high
@@ -41,12 +41,12 @@ def cut_ends(line: "OrderedDomain", lo: int, hi: int) -> list[End]:
 
 
 def sample_ends(line: "OrderedDomain", lo: int, hi: int) -> list[End]:
-    """The ends of the codes ``[lo, hi)`` of a sample: round, and open where the line ends."""
+    """The ends of the codes ``[lo, hi)`` of a sample: round, and open at the ends of the line."""
     return _told(line, *(None if code in (0, len(line.values)) else boundary(line, code) for code in (lo, hi)))
 
 
 def interval_label(ends: list[End]) -> str:
-    """How an interval with these ends is shown; one of which nothing is told hides all."""
+    """How an interval with these ends is shown; one with neither end stated hides everything."""
     low, high = (None if end is None else end if isinstance(end, str) else number_text(end) for end in ends)
     if low is None and high is None:
         return SUPPRESSED
@@ -60,7 +60,7 @@ def _told(line: "OrderedDomain", *ends: float | None) -> list[End]:
 def boundary(line: "OrderedDomain", code: int) -> float:
     """Where the values from a code on begin: the roundest number or day above the value before, up to its own.
 
-    Among equally round ones it is the least, so that it does not tell the value itself.
+    Among equally round ones it is the smallest, so that it does not reveal the value itself.
 
     >>> from sfumato.table.ordered_domain import OrderedDomain
     >>> far, near = OrderedDomain.of_numbers([20.0, 25.0, 43217.0]), OrderedDomain.of_numbers([38.0, 39.0])
@@ -72,10 +72,10 @@ def boundary(line: "OrderedDomain", code: int) -> float:
 
 
 def _before(line: "OrderedDomain", lo: int, *, narrow: bool) -> float | None:
-    """Where a range begins that must not tell its first value: above the value before, or the one before that.
+    """Where a range that must not reveal its first value begins: above the previous value, or the one before that.
 
-    The end is not the value itself, unless that is round: then a value further up would give the same end. That
-    is so unless the range is ``narrow``: of two neighbours each is known to occur if no third fits in.
+    The end is not the value itself unless that is round: then a larger value would give the same end. This does not
+    hold if the range is ``narrow``: of two neighbours, each is known to occur if no third value fits between them.
     """
     for code in (lo, lo - 1):
         if code <= 0:
@@ -86,7 +86,7 @@ def _before(line: "OrderedDomain", lo: int, *, narrow: bool) -> float | None:
 
 
 def _beyond(line: "OrderedDomain", hi: int, *, narrow: bool) -> float | None:
-    """Where a range ends that must not tell its last value: up to the next value, or the one after that."""
+    """Where a range that must not reveal its last value ends: up to the next value, or the one after that."""
     if hi >= len(line.values):
         return None
     last, following = float(line.values[hi - 1]), float(line.values[hi])

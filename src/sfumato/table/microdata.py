@@ -1,4 +1,4 @@
-"""The private table: coded columns with roles. Nothing here changes after it is made."""
+"""The private table: coded columns with roles. Immutable."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -22,10 +22,10 @@ _CODED = (Role.QUASI, Role.SENSITIVE, Role.CLASS)
 
 @dataclass(frozen=True, eq=False)
 class Microdata:
-    """One row a person (or several, then with an entity column), every column coded once.
+    """One row per person (or several, with an entity column); each column is coded once.
 
-    ``columns`` are the quasi, sensitive and class columns; ``plain`` are the insensitive ones, as
-    they are; ``hidden`` are the identifiers, kept only to count people, never to be published.
+    ``columns`` are the quasi, sensitive and class columns; ``plain`` are the insensitive ones,
+    unchanged; ``hidden`` are the identifiers, kept only to count people, never published.
     """
 
     columns: Mapping[str, Column]
@@ -36,7 +36,7 @@ class Microdata:
 
     @property
     def weights(self) -> None:
-        """Every row counts once; see `sfumato.engine.counts.Counts`, which is counted alike."""
+        """Every row counts once; compare `sfumato.engine.counts.Counts`, which has the same interface."""
         return
 
     @property
@@ -51,7 +51,7 @@ class Microdata:
 
     def __getitem__(self, name: str) -> Column:
         if name not in self.columns:
-            raise PolicyError(f"there is no coded column {name!r}; there are {named(self.columns)}")
+            raise PolicyError(f"there is no coded column {name!r}; choose from {named(self.columns)}")
         return self.columns[name]
 
     def with_role(self, role: Role) -> list[Column]:
@@ -69,12 +69,12 @@ class Microdata:
         return self.with_role(Role.SENSITIVE)
 
     def counted(self, name: str) -> tuple[Codes, int]:
-        """Codes and number of values of any column, to count distinct values by; identifiers included."""
+        """Codes and number of values of any column, for counting distinct values; identifiers included."""
         if name in self.columns:
             return self.columns[name].codes, self.columns[name].size
         if (found := self.uncoded(name)) is not None:
             return value_codes(found)
-        raise PolicyError(f"there is no column {name!r} to count by; there are {named(self.names)}")
+        raise PolicyError(f"there is no column {name!r} to count by; choose from {named(self.names)}")
 
     def uncoded(self, name: str) -> pl.Series | None:
         """The values of a column that is not coded; None if there is no such column."""
@@ -109,7 +109,7 @@ class Microdata:
 
 
 def _columns(frame: pl.DataFrame, attributes: list[Attribute]) -> pl.DataFrame:
-    """The columns of these attributes, by their very names; Polars would take ``*`` for a pattern."""
+    """The columns of these attributes, by their literal names; Polars would read ``*`` as a pattern."""
     return pl.DataFrame([frame[a.name] for a in attributes])
 
 
@@ -117,18 +117,18 @@ def _check_columns(frame: pl.DataFrame, attributes: list[Attribute]) -> None:
     absent = [a.name for a in attributes if a.name not in frame.columns]
     if absent:
         raise DataError(
-            f"the data have no column {named(absent)}; they have {named(frame.columns)}: correct the name or the data"
+            f"the data have no column {named(absent)}, only {named(frame.columns)}; correct the name or the data"
         )
     names = [a.name for a in attributes]
     twice = {n for n in names if names.count(n) > 1}
     if twice:
-        raise PolicyError(f"{named(sorted(twice))} has more than one role; give each column one")
+        raise PolicyError(f"{named(sorted(twice))} has more than one role; give each column exactly one")
     if frame.height == 0:
         raise DataError("the table has no rows; there is nothing to publish")
 
 
 def _without_nulls(frame: pl.DataFrame, attributes: list[Attribute], missing: Missing) -> tuple[pl.DataFrame, int]:
-    """Apply the rule for missing values to the coded columns; what they are is for `encode`."""
+    """Apply the rule for missing values to the coded columns; `encode` turns them into a category."""
     coded = [a.name for a in attributes if a.role in _CODED]
     nulls = {n: c for n in coded if (c := frame[n].null_count())}
     if not nulls or missing == "category":
@@ -142,19 +142,19 @@ def _without_nulls(frame: pl.DataFrame, attributes: list[Attribute], missing: Mi
     lacking = pl.DataFrame([frame[n].is_null() for n in coded]).sum_horizontal()
     kept = frame.filter(lacking == 0)
     if kept.height == 0:
-        raise DataError('every row has a missing value, so missing = "drop" leaves none; use "category"')
+        raise DataError('every row has a missing value, so missing = "drop" leaves none; set missing = "category"')
     return kept, frame.height - kept.height
 
 
 def _typed(series: pl.Series) -> pl.Series:
-    """A column to be published as it is; text of numbers as numbers where writing these gives the same text."""
+    """A column to be published unchanged; text as numbers if writing these gives the same text again."""
     if is_opaque(series.dtype):
         raise DataError(
-            f"the insensitive column {series.name!r} holds {series.dtype}; only text, numbers, dates and truth values "
+            f"the insensitive column {series.name!r} holds {series.dtype}; only text, numbers, dates and booleans "
             "can be published: flatten it, or make it an identifier to leave it out"
         )
     if series.dtype in (pl.Categorical, pl.Enum):
-        return series.cast(pl.String)  # the type names all categories, also those that no row has
+        return series.cast(pl.String)  # the type lists all categories, even those that no row has
     if series.dtype != pl.String:
         return series
     for dtype in (pl.Int64, pl.Float64):
@@ -179,7 +179,7 @@ def read(
     nulls: Sequence[str] = (),
     query: str | None = None,
 ) -> Microdata:
-    """Read microdata from a file, a database or a data frame; columns that are not named are left out.
+    """Read microdata from a file, a database or a data frame; columns not named are left out.
 
     Without a taxonomy a numeric QI is continuous, a text QI is shown or suppressed.
 
@@ -188,7 +188,7 @@ def read(
     (2, 'continuous', ('HIV', 'flu'))
     """
     if missing not in ("error", "category", "drop"):
-        raise PolicyError(f"missing is {missing!r}; it is 'error', 'category' or 'drop'")
+        raise PolicyError(f"missing is {missing!r}; it must be 'error', 'category' or 'drop'")
     named_roles = {
         Role.IDENTIFIER: identifiers,
         Role.QUASI: quasi,
@@ -219,7 +219,7 @@ def read(
 
 
 def refuse_raw(table: object) -> None:
-    """A table has roles; a file or a frame has none yet."""
+    """Refuse what has no roles yet, such as a file or a data frame."""
     if not isinstance(table, Microdata):
         raise PolicyError(
             f"a {type(table).__name__} has no roles yet; read it first: sf.read(table, quasi=[...], sensitive=...)"

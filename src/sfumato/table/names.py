@@ -1,13 +1,13 @@
-"""Words that stand for values in labels, and values as messages name them."""
+"""Special words in labels, and how messages list values."""
 
 import json
 from collections.abc import Iterable
 
 SUPPRESSED = "*"
-"""The label of a value of which nothing is shown."""
+"""The label of a fully suppressed value."""
 
 MISSING = "(missing)"
-"""The label of a missing value where missing values are a category of their own."""
+"""The label of a missing value if missing values are a category of their own."""
 
 _SHOWN = 5
 
@@ -24,7 +24,7 @@ def named(values: Iterable[object]) -> str:
 
 
 def all_named(values: Iterable[object]) -> str:
-    """All values, for a claim or a warning that must leave none out.
+    """All values, for a claim or a warning that must be complete.
 
     >>> all_named("abcdefgh")
     "'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'"
@@ -33,7 +33,7 @@ def all_named(values: Iterable[object]) -> str:
 
 
 def quoted(name: str) -> str:
-    """A name as it stands in a label of several; quoted where it could be taken for more than one.
+    """A name as part of a label of several; quoted if it could be read as more than one.
 
     >>> quoted("Sales"), quoted("a, b")
     ('Sales', '"a, b"')

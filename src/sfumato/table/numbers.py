@@ -1,4 +1,4 @@
-"""Numbers and days as people write them, and round ones between them."""
+"""Numbers and days as people write them, and round ones in between."""
 
 import datetime as dt
 import re
@@ -15,7 +15,7 @@ _MOST_PLACES = 340
 
 
 def open_label(low: str | None, high: str | None) -> str:
-    """The label of an interval that is open to one side; one that is open to both is all that is known.
+    """The label of an interval that is open on one side; one that is open on both says only that a value is known.
 
     >>> open_label("65", None), open_label(None, "20"), open_label(None, None)
     ('>= 65', '< 20', '(known)')
@@ -35,19 +35,19 @@ def number_text(value: float) -> str:
 
 
 def day_text(days: float) -> str:
-    """A day since 1970-01-01 as a date; the one after the last is 10000-01-01."""
+    """A day since 1970-01-01 as a date; the day after the last one is 10000-01-01."""
     if days > _LAST_DAY:
         return "10000-01-01"
     return (_EPOCH + dt.timedelta(days=int(days))).isoformat()
 
 
 def is_day(value: object) -> bool:
-    """Whether a value is text in the shape of a date."""
+    """Whether a value is text that looks like a date."""
     return isinstance(value, str) and _DAY.fullmatch(value) is not None
 
 
 def number_of(text: str) -> float | None:
-    """The number that a text is; None where it is none."""
+    """A text as a number; None if it is not one."""
     try:
         return float(text)
     except ValueError:
@@ -55,7 +55,7 @@ def number_of(text: str) -> float | None:
 
 
 def day_number(text: str) -> float | None:
-    """A date as its day since 1970-01-01, also the one after the last; None where the text is none.
+    """A date as days since 1970-01-01, including the day after the last one; None if the text is not a date.
 
     >>> day_number("1970-01-03"), day_number("10000-01-01"), day_number("2001-02-30")
     (2.0, 2932897.0, None)
@@ -71,7 +71,7 @@ def day_number(text: str) -> float | None:
 
 
 def common_step(values: NDArray[np.float64]) -> float:
-    """The power of ten that all values are multiples of, or 0 where there is none down to 1e-9."""
+    """The power of ten that all values are multiples of, or 0 if there is none down to 1e-9."""
     for decimals in range(_MOST_DECIMALS + 1):
         if np.array_equal(np.round(values, decimals), values):
             return float(10.0**-decimals)
@@ -79,7 +79,7 @@ def common_step(values: NDArray[np.float64]) -> float:
 
 
 def after(value: float, step: float) -> float:
-    """The next multiple of the step, or without a step a short number just above the value.
+    """The next multiple of the step, or, without a step, a short number just above the value.
 
     >>> after(0.2, 0.1), after(39.0, 1.0)
     (0.3, 40.0)
@@ -91,7 +91,7 @@ def after(value: float, step: float) -> float:
 
 
 def roundest(below: float, limit: float, greatest: bool = False) -> float:
-    """The least number of the fewest digits above ``below``, up to ``limit``; or the greatest of these.
+    """The smallest number with the fewest digits above ``below`` and up to ``limit``; or the greatest such number.
 
     >>> roundest(25.0, 39.0), roundest(43217.0, 43305.0), roundest(-7.5, 3.0), roundest(0.31, 0.32)
     (30.0, 43300.0, 0.0, 0.32)
@@ -111,7 +111,7 @@ def roundest(below: float, limit: float, greatest: bool = False) -> float:
 
 
 def first_day(below: float, limit: float) -> float:
-    """The first day of a year, else of a month, after one day and up to another; else the next day."""
+    """The first day of a year, or else of a month, after one day and up to another; failing that, the next day."""
     if limit > _LAST_DAY:
         return limit
     day = _EPOCH + dt.timedelta(days=int(limit))
@@ -122,7 +122,7 @@ def first_day(below: float, limit: float) -> float:
 
 
 def number_between(value: float, limit: float) -> float:
-    """The shortest number above ``value`` and below ``limit``, of six digits or more; ``limit`` if there is none."""
+    """The shortest number above ``value`` and below ``limit``, with six digits or more; ``limit`` if there is none."""
     for digits in range(6, 18):
         exact = Decimal(value)
         unit = Decimal(1).scaleb((exact.adjusted() if exact else -6) - digits + 1)

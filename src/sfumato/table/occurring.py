@@ -1,4 +1,4 @@
-"""Domains without the values that no row has: what a release may say of a domain that was found in the data."""
+"""Domains without the values that no row has: what a release may say about a domain that was found in the data."""
 
 from dataclasses import replace
 
@@ -10,7 +10,7 @@ from sfumato.table.ordered_domain import MISSING
 
 
 def occurring(column: Column) -> Column:
-    """The column with a domain that no value outside its rows has shaped; what was declared stays as it was.
+    """The column with a domain that depends on no value outside its rows; declared domains stay unchanged.
 
     >>> import numpy as np
     >>> from sfumato.table.encode import Kind, Role
@@ -34,7 +34,7 @@ def narrowed(domain: Domain, seen: NDArray[np.bool_]) -> tuple[Domain, NDArray[n
 
 
 def lasting(domain: Domain) -> NDArray[np.bool_]:
-    """Which values of a domain are public whether or not a row has them: declared ones, but never a missing value.
+    """Which values of a domain are public even if no row has them: declared ones, but never a missing value.
 
     >>> from sfumato.table.ordered_domain import OrderedDomain
     >>> lasting(OrderedDomain.of_words(["low", "high"], missing=True)).tolist()

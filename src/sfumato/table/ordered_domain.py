@@ -33,10 +33,10 @@ class OrderedDomain:
 
     ``values`` are numbers, days since 1970-01-01, or ranks; ``step`` is the resolution of the
     numbers, so that the upper end of an interval is open. Where ``missing`` is set, the last code
-    stands for a missing value, and a range that mixes it with others shows nothing. ``lone`` says which
-    values one row alone has: no label determines one of these. A range that would end at one ends at the roundest
-    number or day between it and the next value outside (past that one where they are neighbours), and has an open end
-    where the line ends.
+    is a missing value, and a range that mixes it with others shows nothing. ``lone`` marks
+    the values that only one row has: no label determines one of these. A range that would end at one ends at the
+    roundest number or day between it and the next value outside (past that one if they are neighbours), and has an
+    open end at the ends of the line.
 
     >>> OrderedDomain.of_numbers([20.0, 25.0, 39.0]).label(0, 3)
     '[20, 40)'
@@ -59,7 +59,7 @@ class OrderedDomain:
     @classmethod
     def of_numbers(cls, values: Sequence[float] | NDArray[np.float64], *, missing: bool = False) -> "OrderedDomain":
         """The domain of sorted distinct numbers."""
-        numbers = np.asarray(values, dtype=np.float64) + 0.0  # no negative zero
+        numbers = np.asarray(values, dtype=np.float64) + 0.0  # turns -0.0 into 0.0
         return cls("number", numbers, tuple(number_text(v) for v in numbers), common_step(numbers), missing)
 
     @classmethod
@@ -74,12 +74,12 @@ class OrderedDomain:
         return cls("word", np.arange(len(words), dtype=np.float64), tuple(words), 1.0, missing)
 
     def sparing(self, rows: NDArray[np.int64]) -> "OrderedDomain":
-        """The same domain, whose ranges do not end at values that one row alone has, given how many have each."""
+        """The same domain, with ranges that do not end at values of a single row, given the rows of each."""
         return replace(self, lone=rows[: len(self.values)] == 1)
 
     @property
     def derived(self) -> bool:
-        """Whether the values are those that occur in the data; the order of words was declared."""
+        """Whether the values were found in the data; the order of words is declared."""
         return self.form != "word"
 
     @property
@@ -99,7 +99,7 @@ class OrderedDomain:
 
     @property
     def shown_or_suppressed(self) -> Literal[False]:
-        """A line has ranges between its values and nothing."""
+        """A line has ranges between a single value and nothing."""
         return False
 
     @property
@@ -119,12 +119,12 @@ class OrderedDomain:
 
     @property
     def named_ranges(self) -> dict[str, tuple[int, int]]:
-        """A line has no nodes, and so no names beside its values."""
+        """A line has no nodes, hence no names other than its values."""
         return {}
 
     @cached_property
     def numbers(self) -> NDArray[np.float64]:
-        """The number or day that each value is; NaN for a missing value and for words that are no numbers."""
+        """The number or day of each value; NaN for a missing value and for words that are not numbers."""
         if self.measured:
             return np.append(self.values, [np.nan] * self.missing)
         found = (number_of(word) for word in self.leaves)
@@ -142,14 +142,14 @@ class OrderedDomain:
 
     @cached_property
     def position(self) -> NDArray[np.float64]:
-        """Where each code lies between the least value (0) and the greatest (1); missing lies apart.
+        """Where each code lies between the least value (0) and the greatest (1); missing values lie apart.
 
-        No two codes lie at one place, even where floating point would put them there.
+        No two codes share a position, even where floating point would round them to the same one.
         """
         if len(self.values) < 2:
             place = np.zeros(len(self.values))
         else:
-            half = self.values / 2  # the range of two finite numbers may not be finite
+            half = self.values / 2  # halved, since the difference of two finite numbers may overflow
             place = (half - half[0]) / (half[-1] - half[0])
             if (np.diff(place) <= 0).any():
                 for i in range(1, len(place)):
@@ -162,8 +162,8 @@ class OrderedDomain:
     def share(self, lo: int, hi: int) -> float:
         """The share of the line that the codes ``[lo, hi)`` hide: their normalized range, 0 for one value.
 
-        Where one row alone has an end of the line, its distance would tell the value: the range then ends at its
-        neighbour, and an interval with an open end hides the share of the values that it holds.
+        If only one row has an end of the line, its distance would reveal the value: the range then ends at its
+        neighbour, and an interval with an open end hides the share of the values that it contains.
         """
         if self.is_open(lo, hi):
             return (hi - lo) / self.size
@@ -172,7 +172,7 @@ class OrderedDomain:
         return min(float(self.position[hi - 1] - self.position[lo]) / whole, 1.0)
 
     def is_lone(self, code: int) -> bool:
-        """Whether one row alone has a value, as far as that is known."""
+        """Whether only one row has a value, as far as that is known."""
         return self.lone is not None and len(self.lone) > 0 and bool(self.lone[code])
 
     def is_open(self, lo: int, hi: int) -> bool:
@@ -211,7 +211,7 @@ class OrderedDomain:
         return AxisData(size=self.size, position=self.position)
 
     def value(self, code: int) -> BoxLabel:
-        """How a value by itself is shown."""
+        """How a single value is shown."""
         return BoxLabel(self.leaves[code], self.meaning(code, code + 1), 0.0)
 
     def box(self, lo: int, hi: int, node: int, mask: int) -> BoxLabel:
@@ -221,12 +221,12 @@ class OrderedDomain:
         return BoxLabel(label, meaning, self.share(lo, hi + 1))
 
     def box_codes(self, lo: int, hi: int, node: int, mask: int) -> tuple[int, ...]:
-        """The codes from ``lo`` to ``hi``; all, where a range mixes a missing value with others."""
+        """The codes from ``lo`` to ``hi``; all of them if a range mixes a missing value with others."""
         mixed = hi >= len(self.words) and lo < hi
         return tuple(range(self.size) if mixed else range(lo, hi + 1))
 
     def cut_label(self, lo: int, hi: int, node: int) -> BoxLabel:
-        """How one of several intervals that cover the line without a gap is shown."""
+        """How one of several intervals that cover the line without gaps is shown."""
         if not self._is_interval(hi):
             return self.box(lo, hi - 1, -1, 0)
         ends = cut_ends(self, lo, hi)
@@ -236,8 +236,8 @@ class OrderedDomain:
     def range_label(self, lo: int, hi: int) -> tuple[str, Meaning]:
         """How the codes ``[lo, hi)`` of a sample are shown.
 
-        An interval ends at a round number between two neighbouring values, and is open where it holds the least or the
-        greatest value: a single person's value is not to be read from it.
+        An interval ends at a round number between two neighbouring values, and is open if it contains the least or the
+        greatest value, so that nobody's own value can be read from it.
 
         >>> ages = OrderedDomain.of_numbers([20.0, 25.0, 39.0, 44.0])
         >>> ages.range_label(0, 2), ages.range_label(1, 2)
@@ -257,7 +257,7 @@ class OrderedDomain:
         return np.flatnonzero((self.numbers >= low) & (self.numbers < high))
 
     def codes_of_values(self, values: Sequence[str]) -> list[int]:
-        """The code of each value; -1 where there is none."""
+        """The code of each value; -1 if it has none."""
         code = {leaf: i for i, leaf in enumerate(self.leaves)}
         return [code.get(value, -1) for value in values]
 
@@ -266,7 +266,7 @@ class OrderedDomain:
         return self.bounds(0, len(self.values))
 
     def intervals_of(self, names: Sequence[str]) -> list[Interval]:
-        """The interval of the first of these values; the whole line where it is none."""
+        """The interval of the first of these values; the whole line if it is not in the domain."""
         (code,) = self.codes_of_values(names[:1])
         return [self.span() if code < 0 else self.bounds(code, code + 1)]
 
@@ -277,7 +277,7 @@ class OrderedDomain:
         return NumberScale(self.values, self.step, self.form == "date")
 
     def declared(self) -> list[str | float] | None:
-        """The words; numbers and days are those that occur."""
+        """The words; numbers and days were found in the data, so they are not public."""
         return None if self.measured else list(self.leaves)
 
     def public_tree(self) -> None:

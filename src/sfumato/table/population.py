@@ -1,4 +1,4 @@
-"""The population: the people among whom those of a table are sought, as a table of their quasi-identifiers."""
+"""The population: the people among whom an outsider looks for those of a table, with their quasi-identifiers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,10 +16,10 @@ from sfumato.table.source import read_frame
 
 @dataclass(frozen=True, eq=False)
 class Population:
-    """A table with one row per person, read when it is first needed; private to whoever publishes.
+    """A table with one row per person, read when it is first needed; private to the publisher.
 
-    ``source`` is anything that `sfumato.read` takes; it is never shown. Missing values are treated as ``missing`` says,
-    which should be as in the table.
+    ``source`` is anything that `sfumato.read` accepts; it is never shown. ``missing`` says how to treat missing values
+    and should be the same as for the table.
     """
 
     source: object = field(repr=False)
@@ -34,7 +34,7 @@ class Population:
 
     @cached_property
     def frame(self) -> pl.DataFrame:
-        """The table as it is."""
+        """The table, as read."""
         source = expanded(self.source) if isinstance(self.source, str) else self.source
         try:
             return read_frame(source, query=self.query, nulls=self.nulls, folder=self.folder)
@@ -42,7 +42,7 @@ class Population:
             raise type(e)(f"the population: {e}") from None
 
     def coded(self, kinds: Mapping[str, Kind]) -> Microdata:
-        """The quasi-identifiers of these kinds, on domains of their own: what the population has, the table may not.
+        """The quasi-identifiers of these kinds, on their own domains, since the table may lack some values.
 
         >>> people = Population(pl.DataFrame({"age": [30, 41, 30], "sex": ["F", "M", "F"]}))
         >>> found = people.coded({"age": Kind.CONTINUOUS, "sex": Kind.CATEGORICAL})
@@ -51,7 +51,7 @@ class Population:
         """
         if absent := [name for name in kinds if name not in self.frame.columns]:
             raise DataError(
-                f"the population has no column {absent[0]!r}; it needs every quasi-identifier of the table, under the "
+                f"the population has no column {absent[0]!r}; it must have every quasi-identifier of the table, by the "
                 "same name"
             )
         ordered = (Kind.CONTINUOUS, Kind.DATE)

@@ -1,6 +1,6 @@
 """Read a published column: its values as codes of a domain, or of the distinct values that it shows.
 
-The one place that turns a column of a release into codes. What a label means is read in `release.labels`.
+The only place that turns a column of a release into codes. `release.labels` reads what a label means.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,7 +17,7 @@ from sfumato.table.taxonomy import named
 
 Integers = NDArray[np.int64]
 Refusal = Callable[[str], SfumatoError]
-"""The error to raise, given what is wrong with a column."""
+"""Makes the error to raise from what is wrong with a column."""
 
 
 class DistinctTexts(NamedTuple):
@@ -27,7 +27,7 @@ class DistinctTexts(NamedTuple):
     of_row: Codes
 
     def places_in(self, domain: Sequence[str]) -> Integers:
-        """The place of each row's value in a domain; -1 where it has none."""
+        """The place of each row's value in a domain; -1 if it has none."""
         at = {text: place for place, text in enumerate(domain)}
         return np.array([at.get(text, -1) for text in self.texts], np.int64)[self.of_row]
 
@@ -38,7 +38,7 @@ class DistinctTexts(NamedTuple):
 
 
 def distinct_texts(column: pl.Series) -> DistinctTexts:
-    """The values that some row shows: in the order of the categories of an Enum, else of their texts.
+    """The values that some row shows, in the order of an Enum's categories, otherwise in text order.
 
     >>> distinct_texts(pl.Series(["b", None, "a", "b"])).texts
     ['(missing)', 'a', 'b']
@@ -75,13 +75,13 @@ def _distinct_numbers(column: pl.Series) -> DistinctTexts:
 
 
 def domain_codes(column: pl.Series, domain: Sequence[str], refusal: Refusal | None = None) -> Integers:
-    """The place of each value of a column in a domain; -1 where it has none, unless that is refused.
+    """The place of each value of a column in a domain; -1 if it has none, unless that is refused.
 
     >>> domain_codes(pl.Series([3.0, None, 1.5, 2.0]), ["1.5", "3", "(missing)"]).tolist()
     [1, 2, 0, -1]
     """
     known = list(domain)
-    if column.dtype.is_float():  # a number has several texts; Polars writes each in one way
+    if column.dtype.is_float():  # a number can be written in several ways; Polars always writes it the same way
         read = pl.Series(known, dtype=pl.String).cast(pl.Float64, strict=False).cast(pl.String)
         known = [text if number is None else number for text, number in zip(known, read, strict=True)]
     codes = distinct_texts(column).places_in(known)
@@ -91,14 +91,22 @@ def domain_codes(column: pl.Series, domain: Sequence[str], refusal: Refusal | No
 
 
 def outside(column: pl.Series, codes: Integers) -> str:
-    """Which values of a column have no place in a domain."""
+    """The fault of a column with values that are not in a domain."""
     without = column.filter(pl.Series(codes < 0))
     few = without.unique().head(6).cast(pl.String).fill_null(MISSING)
     return f"{len(without)} values of {column.name!r} are not in its domain: {named(few)}"
 
 
+def label_codes(column: pl.Series) -> tuple[Codes, int]:
+    """Codes of a column of labels, and a number above them all; an Enum has its own, which costs nothing."""
+    if isinstance(column.dtype, pl.Enum) and not column.null_count():
+        return column.to_physical().to_numpy(), len(column.dtype.categories)
+    texts, of_row = distinct_texts(column)
+    return of_row, len(texts)
+
+
 def value_codes(series: pl.Series) -> tuple[Codes, int]:
-    """Codes of any column that can be told apart, in no order; missing is one more value."""
+    """Codes that tell the values of any column apart, in no particular order; missing is one more value."""
     numbered = series.to_frame("value").with_row_index("row").group_by("value", maintain_order=True).agg("row")
     codes = np.empty(len(series), dtype=np.int64)
     code = np.repeat(np.arange(numbered.height), numbered["row"].list.len().to_numpy())

@@ -1,8 +1,8 @@
 """Where a table comes from: a file, a database or a data frame, read into one Polars frame.
 
-Text files are read as text throughout (zip code 02138 keeps its zero; whoever encodes the column parses
-its distinct values); other sources keep their types, except that Categorical and Enum become String and
-Decimal becomes Float64. What is wrong with a source is a DataError, what is wrong with the call a
+Text files are read as text throughout (zip code 02138 keeps its zero; the encoder parses distinct
+values); other sources keep their types, except that Categorical and Enum become String and
+Decimal becomes Float64. A fault of the source is a DataError, a fault of the call a
 PolicyError; both say what to do.
 """
 
@@ -30,8 +30,8 @@ def read_frame(
 ) -> pl.DataFrame:
     """Read a table from a path, a database URL (with ``query``), or a Polars, pandas or Arrow table.
 
-    A relative path is taken from ``folder``. The strings in ``nulls`` are null in every text column; in a
-    text file so is the empty field.
+    A relative path is resolved from ``folder``. The strings in ``nulls`` become null in every text column; in a
+    text file the empty field does too.
 
     >>> read_frame(pl.DataFrame({"zip": ["02138", "?"]}), nulls=["?"])["zip"].to_list()
     ['02138', None]
@@ -57,7 +57,7 @@ def _tidy(frame: pl.DataFrame, where: str, nulls: list[str]) -> pl.DataFrame:
     check_names(frame.columns, where)
     if frame.width == 0 or frame.height == 0:
         raise DataError(
-            f"{where} has no rows ({frame.width} columns); there is nobody to protect and nothing to "
+            f"{where} has no rows ({frame.width} columns); there is nothing to "
             "publish. Check how it was exported, filtered or queried."
         )
     frame = frame.with_columns(_simplified(column) for column in frame.get_columns())
@@ -68,7 +68,7 @@ def _tidy(frame: pl.DataFrame, where: str, nulls: list[str]) -> pl.DataFrame:
 
 
 def _simplified(column: pl.Series) -> pl.Series:
-    """The column as String if it is categorical or of no type, as Float64 if decimal, else as it is."""
+    """The column as String if it is categorical or untyped, as Float64 if decimal, otherwise unchanged."""
     extension = getattr(pl, "BaseExtension", None)  # since Polars 1.36
     if extension is not None and isinstance(column.dtype, extension):
         column = column.ext.storage()
@@ -78,7 +78,7 @@ def _simplified(column: pl.Series) -> pl.Series:
 
 
 def _read_file(path: Path, folder: Path | None) -> pl.DataFrame:
-    """Read a file by the reader of its extension."""
+    """Read a file with the reader for its extension."""
     where = str(path)
     readers = {
         **dict.fromkeys((".csv", ".tsv", ".txt"), read_delimited),
@@ -88,15 +88,15 @@ def _read_file(path: Path, folder: Path | None) -> pl.DataFrame:
     path = located(path, folder)
     if may_hold_secret(where) and not path.exists():
         raise PolicyError(
-            "The source is neither a file nor the address of a database, and is not shown since it may hold a "
-            "password. Write postgresql://user@host:port/name or sqlite:///path, or name a file that exists."
+            "The source is neither a file nor a database address; it is not shown because it may contain a "
+            "password. Write postgresql://user@host:port/name or sqlite:///path, or give the name of an existing file."
         )
     check_file(path, where)
     reader = readers.get(path.suffix.lower())
     if reader is None:
         raise DataError(
-            f"{where} has the extension {path.suffix!r}, from which its format cannot be told; known are "
-            f"{', '.join(readers)}. Convert or rename the file; a database is named by a URL such as "
+            f"{where} has the extension {path.suffix!r}, which is not a known format; choose from "
+            f"{', '.join(readers)}. Convert or rename the file; give a database as a URL such as "
             "sqlite:///path, with a query."
         )
     if path.stat().st_size == 0:
@@ -115,16 +115,16 @@ def _read_parquet(path: Path, where: str) -> pl.DataFrame:
         raise DataError(f"{where}: {_first_line(error)}. Rename or remove one of these columns.") from error
     except _FAILURES as error:
         raise DataError(
-            f"{where} cannot be read as parquet: {_first_line(error)}. It is damaged, incomplete or of "
+            f"{where} cannot be read as parquet: {_first_line(error)}. It is damaged, incomplete or in "
             "another format; export it again."
         ) from error
 
 
 def _read_excel(path: Path, where: str) -> pl.DataFrame:
-    """Read the first sheet of a workbook; rows and unnamed columns without any value are left out."""
+    """Read the first sheet of a workbook; empty rows and unnamed empty columns are left out."""
     import fastexcel
 
-    logging.getLogger("fastexcel").addHandler(logging.NullHandler())  # else it writes to stderr
+    logging.getLogger("fastexcel").addHandler(logging.NullHandler())  # otherwise it writes to stderr
     try:
         workbook = fastexcel.read_excel(path)
         sheet = _load_sheet(workbook, where)
@@ -132,7 +132,7 @@ def _read_excel(path: Path, where: str) -> pl.DataFrame:
     except (fastexcel.FastExcelError, *_FAILURES) as error:
         raise DataError(
             f"{where} cannot be read as an Excel workbook: {_first_line(error)}. It is damaged, protected by "
-            "a password, or of another format; save it again as .xlsx without a password, or export it as "
+            "a password, or in another format; save it again as .xlsx without a password, or export it as "
             "csv."
         ) from error
     frame = frame.drop([name for name in _generated(sheet) if frame[name].null_count() == frame.height])
@@ -146,7 +146,7 @@ def _read_excel(path: Path, where: str) -> pl.DataFrame:
 
 
 def _load_sheet(workbook: Any, where: str) -> Any:
-    """The first sheet; TRUE and FALSE among numbers are refused, which fastexcel would make 1 and 0."""
+    """The first sheet; TRUE and FALSE among numbers are refused, since fastexcel would turn them into 1 and 0."""
     import fastexcel
 
     try:
@@ -165,14 +165,14 @@ def _load_sheet(workbook: Any, where: str) -> Any:
 
 
 def _as_date(column: pl.Series) -> pl.Series:
-    """Excel keeps every date as a date and time: a column that is at midnight throughout is one of dates."""
+    """Excel stores every date as a date and time: a column with only midnights is a column of dates."""
     if isinstance(column.dtype, pl.Datetime) and (column == column.dt.truncate("1d")).all():
         return column.cast(pl.Date)
     return column
 
 
 def _generated(sheet: Any) -> set[str]:
-    """The columns to which fastexcel gave a name because the sheet has none."""
+    """The columns that fastexcel named because the sheet does not."""
     return {column.name for column in sheet.available_columns() if column.column_name_from == "generated"}
 
 

@@ -29,8 +29,8 @@ class Taxonomy:
 
     ``shown_or_suppressed`` marks the tree of an attribute for which no taxonomy was given: a group
     shows one value or nothing, never a set of values. ``derived`` marks a tree whose leaves are the
-    values that happen to occur, so that listing them would tell which these are; ``intervals``
-    gives the half-open interval of the labels of a tree that was built from numbers. Where the
+    values that happen to occur, so that listing them would reveal which do; ``intervals``
+    gives the half-open interval of each label of a tree that was built from numbers. If the
     intervals were declared, they are the leaves themselves, and a number has the code of its interval.
 
     >>> t = Taxonomy.from_tree({"Any": {"Work": ["Nurse", "Cook"], "None": {}}})
@@ -87,7 +87,7 @@ class Taxonomy:
         return tuple(self.labels[node] for node in self.leaf_nodes)
 
     def codes_of_values(self, values: Sequence[str]) -> list[int]:
-        """The code of each value: of the leaf with its name, or of the declared interval that it lies in; else -1."""
+        """The code of each value: of the leaf with its name, or of the declared interval around it; otherwise -1."""
         code = {leaf: i for i, leaf in enumerate(self.leaves)}
         if self.intervals is None or self.derived:
             return [code.get(value, -1) for value in values]
@@ -121,7 +121,7 @@ class Taxonomy:
 
     @cached_property
     def numbers(self) -> NDArray[np.float64]:
-        """The number that each leaf is, or where its interval begins; NaN for words and missing values."""
+        """The number of each leaf, or the start of its interval; NaN for words and missing values."""
         begins = {leaf: low for leaf, (low, _) in (self.intervals or {}).items()}
         return np.array([begins.get(leaf, _number(leaf)) for leaf in self.leaves])
 
@@ -203,7 +203,7 @@ class Taxonomy:
         return (lo,) if lo == hi else tuple(self.codes_of(node, mask))
 
     def cut_label(self, lo: int, hi: int, node: int) -> BoxLabel:
-        """How a node of a cut, or the leaf ``lo`` where none is named (-1), is shown."""
+        """How a node of a cut, or the leaf ``lo`` if no node is given (-1), is shown."""
         node = node if node >= 0 else int(self.leaf_nodes[lo])
         return self.value(lo) if self.hi[node] - self.lo[node] == 1 else tree_labels.set_label(self, node, 0)
 
@@ -224,23 +224,23 @@ class Taxonomy:
         return np.flatnonzero((self.numbers >= low) & (self.numbers < high))
 
     def span(self) -> Interval:
-        """The outermost interval; all numbers where there is none."""
+        """The outermost interval; all numbers if there is none."""
         return self.intervals[self.outermost()] if self.intervals else (-np.inf, np.inf)
 
     def intervals_of(self, names: Sequence[str]) -> list[Interval]:
-        """The intervals of these labels; the outermost where none has one."""
+        """The intervals of these labels; the outermost one if none of them has one."""
         known = self.intervals or {}
         return [known[name] for name in names if name in known] or [self.span()]
 
     def scale(self) -> NumberScale | None:
-        """The numbers of the leaves, where they are numbers that were found in the data."""
+        """The numbers of the leaves, if they are numbers that were found in the data."""
         if self.intervals is None or not self.derived:
             return None
         values = self.numbers[: self.size - self.missing_apart]
         return NumberScale(values, 0.0 if (values % 1).any() else 1.0, False) if len(values) else None
 
     def declared(self) -> list[str | float] | None:
-        """The leaves, or the ends of the outermost interval; None where they were found in the data."""
+        """The leaves, or the ends of the outermost interval; None if they were found in the data."""
         if self.derived:
             return None
         return list(self.leaves) if self.intervals is None else list(self.intervals[self.outermost()])
@@ -273,7 +273,7 @@ class Taxonomy:
         return {self.labels[c]: self._below(c) for c in self.children[node]}
 
     def with_leaf(self, value: str) -> "Taxonomy":
-        """The same tree with one more last leaf: under the root, or beside it where the root is an interval."""
+        """The same tree with one more last leaf: under the root, or beside it if the root is an interval."""
         if value in self.leaves:
             return self
         tree = self._under_a_new_root() if len(self.labels) == 1 or self.intervals is not None else self

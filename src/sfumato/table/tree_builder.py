@@ -48,7 +48,7 @@ class _Builder:
         if label in above:
             raise DataError(
                 f"{self.what} has a cycle: {label!r} lies below itself ({' > '.join((*above, label))}); "
-                "rename one of the two nodes"
+                "rename one of these nodes"
             )
         if len(above) > _DEEPEST:
             raise DataError(f"{self.what} is deeper than {_DEEPEST} levels; flatten it")
@@ -72,7 +72,7 @@ class _Builder:
             kind = "leaf" if leaf else "node"
             raise DataError(
                 f"{self.what} has the {kind} {label!r} twice, in different places; a label must stand for "
-                "one set of values: remove or rename one of the two"
+                "one set of values: remove or rename one of them"
             )
 
     def nodes(self) -> TreeNodes:
@@ -92,7 +92,7 @@ class _Builder:
 
 
 def _entries(below: object, what: str) -> list[tuple[str, object]]:
-    """What stands below a node: ``{name: deeper}``, a list of leaves (or of mappings), or nothing."""
+    """The children of a node: ``{name: deeper}``, a list of leaves (or of mappings), or nothing."""
     if below is None or below == "" or below == {} or below == []:
         return []
     if isinstance(below, Mapping):
@@ -110,4 +110,4 @@ def _list_entries(item: object, what: str) -> Iterator[tuple[str, object]]:
     elif isinstance(item, str | int | float):
         yield str(item), {}
     else:
-        raise DataError(f"{what} has {item!r} in a list of values; a value is a text or a number")
+        raise DataError(f"{what} has {item!r} in a list of values; a value must be a string or a number")

@@ -9,16 +9,16 @@ from sfumato.table.taxonomy import Taxonomy
 
 
 def from_paths(paths: Iterable[Sequence[str]], *, what: str, root: str = SUPPRESSED) -> Taxonomy:
-    """Build from one path a leaf, leaf first, in the order in which the nodes first appear.
+    """Build from one path per leaf, leaf first, in the order in which the nodes first appear.
 
-    A label that stands on several levels in a row is one node.
+    A label that is repeated on consecutive levels is one node.
     """
     tree: dict[str, object] = {}
     seen: dict[str, dict[str, object]] = {}
     for path in paths:
         if path[0] in seen:
             raise DataError(
-                f"{what} has the leaf {path[0]!r} in two rows; a value has one place in the tree: remove one"
+                f"{what} has the leaf {path[0]!r} in two rows; a value must occur once in the tree: remove one"
             )
         below = tree
         steps = [label for i, label in enumerate(path) if i == 0 or label != path[i - 1]]
@@ -37,12 +37,12 @@ def masked(values: Sequence[str], side: str, *, what: str) -> Taxonomy:
     ['471', '47*', '4**', '*']
     """
     if starred := [v for v in values if "*" in v]:
-        raise DataError(f"{what} cannot be masked: {named(starred)} holds a star already; clean it")
+        raise DataError(f"{what} cannot be masked: {named(starred)} already contains a *; clean it")
     lengths = {len(v): v for v in values}
     if len(lengths) > 1:
         few = named(list(lengths.values())[:2])
         raise DataError(
-            f"{what} cannot be masked: its values differ in length ({few}); pad them to one length, "
+            f"{what} cannot be masked: its values differ in length ({few}); pad them to the same length, "
             "or give a taxonomy file"
         )
     width = max(lengths, default=0)

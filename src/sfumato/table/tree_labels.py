@@ -1,4 +1,4 @@
-"""How parts of a tree are shown: labels, what they mean for the manifest, and the share that they hide."""
+"""How parts of a tree are shown: their labels, what these mean in the manifest, and the share that they hide."""
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def leaf_label(tree: "Taxonomy", code: int) -> BoxLabel:
-    """A value by itself."""
+    """A single value."""
     value = tree.leaves[code]
     return BoxLabel(value, _meaning(tree, value, [code]), 0.0)
 
@@ -26,7 +26,7 @@ def set_label(tree: "Taxonomy", node: int, mask: int) -> BoxLabel:
 
 
 def node_label(tree: "Taxonomy", node: int) -> BoxLabel:
-    """A node that is shown as it is, on a level of the whole tree."""
+    """A node shown by its own name, on a level of the whole tree."""
     if node in tree.leaf_nodes:
         return leaf_label(tree, int(tree.lo[node]))
     codes = tree.codes_of(node)
@@ -36,13 +36,13 @@ def node_label(tree: "Taxonomy", node: int) -> BoxLabel:
 
 
 def _lists_values(tree: "Taxonomy", node: int, mask: int) -> bool:
-    """Whether a set of children would name values of a tree built from the data: somebody may be alone with one."""
+    """Whether a set of children would name values of a tree built from the data: one may belong to a single person."""
     below = tree.some_children(node, mask) if tree.derived else []
     return any(child in tree.leaf_nodes and tree.labels[child] != MISSING for child in below)
 
 
 def _meaning(tree: "Taxonomy", label: str, codes: list[int], node: int = 0, mask: int = 0) -> Meaning:
-    """The values below a label, unless listing them would tell which values occur; of intervals, their bounds."""
+    """The values below a label, unless listing them would reveal which values occur; for intervals, their bounds."""
     parts = [tree.labels[c] for c in tree.some_children(node, mask)] if mask else [label]
     if tree.intervals is not None:
         bounds = [tree.intervals[p] for p in parts if p in tree.intervals]
@@ -55,7 +55,7 @@ def _meaning(tree: "Taxonomy", label: str, codes: list[int], node: int = 0, mask
 
 
 def _joined(parts: list[Interval]) -> Meaning:
-    """Neighbouring intervals as one; None where there is a gap."""
+    """Neighbouring intervals as one; None if there is a gap."""
     if any(a[1] != b[0] for a, b in pairwise(parts)):
         return None
     return [parts[0][0], parts[-1][1]]
@@ -74,7 +74,7 @@ def range_label(tree: "Taxonomy", lo: int, hi: int) -> tuple[str, Meaning]:
 
 
 def _of_intervals(known: Mapping[str, Interval], names: Sequence[str]) -> tuple[str, Meaning]:
-    """Neighbouring intervals as one; what mixes numbers with missing values hides all."""
+    """Neighbouring intervals as one; a mix of numbers and missing values is suppressed."""
     if not all(name in known for name in names):
         return SUPPRESSED, None
     low, high = known[names[0]][0], known[names[-1]][1]
@@ -84,8 +84,8 @@ def _of_intervals(known: Mapping[str, Interval], names: Sequence[str]) -> tuple[
 def _covering(tree: "Taxonomy", lo: int, hi: int) -> list[int]:
     """The fewest nodes that together cover the codes ``[lo, hi)``.
 
-    Where several cover the same, the lowest; in a tree built from the data the highest, which says least of who
-    is there.
+    If several cover the same codes, the lowest; in a tree built from the data the highest, which reveals least
+    about the people there.
     """
     found = []
     while lo < hi:

@@ -1,4 +1,4 @@
-"""A tree without the leaves that no row has: what a release may say of a tree that was found in the data."""
+"""A tree without the leaves that no row has: what a release may say about a tree that was found in the data."""
 
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def narrowed(tree: "Taxonomy", kept: NDArray[np.bool_]) -> "Taxonomy":
-    """The tree of the kept leaves; of intervals that were found, the widest is the narrowest that covers them all."""
+    """The tree of the kept leaves; intervals that were found in the data shrink to the narrowest that cover them."""
     if kept.all():
         return tree
     before = np.append(0, np.cumsum(kept)).astype(np.int32)
@@ -27,7 +27,7 @@ def narrowed(tree: "Taxonomy", kept: NDArray[np.bool_]) -> "Taxonomy":
 
 
 def _without_idle(tree: "Taxonomy") -> "Taxonomy":
-    """A tree of intervals without roots that have one interval below them, and with what its values mean."""
+    """A tree of intervals without roots that have a single interval below them, with the meaning of its values."""
     intervals = {label: ends for label, ends in (tree.intervals or {}).items() if label in tree.labels}
     while (node := _idle(tree, intervals)) is not None:
         tree = _without_node(tree, node)
@@ -39,7 +39,7 @@ def _without_idle(tree: "Taxonomy") -> "Taxonomy":
 
 
 def _idle(tree: "Taxonomy", intervals: dict[str, tuple[float, float]]) -> int | None:
-    """The root, or the interval below a root for missing values, if all it has is one smaller interval."""
+    """The root, or the interval below a root for missing values, if its only child is a smaller interval."""
     outer = 0 if tree.labels[0] in intervals or len(tree.children[0]) == 1 else 1
     below = tree.children[outer]
     if len(below) != 1 or tree.labels[below[0]] not in intervals:

@@ -1,4 +1,4 @@
-"""ART (Wong, Fu, Wang, Xu, Pei): merge people of like chances until nobody is linked to a sensitive value above 1/r."""
+"""ART (Wong, Fu, Wang, Xu, Pei): merge people with similar chances until no link to a sensitive value exceeds 1/r."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -28,33 +28,33 @@ _TWO_VALUED = (
     "worlds = 'two-valued', as published in ART, is refuted: worlds that tell a protected value only from its absence "
     "do not bound an adversary who knows the distributions of all sensitive values. r = 2, three people with chances "
     "(1/10, 1/19, 1/19), (1/19, 1/10, 1/10), (1/19, 1/10, 1/10) of the three values that they hold: the first has the "
-    "first value with 361/561 = 0.6435, and 1/2 in two-valued worlds. Take worlds = 'values'"
+    "first value with probability 361/561 = 0.6435, and 1/2 in two-valued worlds. Use worlds = 'values'"
 )
 _PUBLISHED = (
     "condition = 'published' merges by Theorem 1 of ART, which is false for worlds over the actual values and for "
-    "values held more than once; what it merged was verified, and nothing is published where p(t:x) is above 1/r"
+    "values held more than once; the groups it merged were verified, and nothing is published if p(t:x) is above 1/r"
 )
 _NOT_AWARE = (
-    "who is grouped with whom depends on the sensitive values, and r-robustness does not bound an adversary who knows "
+    "the grouping depends on the sensitive values, and r-robustness does not bound an adversary who knows "
     "the algorithm. Counterexample, r = 1.5, chances of a protected value 0.1, 0.095 and 0.092: {t1, t2} holds it "
-    "once, t3 is alone: t1 has it for certain, since t2 would have been grouped with t3"
+    "once, t3 is alone: t1 certainly has it, since t2 would have been grouped with t3"
 )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Art(PartitionMethod):
-    """Each person is a group; a group with a protected value takes in the closest people until p(t:x) <= 1/r.
+    """Each person starts as a group; a group with a protected value takes in the closest people until p(t:x) <= 1/r.
 
-    Closest is who widens the chances of the group least, summed over all attribute sets (Definition 6); nobody is
-    taken in who has a protected value that the group has. Whom the chances betray most goes first. ``exact``
-    goes on until p(t:x) itself, or a certified upper bound of it, is at most 1/r by every attribute set;
-    ``published`` until the bound of Theorem 1 holds for every attribute set, and refuses to publish if p(t:x) is above
-    1/r then.
+    The closest person is the one who widens the chances of the group least, summed over all attribute sets
+    (Definition 6); a person with a protected value that the group already has is not taken in. The people most exposed
+    by their chances go first. ``exact`` continues until p(t:x) itself, or a certified upper bound of it, is at most 1/r
+    for every attribute set; ``published`` until the bound of Theorem 1 holds for every attribute set, and refuses to
+    publish if p(t:x) is then above 1/r.
     """
 
     name: ClassVar[str] = "art"
     summary: ClassVar[str] = (
-        "groups of people with like chances of the sensitive values, each protected value at most once"
+        "groups of people with similar chances of the sensitive values, each protected value at most once"
     )
     guarantees: ClassVar[str] = (
         "r-robustness in worlds over the actual values, p(t:x) computed exactly or certified by an upper bound in "
@@ -72,10 +72,10 @@ class Art(PartitionMethod):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.condition not in ("exact", "published"):
-            raise PolicyError(f"{self.name}: condition = {self.condition!r}; it is 'exact' or 'published'")
+            raise PolicyError(f"{self.name}: condition = {self.condition!r}; it must be 'exact' or 'published'")
 
     def warnings(self, requirements: Sequence[Requirement]) -> list[str]:
-        """What the published forms do not keep, and what nobody keeps against an adversary who knows the algorithm."""
+        """What the published variants do not guarantee, and what no variant guarantees if the algorithm is known."""
         told = [_PUBLISHED] if self.condition == "published" else []
         if any(isinstance(r, RRobustness) and r.worlds == "two-valued" for r in requirements):
             told.append(_TWO_VALUED)
@@ -114,7 +114,7 @@ class Art(PartitionMethod):
         return None
 
     def outcomes(self, table: Microdata, requirements: Sequence[Requirement]) -> Iterator[tuple[Drawn, Fraction]]:
-        raise PolicyError(f"the groups of {self.name} depend on hidden values; its outcomes are not enumerated")
+        raise PolicyError(f"the groups of {self.name} depend on hidden values; its outcomes cannot be enumerated")
 
     def _made(
         self,
@@ -124,7 +124,7 @@ class Art(PartitionMethod):
         draws: Draws,
         progress: Progress,
     ) -> tuple[Groups, Exposure]:
-        """Groups that hold what is wanted as the scheme shows them, with how exposed people are in them."""
+        """Groups that meet the requirement as the scheme shows them, and how exposed people are in them."""
         _feasible(wanted, known)
         progress("cuts", 0.0)
         growth = GrowingGroups(wanted, known, cells_of(known, draws), progress)
@@ -135,14 +135,14 @@ class Art(PartitionMethod):
             return self._told_apart(table, wanted, known, growth)
         found = growth.exposure()
         if wanted.fails(found.worst).any():
-            hint = ", or take condition = 'exact'" if self.condition == "published" else ""
+            hint = ", or use condition = 'exact'" if self.condition == "published" else ""
             raise _infeasible(wanted, known, found, growth, hint)
         return growth.groups(), found
 
     def _told_apart(
         self, table: Microdata, wanted: RRobustness, known: Knowledge, growth: GrowingGroups
     ) -> tuple[Groups, Exposure]:
-        """Groups that show the same labels are one to the outside: join those, and let them grow on, until all hold."""
+        """Groups that show the same labels look like one from outside: join them and let them grow until all hold."""
         while True:
             groups = growth.groups()
             seen = by_labels(show(table, groups.of_row, groups.number, sets=self.shows_sets()))
@@ -152,18 +152,18 @@ class Art(PartitionMethod):
             if not len(failing):
                 return groups, found
             if self.condition == "published" or not growth.take_in(classes, failing):
-                hint = ", or take bucketization: groups that show the same labels are one"
+                hint = ", or use bucketization: groups that show the same labels count as one"
                 raise _infeasible(wanted, known, found, growth, hint)
 
 
 def robustness(method: str, requirements: Sequence[Requirement]) -> RRobustness:
-    """The one r-robustness that is required, and nothing beside it."""
+    """The r-robustness requirement, which must be the only requirement."""
     wanted = [r for r in requirements if isinstance(r, RRobustness)]
     others = [r for r in requirements if not isinstance(r, RRobustness)]
     if len(wanted) != 1:
         raise PolicyError(f"{method} needs exactly one r-robustness; there are {len(wanted)}")
     if others:
-        raise PolicyError(f"{method} serves r-robustness alone; it cannot serve: {others[0].words()}")
+        raise PolicyError(f"{method} serves only r-robustness; it cannot serve: {others[0].words()}")
     return wanted[0]
 
 
@@ -176,13 +176,13 @@ def _feasible(wanted: RRobustness, known: Knowledge) -> None:
             most = rounded_down(len(known.value) / held)
             remedy = f"lower r to {most:.4g} or less, or protect" if most > 1 else "protect"
             raise Infeasible(
-                f"{wanted.model}: {held} of {len(known.value)} rows hold {title!r}, so "
-                f"somebody is linked to it with {held / len(known.value):.4g} at least; {remedy} fewer values"
+                f"{wanted.model}: {held} of {len(known.value)} rows hold {title!r}, so someone is linked to it with "
+                f"a probability of at least {held / len(known.value):.4g}; {remedy} fewer values"
             )
 
 
 def _infeasible(wanted: RRobustness, known: Knowledge, found: Exposure, growth: GrowingGroups, hint: str) -> Infeasible:
-    """Who stays linked, by which distribution, and what may help; other groups may do, art does not try them all."""
+    """Who stays linked, by which distribution, and what may help; other groups may work, art does not try them all."""
     name, by = known.values.titles[found.value], " and ".join(found.attributes)
     failing = int(wanted.fails(found.worst).sum())
     hints = ["lower r", "protect fewer values"]
@@ -190,20 +190,21 @@ def _infeasible(wanted: RRobustness, known: Knowledge, found: Exposure, growth: 
         hints[1:1] = [f"raise minimum (now {wanted.minimum})", "lower size"]
     room = ""
     if wanted.worlds == "two-valued":
-        room = f"; no groups that hold a value once allow more than r = {rounded_down(growth.room()):.4g} on these data"
+        room = f"; groups that hold a value once allow at most r = {rounded_down(growth.room()):.4g} on this data"
     else:
         hints.append("merge rare sensitive values in the source")
     if found.bounded:
         hints.append(f"raise limit (now {wanted.limit}; {found.bounded} groups are judged by an upper bound)")
     return Infeasible(
-        f"{wanted.model}: {failing} people stay linked to {name!r}, by {by or 'its frequency'} with up to "
-        f"{found.greatest:.4g}, above 1/{wanted.r:g}, when art has nobody left to join them{room}: "
+        f"{wanted.model}: {failing} people stay linked to {name!r} by {by or 'its frequency'}, with a probability of "
+        "up "
+        f"to {found.greatest:.4g}, above 1/{wanted.r:g}, and art has nobody left to add to their groups{room}: "
         f"{', '.join(hints)}{hint}"
     )
 
 
 def _bounded(found: Exposure) -> list[str]:
-    """What to say where p(t:x) is not exact."""
+    """The warning if p(t:x) is not exact."""
     if not found.bounded:
         return []
     return [

@@ -31,10 +31,10 @@ def people_in(groups: Groups, known: Knowledge) -> GroupedPeople:
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """People of one kind and with a value of the same protected set, or none (-1); a point of chances each.
+    """Cells: people of the same kind and the same protected set, or none (-1); each cell is a point of chances.
 
-    A dimension is a distribution and a protected set: ``chance[cell]`` and ``odds[cell]``; ``of_dim`` says which
-    set. The rows of cell c are ``rows[starts[c] : starts[c + 1]]``, in a secret order.
+    A dimension is a pair of a distribution and a protected set: ``chance[cell]`` and ``odds[cell]``; ``of_dim`` gives
+    the set. The rows of cell c are ``rows[starts[c] : starts[c + 1]]``, in a secret order.
     """
 
     of_row: Integers
@@ -60,7 +60,7 @@ def cells_of(known: Knowledge, draws: Draws) -> Cells:
 
 
 class GrowingGroups:
-    """People in groups that grow; who is in none is on its own, and can still be taken in."""
+    """People in growing groups; a person in no group is alone and can still be taken in."""
 
     def __init__(self, wanted: RRobustness, known: Knowledge, cells: Cells, progress: Progress) -> None:
         self.wanted, self.known, self.cells, self.progress = wanted, known, cells, progress
@@ -70,7 +70,7 @@ class GrowingGroups:
         self.tree: KdTree = make_tree(cells.chance)
 
     def first(self, *, by_odds: bool) -> None:
-        """A group around everyone with a protected value, the greatest odds first."""
+        """Start a group for everyone with a protected value, the greatest odds first."""
         protected = np.flatnonzero(self.cells.value >= 0)
         hardest = protected[np.argsort(-self.cells.odds[protected].max(axis=1), kind="stable")]
         seeds = np.repeat(hardest, np.diff(self.cells.starts)[hardest])
@@ -80,7 +80,7 @@ class GrowingGroups:
     def _grow(
         self, starts: Integers, cells: Integers, rows: Integers, least: Integers, *, by_odds: bool, fresh: bool
     ) -> NDArray[np.bool_]:
-        """Let groups grow and put the rows that they take into them; which groups found nobody any more."""
+        """Let groups grow and assign the rows they take; returns which groups found nobody left to take."""
         size = np.diff(self.cells.starts)
         left = size - self.taken
         alive = np.zeros(len(self.tree.first), np.int64)
@@ -120,7 +120,7 @@ class GrowingGroups:
         return self.wanted.exposure(self.people(), self.known)
 
     def until_exact(self) -> None:
-        """Let groups in which p(t:x) may be above 1/r take in more people, and when nobody is left, join others."""
+        """Let groups in which p(t:x) may be above 1/r take in more people and, when nobody is left, join others."""
         failing: Integers | None = None
         while True:
             people = self.people()
@@ -134,7 +134,7 @@ class GrowingGroups:
                 return
 
     def widen(self, chosen: Integers, least: Integers) -> NDArray[np.bool_]:
-        """Let chosen groups grow to at least so many rows; which of them found nobody any more."""
+        """Let chosen groups grow to at least this many rows; returns which of them found nobody left to take."""
         number = np.full(self.number + 1, -1, np.int64)
         number[chosen] = np.arange(len(chosen))
         rows = np.flatnonzero(number[self.of_row] >= 0)
@@ -197,7 +197,7 @@ class GrowingGroups:
         return not stuck.all() or len(np.unique(before)) > len(failing)
 
     def _settle(self) -> None:
-        """Bring the rows of each cell that are in a group to its front, so that the next to take are free ones."""
+        """Move the rows of each cell that are in a group to its front, so that the next rows to take are free."""
         free = self.of_row[self.cells.rows] < 0
         key = self.cells.of_row[self.cells.rows] * 2 + free
         self.cells.rows[:] = self.cells.rows[np.argsort(key, kind="stable")]
@@ -211,7 +211,7 @@ class GrowingGroups:
         return float(((size @ cells.odds) / np.maximum((holders * cells.odds).sum(axis=0), 1e-300)).min())
 
     def groups(self) -> Groups:
-        """All people in groups, those in none each in a group of their own."""
+        """All people in groups; each person in no group gets a group of their own."""
         there = np.zeros(self.number + 1, np.bool_)
         there[self.of_row] = True
         there[-1] = False

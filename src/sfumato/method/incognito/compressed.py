@@ -39,9 +39,9 @@ class Grouped:
 class Vectors:
     """Distinct vectors of codes with their multiplicities.
 
-    Neighbouring attributes are joined into chunks of few values, so that one look-up generalizes several
-    attributes at once; a vector's groups are cells of a grid, counted there or, if the grid is too large, hashed.
-    Vectors stand in the order of their first chunk, so that those of neighbouring cells are near each other.
+    Neighbouring attributes are joined into chunks with few values, so that one look-up generalizes several
+    attributes at once; a vector's group is a cell of a grid, counted there or, if the grid is too large, hashed.
+    Vectors are in the order of their first chunk, so that those of neighbouring cells are near each other.
     """
 
     def __init__(self, table: Microdata | Counts, ladders: Sequence[Ladder]) -> None:
@@ -175,7 +175,7 @@ def tally(grouped: Grouped, counted: Mapping[Key, Pairs], distinct: Mapping[Key,
 
 
 def _chunks(sizes: Sequence[int], most: int) -> list[list[int]]:
-    """Neighbours joined as long as their combinations are no more than ``most``.
+    """Neighbours are joined as long as they have at most ``most`` combinations.
 
     >>> _chunks([2, 100, 5, 7, 16], 1000)
     [[0, 1, 2], [3, 4]]
@@ -192,7 +192,7 @@ def _chunks(sizes: Sequence[int], most: int) -> list[list[int]]:
 
 
 def _strides(sizes: Sequence[int]) -> list[int]:
-    """By how much a cell's number grows with each coordinate; the last one runs fastest."""
+    """The strides of a cell's number per coordinate; the last one varies fastest."""
     return [prod(sizes[j + 1 :]) for j in range(len(sizes))]
 
 

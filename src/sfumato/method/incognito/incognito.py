@@ -34,10 +34,10 @@ _MOST_NODES = 1_000_000
 
 @dataclass(frozen=True)
 class Optimum:
-    """The best node of the lattice: the level of each quasi-identifier, what it loses and how many rows it suppresses.
+    """The best node of the lattice: the level of each quasi-identifier, its loss and how many rows it suppresses.
 
-    ``ties`` are the other nodes that lose exactly as much; of equals the one with the fewest steps in all is
-    taken, then the one with the lowest levels in the order of the attributes. ``nodes`` is the size of the lattice,
+    ``ties`` are the other nodes with exactly the same loss; among equals the one with the fewest steps in total is
+    chosen, then the one with the lowest levels in the order of the attributes. ``nodes`` is the size of the lattice,
     ``looked_at`` how many of its nodes were judged.
     """
 
@@ -66,7 +66,7 @@ def incognito(
     loss: str = "arx",
     progress: Progress = silent,
 ) -> Optimum:
-    """The levels that lose least among those on which all groups but a share of the rows meet the requirements.
+    """The levels with the least loss at which all groups, except a share of the rows, meet the requirements.
 
     >>> import polars as pl, sfumato as sf
     >>> people = pl.DataFrame({"job": ["Nurse", "Cook", "None", "None"], "sex": ["F", "M", "M", "M"]})
@@ -86,18 +86,18 @@ def incognito(
 
 @dataclass(frozen=True, kw_only=True)
 class Incognito(Method):
-    """Show every attribute on one level for all rows, and suppress the rows of groups that fail.
+    """Show every attribute at one level for all rows, and suppress the rows of groups that fail.
 
     LeFevre, DeWitt, Ramakrishnan, "Incognito: efficient full-domain k-anonymity" (SIGMOD 2005), with any requirement
     that is judged on groups, record suppression and losses as in ARX. The whole lattice of levels is searched: the
-    result is a proven optimum. For what a level is see `sfumato.method.incognito.levels.Ladder`.
+    result is a proven optimum. Levels are defined in `sfumato.method.incognito.levels.Ladder`.
 
     ``suppression``: the largest share of the rows that may be suppressed. Groups that fail are suppressed
     whole; a suppressed row is left out of the release with all its values, and the manifest states how many there
     are. ``loss``: arx, precision, discernibility or aecs, see `sfumato.method.incognito.losses`.
 
-    A requirement that compares with the table (t-closeness, say) decides by the distribution of the whole table what is
-    suppressed; what is then kept must hold against its own distribution too, since that is the one the release shows.
+    A requirement that compares with the table (such as t-closeness) decides by the distribution of the whole table what
+    is suppressed; the rows kept must also hold against their own distribution, since that is the one the release shows.
     """
 
     name: ClassVar[str] = "incognito"
@@ -107,11 +107,11 @@ class Incognito(Method):
         "how levels were chosen and rows suppressed; the least loss of all full-domain generalizations"
     )
     refuted: ClassVar[str | None] = (
-        "where a requirement reads sensitive values, which levels and rows were not shown tells about them. Smallest "
+        "if a requirement reads sensitive values, the levels and rows not shown reveal something about them. Smallest "
         "counterexample, a share of 'a' of at most 1/2: one person of zip 1 and two of zip 2 shown as one group with "
-        "a, b, b: the one of zip 1 has a for certain, else the zips would be shown. l = 2: two people of zip 1 and two "
+        "a, b, b: the one of zip 1 certainly has a, else the zips would be shown. l = 2: two people of zip 1 and two "
         "of zip 2 shown as one group with a, a, b, b, then those of one zip share a value; or the two of zip 1 "
-        "suppressed, then they share a value. Take mondrian+ instead"
+        "suppressed, then they share a value. Use mondrian+ instead"
     )
 
     beside: ClassVar[frozenset[str]] = frozenset({"levels", "suppressed", "suppressed_share", "lost"})
@@ -124,7 +124,7 @@ class Incognito(Method):
         loss_named(self.loss)
 
     def warnings(self, requirements: Sequence[Requirement]) -> list[str]:
-        """Nothing where sizes alone decide: then neither levels nor gaps tell of sensitive values."""
+        """No warning if only sizes decide: then neither levels nor gaps reveal anything about sensitive values."""
         return self.if_steered(requirements, "the levels and the rows left out")
 
     def contradiction(self, manifest: Mapping[str, Any]) -> str | None:
@@ -136,7 +136,7 @@ class Incognito(Method):
             return "it does not state one level for each quasi-identifier"
         lost = told.get("lost", 0)
         if not _is_count(told["suppressed"]) or not is_number(lost) or not lost >= 0:
-            return "it states no number of suppressed rows, or no loss"
+            return "it does not state the number of suppressed rows, or the loss"
         part = told["suppressed"] / (manifest["rows"] + told["suppressed"])
         if not is_number(told["suppressed_share"]) or abs(part - told["suppressed_share"]) > 1e-9:
             return f"{told['suppressed']} rows left out beside {manifest['rows']} are not {told['suppressed_share']}"
@@ -152,8 +152,8 @@ class Incognito(Method):
         nodes = prod(ladder.top + 1 for ladder in ladders)
         if nodes > _MOST_NODES:
             raise PolicyError(
-                f"the lattice of {len(ladders)} quasi-identifiers has {nodes:,} nodes, and at most {_MOST_NODES:,} are "
-                "searched; take fewer quasi-identifiers or flatter taxonomies, or mondrian"
+                f"the lattice of {len(ladders)} quasi-identifiers has {nodes:,} nodes, but at most {_MOST_NODES:,} are "
+                "searched; use fewer quasi-identifiers, flatter taxonomies, or mondrian"
             )
         progress("compress", 0.0)
         vectors = Vectors(counts, ladders)
@@ -181,16 +181,16 @@ class Incognito(Method):
             x = r.groups_by()
             if x is not None and set(x) != {c.name for c in table.quasi}:
                 raise PolicyError(
-                    f"{self.name} judges groups of all quasi-identifiers, and {r.model} asks for groups by "
-                    f"{', '.join(x)}; leave x out, or take mondrian"
+                    f"{self.name} judges groups of all quasi-identifiers, but {r.model} asks for groups by "
+                    f"{', '.join(x)}; leave x out, or use mondrian"
                 )
         return bound
 
     def refuse_infeasible(self, bound: Sequence[Requirement], counts: Counts) -> None:
-        """What the whole table fails may hold once some rows are suppressed."""
+        """A requirement that the whole table fails may hold once some rows are suppressed."""
 
     def _why(self, table: Counts, wanted: Sequence[GroupRequirement]) -> str:
-        """Why no node will do: the coarsest one, the table as one group, fails, and no finer one is good enough."""
+        """Why no node is valid: the coarsest one, the table as one group, fails, and no finer one is good enough."""
         schema = TableSchema(table)
         for r in wanted:
             whole = whole_tally(r, table)
@@ -207,7 +207,7 @@ class Incognito(Method):
         return Grouped(grouping=kept, again=lambda left: self._recoded(left, solved, counts.rows, maps))
 
     def _recoded(self, counts: Counts, solved: _Solved, rows: int, maps: Sequence[KMap]) -> Grouped:
-        """Every attribute on its level, by a domain that rows left out have not shaped."""
+        """Every attribute at its level, with a domain that does not depend on suppressed rows."""
         optimum, cuts, levels = solved.optimum, [], {}
         for ladder, column in zip(solved.ladders, counts.quasi, strict=True):
             narrow, levels[column.name] = _narrowed(ladder, column.domain, optimum.levels[column.name])
@@ -218,7 +218,7 @@ class Incognito(Method):
         return Grouped(grouping=grouping, shown=shown, statement=statement, judgements=judgements)
 
     def _statement(self, optimum: Optimum, rows: int) -> dict[str, Any]:
-        """What the manifest says beside the settings: levels, the rows left out, and the loss where none is.
+        """What the manifest states besides the settings: levels, suppressed rows, and the loss if there are none.
 
         The loss depends on how many values each column has, and suppressed rows may have added some.
         """
@@ -245,8 +245,8 @@ def _by_name(ladders: Sequence[Ladder], levels: Levels) -> dict[str, int]:
 def _narrowed(ladder: Ladder, domain: Domain, level: int) -> tuple[Ladder, int]:
     """The ladder of the kept rows' domain, and the level on it that shows the same.
 
-    Intervals by width are doubled until one covers all; without the suppressed rows fewer levels may be needed. The
-    last level of either ladder shows one label for all.
+    Intervals by width are doubled until one covers all values; without the suppressed rows fewer levels may be needed.
+    The last level of either ladder shows one label for all.
     """
     if domain is ladder.domain:
         return ladder, level

@@ -1,4 +1,4 @@
-"""Search the lattice of levels for the node that loses least and meets the requirements."""
+"""Search the lattice of levels for the node with the least loss that meets the requirements."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ class Judge:
     A group that has k rows, or l distinct values, keeps them when it is merged with any other, so rows in groups
     that fail these tests fail them on every finer node as well. The other tests do not persist: a diverse
     group merged with a uniform one may not be diverse. But each of them needs some number of distinct values,
-    and what has fewer fails for sure.
+    and a group with fewer certainly fails.
     """
 
     def __init__(
@@ -100,13 +100,13 @@ class Judge:
 
 
 def _too_few(test: Test, here: Tally) -> Mask:
-    """Which groups have fewer distinct values than the test needs in any case."""
+    """Which groups have fewer distinct values than the test needs at least."""
     present = (here.counts[test.column] > 0).sum(axis=1)
     return np.asarray(present < test.least_distinct)
 
 
 class _Kept(Schema):
-    """The schema of the kept rows: a value that is listed only because it occurs is not listed without its rows."""
+    """The schema of the kept rows: a value listed only because it occurs disappears with its rows."""
 
     def __init__(self, table: Schema, domains: Mapping[str, Domain]) -> None:
         self.table, self.domains = table, domains
@@ -126,7 +126,7 @@ class _Kept(Schema):
 
 @dataclass(frozen=True)
 class Found:
-    """The best nodes, in the public order, their loss, and how many nodes were looked at."""
+    """The best nodes, in the public order, their loss, and how many nodes were judged."""
 
     best: list[Levels]
     key: int
@@ -136,11 +136,11 @@ class Found:
 class Search:
     """Branch and bound over the lattice, exact.
 
-    The nodes are kept in an array with an axis for each attribute, so that all nodes up to some levels are a
-    slice. Of the nodes that may still be best, the one in the middle of the order by bounds is judged. If too
-    many rows fail for sure (or, where nothing may be suppressed, if any group of a monotone requirement fails),
-    all finer nodes are out; else the rows that fail for sure raise the bounds of all finer nodes. Where a requirement
-    does not persist, every other node is the one with the lowest bound.
+    The nodes are kept in an array with one axis per attribute, so that all nodes up to some levels are a slice. Of
+    the nodes that may still be best, the one in the middle of the order by bounds is judged. If too many rows
+    certainly fail (or, if nothing may be suppressed, any group of a monotone requirement fails), all finer nodes are
+    ruled out; otherwise the rows that certainly fail raise the bounds of all finer nodes. If a requirement does not
+    persist, every second node judged is the one with the lowest bound.
     """
 
     def __init__(self, vectors: Vectors, judge: Judge, loss: Loss, *, allowed: int, monotone: bool) -> None:
@@ -152,7 +152,7 @@ class Search:
         self.key: int | None = None
 
     def run(self, progress: Progress) -> Found | None:
-        """Judge nodes until none that is left can be as good as the best."""
+        """Judge nodes until no remaining one can be as good as the best."""
         looked_at = 0
         while len(candidates := self._candidates()):
             levels = self._pick(candidates, looked_at)
@@ -205,7 +205,7 @@ class Search:
         return lost <= self.allowed and lost < self.vectors.rows
 
     def _offer(self, levels: Levels, key: int) -> None:
-        """Keep the node if none is better, together with those that are as good."""
+        """Keep the node if none is better, together with equally good ones."""
         if self.key is None or key < self.key:
             self.key, self.best = key, [levels]
         elif key == self.key:

@@ -15,9 +15,9 @@ _ALL = -1
 class Ladder:
     """The levels of one attribute: level 0 shows values, the last level one node for all of them.
 
-    On level l of a tree of height H a value is shown by its node at depth H - l, or by itself where it
-    lies higher: as if every short branch were padded with its leaf down to the depth of the longest, which
-    is how ARX's hierarchy files are written. Without a tree (an attribute that is shown or suppressed, numbers,
+    At level l of a tree of height H, a value is shown by its node at depth H - l, or by itself if it
+    lies higher: as if every short branch were padded with its leaf down to the depth of the longest, as
+    in ARX's hierarchy files. Without a tree (an attribute that is shown or suppressed, numbers,
     dates and ordinal values) there are two levels, the value and ``*``.
 
     ``number[l]`` numbers the node of each code on level l, ``nodes[l]`` are these nodes, ``leaves[l]`` how many

@@ -1,7 +1,7 @@
-"""What full-domain generalization loses: four measures, exact in whole numbers, with bounds to prune by.
+"""The loss of full-domain generalization: four measures, exact in integers, with bounds for pruning.
 
-All count a suppressed row as if everything about it were lost. Each has a ``key``, a whole number that orders
-nodes exactly, and a ``score``, the same in floating point, which bounds are compared with.
+All of them count a suppressed row as completely lost. Each has a ``key``, an integer that orders nodes exactly, and a
+``score``, the same in floating point, which is compared with bounds.
 """
 
 from abc import ABC, abstractmethod
@@ -32,14 +32,14 @@ class Loss(ABC):
 
     @abstractmethod
     def key(self, levels: Levels, grouped: Grouped, bad: Mask) -> int:
-        """The loss of a node as a whole number, if the groups in ``bad`` are suppressed."""
+        """The loss of a node as an integer, if the groups in ``bad`` are suppressed."""
 
     @abstractmethod
     def score(self, key: int) -> float:
-        """The key as bounds are compared with it."""
+        """The key in the units of the bounds."""
 
     def value(self, key: int) -> float:
-        """The loss as people know it."""
+        """The loss on its usual scale."""
         return self.score(key)
 
     @abstractmethod
@@ -51,7 +51,7 @@ class Loss(ABC):
         return 0.0
 
     def floor(self) -> NDArray[np.float64]:
-        """Lower bounds of the scores of all nodes, before any is looked at."""
+        """Lower bounds of the scores of all nodes, before any is judged."""
         return self.below(tuple(ladder.top for ladder in self.ladders), None, np.zeros(0, np.bool_))
 
 
@@ -75,7 +75,7 @@ class ArxLoss(Loss):
         self.sums = [_sums(ladder, rows) for ladder, rows in zip(self.ladders, vectors.totals(), strict=True)]
 
     def _extra(self, j: int, level: int, grouped: Grouped, lost: NDArray[np.int64]) -> int:
-        """By how much suppressing groups raises the sum."""
+        """How much suppressing groups raises the sum."""
         ladder = self.ladders[j]
         return int((ladder.size - ladder.leaves[level][grouped.shown(j, lost)]) @ grouped.sizes[lost])
 

@@ -1,4 +1,4 @@
-"""k-map on the lattice of levels: how many people of a population show the same as each group of a node."""
+"""k-map on the lattice of levels: how many people of a population fit each group of a node."""
 
 from collections.abc import Sequence
 
@@ -23,8 +23,8 @@ Integers = NDArray[np.int64]
 class PopulationMatch:
     """The people of a population on the levels of the quasi-identifiers.
 
-    Whom a label covers is read from the label and its public meaning, as in a check. A coarser label covers whom a
-    finer one below it covers, so what has too few people has too few on every finer node.
+    The people a label covers are derived from the label and its public meaning, as in a check. A coarser label covers
+    everyone whom a finer label below it covers, so a group with too few people has too few on every finer node.
     """
 
     def __init__(self, requirement: KMap, quasi: Sequence[Column], ladders: Sequence[Ladder]) -> None:
@@ -56,7 +56,7 @@ def k_maps(requirements: Sequence[Requirement]) -> list[KMap]:
 
 
 def fewest_people(vectors: Vectors, populations: Sequence[PopulationMatch]) -> str | None:
-    """Why no node will do for a population: even one group for all fits too few people."""
+    """Why no node is valid for a population: even a single group fits too few people."""
     top = tuple(ladder.top for ladder in vectors.ladders)
     for match in populations:
         most = int(match(vectors.group(top, places=False), top).max())
@@ -73,7 +73,7 @@ def judge_labels(requirement: KMap, kept: Counts, shown: Sequence[Shown]) -> Jud
     judgement = judge_population(requirement, columns, nodes, kinds)
     if not judgement.holds:
         raise Infeasible(
-            f"k-map: the labels that are left without the suppressed rows fit only {judgement.achieved['k']} people of "
+            f"k-map: without the suppressed rows the labels fit only {judgement.achieved['k']} people of "
             f"the population, fewer than {requirement.k}; declare the domains of the quasi-identifiers, or allow no "
             "suppression"
         )

@@ -1,6 +1,6 @@
-"""MASK, MASK+ and MASK++: k-anonymous groups, then sensitive values perturbed where a group gives too much away.
+"""MASK, MASK+ and MASK++: k-anonymous groups, then sensitive values perturbed where a group reveals too much.
 
-MASK (Wong et al., VLDB 2007) as ASAP reviews it in section 2.2; MASK+ is Algorithm 3 with its loop mended;
+MASK (Wong et al., VLDB 2007) as ASAP reviews it in section 2.2; MASK+ is Algorithm 3 with its loop corrected;
 MASK++ adds stratified pick-up. The promise of all three against an aware adversary is refuted.
 """
 
@@ -31,23 +31,23 @@ from sfumato.table.microdata import Microdata
 
 
 class Wanted(NamedTuple):
-    """What these methods serve: m-confidentiality of one attribute, in groups of at least k rows in front."""
+    """What these methods serve: m-confidentiality of one attribute, starting from groups of at least k rows."""
 
     sensitive: str
     m: int
     k: int
     classes: NDArray[np.int64]
-    """The class of each value of the attribute; what is bounded is a class."""
+    """The class of each value of the attribute; the bound applies to classes."""
     some: bool
-    """Whether only some values are sensitive; they are class 0 then."""
+    """Whether only some values are sensitive; these are then class 0."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Mask(PartitionMethod):
-    """Where sensitive values have a share above 1/m, change some to others, drawn, until a good group's share is met.
+    """Where sensitive values make up more than 1/m, change some at random until the share of a good group is reached.
 
-    The groups in front are k-anonymous by ``front``. In a group that violates m-confidentiality sensitive values,
-    drawn at random, become values that are not sensitive, drawn uniformly from the domain, until their share is at
+    The initial groups are k-anonymous, made by ``front``. In a group that violates m-confidentiality, sensitive values
+    drawn at random become values that are not sensitive, drawn uniformly from the domain, until their share is at
     most that of a group drawn from those that do not violate it.
     """
 
@@ -55,9 +55,9 @@ class Mask(PartitionMethod):
     summary: ClassVar[str] = "k-anonymous groups; sensitive values are changed at random where they are too frequent"
     guarantees: ClassVar[str] = "m-confidentiality of the published values, if the adversary ignores the algorithm"
     refuted: ClassVar[str | None] = (
-        "only groups above 1/m are perturbed, and they take over the share of another. Smallest counterexample, "
+        "only groups above 1/m are perturbed, and they adopt the share of another group. Smallest counterexample, "
         "k = m = 2, s sensitive: {t1, t2} and {t3, t4} both published with a, s have s with confidence 5/8 each. "
-        "Take mondrian++ or anatomy with l = m instead"
+        "Use mondrian++ or anatomy with l = m instead"
     )
 
     perturbs: ClassVar[bool] = True
@@ -69,9 +69,11 @@ class Mask(PartitionMethod):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.k is not None and (isinstance(self.k, bool) or not isinstance(self.k, int) or self.k < 1):
-            raise PolicyError(f"{self.name}: k = {self.k!r}; it is a whole number, 1 or more, or left out for k = m")
+            raise PolicyError(
+                f"{self.name}: k = {self.k!r}; it must be a whole number, 1 or more; leave it out for k = m"
+            )
         if self.front not in ("mondrian", "hilb"):
-            raise PolicyError(f"{self.name}: front = {self.front!r}; it is 'mondrian' or 'hilb'")
+            raise PolicyError(f"{self.name}: front = {self.front!r}; it must be 'mondrian' or 'hilb'")
 
     def groups(
         self,
@@ -114,10 +116,10 @@ class Mask(PartitionMethod):
         others = [r for r in requirements if not isinstance(r, MConfidentiality)]
         beside = all(isinstance(r, KAnonymity) and r.entity is None for r in others)
         if len(requirements) != len(others) + 1 or not beside:
-            raise PolicyError(f"{self.name} serves exactly one m-confidentiality, with k-anonymity beside it")
+            raise PolicyError(f"{self.name} serves exactly one m-confidentiality, optionally with k-anonymity")
 
     def wanted(self, table: Microdata, requirements: Sequence[Requirement]) -> Wanted:
-        """The one m-confidentiality among the requirements, with a k-anonymity beside it if there is one."""
+        """The one m-confidentiality among the requirements, with k-anonymity if that is required too."""
         self.refuse_unserved(requirements)
         found = [r for r in requirements if isinstance(r, MConfidentiality)]
         beside = [r for r in requirements if isinstance(r, KAnonymity)]
@@ -132,15 +134,15 @@ class Mask(PartitionMethod):
         return wanted
 
     def refuse(self, wanted: Wanted, least: int) -> None:
-        """Raise where the method cannot serve what is wanted; ``least`` rows a group are required."""
+        """Raise if the method cannot serve what is wanted; ``least`` rows per group are required."""
         if not wanted.some:
             raise PolicyError(
-                f"{self.name} changes sensitive values to others, and here all values of {wanted.sensitive!r} are "
-                "sensitive; name the sensitive ones (values = [...]), or take mask+"
+                f"{self.name} changes sensitive values to others, but here all values of {wanted.sensitive!r} are "
+                "sensitive; name the sensitive ones (values = [...]), or use mask+"
             )
 
     def in_front(self, table: Microdata, wanted: Wanted, draws: Draws, progress: Progress) -> Groups:
-        """Groups of at least k rows, by quasi-identifiers alone; equal rows at a border are divided by lot."""
+        """Groups of at least k rows, by quasi-identifiers alone; equal rows at a border are divided at random."""
         if wanted.k > table.rows:
             name = "k" if wanted.m <= table.rows else f"m = {wanted.m}, and k with it,"
             raise Infeasible(f"{table.rows} rows cannot be {wanted.k}-anonymous; lower {name} to {table.rows} or less")
@@ -154,7 +156,7 @@ class Mask(PartitionMethod):
         return Groups(of_row, number)
 
     def every_in_front(self, table: Microdata, wanted: Wanted) -> Iterator[tuple[Groups, Fraction]]:
-        """Every way to divide equal rows among the groups in front, with its probability; for small tables."""
+        """Every way to divide equal rows among the initial groups, with its probability; for small tables."""
         first = self.in_front(table, wanted, Draws(), silent)
         if self.front == "mondrian":
             yield first, Fraction(1)
@@ -176,27 +178,29 @@ class Mask(PartitionMethod):
 
 @dataclass(frozen=True, kw_only=True)
 class MaskPlus(Mask):
-    """MASK+ (ASAP, Algorithm 3, mended): read counts from the least frequent value up, as long as it is safe.
+    """MASK+ (ASAP, Algorithm 3, corrected): read counts from the least frequent value up, as long as it is safe.
 
-    A count is read only if it is at most ⌊|G|/m⌋ in the worst case. If all are read the group is published as it
-    is, else the counts read are kept and the others levelled out below ⌊|G|/m⌋. Where only some values are
-    sensitive they are read and bounded as one value. The loop runs to the last value; as printed, (0, 0, 4) with
-    m = 2 would be published untouched. Equal counts are read in the order of the domain.
+    A count is read only if it is at most ⌊|G|/m⌋ in the worst case. If all are read, the group is published
+    unchanged; otherwise the counts read are kept and the others levelled out below ⌊|G|/m⌋. If only some values are
+    sensitive, they are read and bounded as one value. The loop runs to the last value; as printed, (0, 0, 4) with
+    m = 2 would be published unchanged. Equal counts are read in the order of the domain.
     """
 
     name: ClassVar[str] = "mask+"
     summary: ClassVar[str] = "k-anonymous groups; counts are read as long as it is safe, the others levelled out"
     guarantees: ClassVar[str] = Mask.guarantees
     refuted: ClassVar[str | None] = (
-        "Theorem 6.3 of ASAP is false, and m-confidentiality with it: which counts were kept tells what the others may "
+        "Theorem 6.3 of ASAP is false, and so is m-confidentiality: the counts that were kept reveal what the "
+        "others may "
         "have been. Smallest counterexample, m = 2: two people published with a, c out of a, b, c have a with "
-        "confidence 2/3, since a, a is published so too and c, c is not. Take mondrian++ or anatomy with l = m instead"
+        "confidence 2/3, since a, a is published that way too and c, c is not. Use mondrian++ or anatomy with l = m "
+        "instead"
     )
 
     way: ClassVar[type[Perturbation]] = Levelling
 
     def refuse(self, wanted: Wanted, least: int) -> None:
-        """Any set of sensitive values will do; the domain is judged against the groups."""
+        """Any set of sensitive values is allowed; the domain is checked against the groups."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -209,8 +213,9 @@ class MaskPlusPlus(MaskPlus):
     def refuse(self, wanted: Wanted, least: int) -> None:
         if least > wanted.m:
             raise PolicyError(
-                f"{self.name} makes groups of m to 2m - 1 rows, so k-anonymity is for k up to m = {wanted.m}; raise m "
-                "or lower k (the k of the groups in front is the method's own setting k)"
+                f"{self.name} makes groups of m to 2m - 1 rows, so the k of k-anonymity must be at most m = "
+                f"{wanted.m}; raise m "
+                "or lower k (the k of the initial groups is the method's own setting k)"
             )
 
     def draw(

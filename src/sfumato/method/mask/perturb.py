@@ -1,6 +1,6 @@
 """How values change inside groups so that none is too frequent: MASK's cover-up and MASK+'s levelling.
 
-Each perturbation can be drawn, with secret randomness, or, on a small table, gone through in all ways.
+Each perturbation can be drawn, with secret randomness, or, on a small table, enumerated.
 """
 
 import itertools
@@ -26,7 +26,7 @@ Outcome = tuple[Codes, Fraction]
 
 @dataclass(frozen=True, eq=False)
 class Perturbation(ABC):
-    """Values of rows in groups, to be changed so that no class of values has a share above 1/m.
+    """Values of rows in groups, to be changed so that no class of values makes up more than 1/m.
 
     ``classes`` gives the class of each value; only class 0 may have several.
     """
@@ -63,7 +63,7 @@ class Perturbation(ABC):
 
 
 class CoverUp(Perturbation):
-    """MASK: where class 0 has a share above 1/m, its values become others until it has the share of a good group."""
+    """MASK: where class 0 makes up more than 1/m, its values are changed until it has the share of a good group."""
 
     def draw(self, draws: Draws) -> Codes:
         bad, good = self._bad_and_good()
@@ -86,7 +86,7 @@ class CoverUp(Perturbation):
             yield self.changed(rows, codes), math.prod((p for _, _, p in parts), start=Fraction(1))
 
     def _every_in(self, group: int) -> Iterator[tuple[tuple[int, ...], tuple[int, ...], Fraction]]:
-        """Which rows of a group change, to what, with which probability."""
+        """Which rows of a group change, to what, and with which probability."""
         _, good = self._bad_and_good()
         counts, sizes = self.counts()[:, 0], self.counts().sum(axis=1)
         rows, others = self.members(group, 0), np.flatnonzero(self.classes != 0).tolist()
@@ -98,13 +98,14 @@ class CoverUp(Perturbation):
                     yield chosen, codes, chance
 
     def _bad_and_good(self) -> tuple[Codes, Codes]:
-        """The groups in which class 0 has a share above 1/m, and the others, whose shares are taken over."""
+        """The groups in which class 0 makes up more than 1/m, and the others, whose shares are adopted."""
         counts = self.counts()
         violates = counts[:, 0] * self.m > counts.sum(axis=1)
         if violates.all():
             raise Infeasible(
-                f"in all {len(violates)} groups the sensitive values have a share above 1/{self.m}, so there is none "
-                "whose share could be taken over; lower m, or raise or lower k to form other groups"
+                f"in all {len(violates)} groups the sensitive values make up more than 1/{self.m}, so there is no "
+                "group "
+                "whose share could be adopted; lower m, or change k to form other groups"
             )
         return np.flatnonzero(violates), np.flatnonzero(~violates)
 
@@ -143,19 +144,19 @@ class Levelling(Perturbation):
                 yield rows, classes
 
     def _ways(self, counts: Codes, target: Codes) -> int:
-        """In how many equally likely ways a group can change."""
+        """The number of equally likely ways in which a group can change."""
         chosen = math.prod(math.comb(int(c), int(c - t)) for c, t in zip(counts, target, strict=True) if c > t)
         gains = [int(g) for g in target - counts if g > 0]
         return chosen * math.factorial(sum(gains)) // math.prod(map(math.factorial, gains))
 
     def _value_of(self, classes: Codes, draws: Draws) -> Codes:
-        """A value of each class, drawn where it has several."""
+        """One value of each class, drawn if it has several."""
         by_class = np.argsort(self.classes, kind="stable")
         sizes = np.bincount(self.classes)
         return np.asarray(by_class[(np.cumsum(sizes) - sizes)[classes] + draws.below(sizes[classes])])
 
     def target(self) -> Codes:
-        """The counts to publish (Algorithm 3 with its loop mended, and the perturbation of section 6.3)."""
+        """The counts to publish (Algorithm 3 with its loop corrected, and the perturbation of section 6.3)."""
         counts = self.counts()
         sizes, number = counts.sum(axis=1), counts.shape[1]
         cap = sizes // self.m
@@ -188,7 +189,7 @@ class Levelling(Perturbation):
 
 
 def safely_read(counts: Codes, cap: Codes) -> Codes:
-    """How many counts of each row, which ascend, may be read: all, or up to the first that might exceed the cap.
+    """How many of each row's ascending counts may be read: all, or those before the first that might exceed the cap.
 
     >>> safely_read(np.array([[0, 0, 0, 0, 2, 2], [1, 1, 1, 1, 1, 1]]), np.array([1, 2])).tolist()
     [2, 6]
@@ -202,7 +203,7 @@ def safely_read(counts: Codes, cap: Codes) -> Codes:
 
 
 def ranks(keys: Codes) -> Codes:
-    """The place of each key among its equals, in their order.
+    """The rank of each key among equal keys, in their order.
 
     >>> ranks(np.array([3, 1, 3, 3])).tolist()
     [0, 0, 1, 2]

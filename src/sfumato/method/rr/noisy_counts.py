@@ -22,8 +22,8 @@ def fit_to_noisy_counts(problem: Problem, epsilon: float, draws: Draws) -> Optim
     """The optimum of Problem 1 on noisy counts, if it meets the limits on the true ones.
 
     The noise makes the choice of the matrices ``epsilon``-differentially private under the replacement of one row;
-    it needs the number of rows, the domains and the limits to be public, hence no limits per person. That the true
-    counts meet the limits is checked last, and is the one thing that the matrices do not already have behind noise.
+    it needs the number of rows, the domains and the limits to be public, hence no limits per person. Whether the true
+    counts meet the limits is checked last; that is the only fact about the table not protected by noise.
     """
     if problem.own_limits:
         raise PolicyError(
@@ -49,16 +49,17 @@ def fit_to_noisy_counts(problem: Problem, epsilon: float, draws: Draws) -> Optim
 
 def _remedy(epsilon: float) -> str:
     return (
-        f"raise fit_epsilon (it is {epsilon:g}) for less noise, raise tau, take a table of more rows, set the matrices "
-        'by hand (keep), or set fit = "counts", which gives away something about the table'
+        f"raise fit_epsilon (it is {epsilon:g}) for less noise, raise tau, use a table with more rows, set the "
+        "matrices "
+        'by hand (keep), or set fit = "counts", which reveals something about the table'
     )
 
 
 def noisy_counts(problem: Problem, epsilon: float, draws: Draws) -> NDArray[np.int64]:
-    """The rows in each cell of the full domain, with discrete Laplace noise in every cell, the empty ones too.
+    """The rows in each cell of the full domain, with discrete Laplace noise in every cell, including empty ones.
 
-    Replacing a row takes one from a cell and adds one to another, so the counts change by 2 in all, and noise of
-    epsilon / 2 in each cell gives epsilon in all.
+    Replacing a row takes one from a cell and adds one to another, so the L1 sensitivity of the counts is 2, and noise
+    of epsilon / 2 in each cell gives epsilon in total.
     """
     cells = math.prod(problem.sizes)
     if cells > MOST_NOISY_CELLS:
@@ -71,11 +72,11 @@ def noisy_counts(problem: Problem, epsilon: float, draws: Draws) -> NDArray[np.i
 
 
 def noisy_problem(problem: Problem, counts: NDArray[np.int64], epsilon: float) -> Problem:
-    """Problem 1 as the noisy counts show it, with a margin so that the true counts will most likely meet the limits.
+    """Problem 1 on the noisy counts, with a margin so that the true counts will most likely meet the limits.
 
-    Of the private table it takes nothing but what is public: the number of rows, the domains, the limits. A cell may
+    From the private table it uses only what is public: the number of rows, the domains, the limits. A cell may
     hold up to ``doubt`` rows more than it shows, which raises its risk by no more than that factor; cells that show
-    less than that count as empty, since noise in many empty cells would look like people to hide among.
+    fewer than that count as empty, since noise in many empty cells would look like people to hide among.
     """
     doubt = _MARGIN * 2 / epsilon
     held: Floats = np.where(counts > doubt, counts, 0).reshape(-1, problem.sizes[-1]).astype(np.float64)

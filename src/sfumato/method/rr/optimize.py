@@ -1,4 +1,4 @@
-"""The keep probabilities of randomized response that cost least under a bound on disclosure (Problem 1)."""
+"""The keep probabilities of randomized response with the lowest cost under a bound on disclosure (Problem 1)."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -37,13 +37,13 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class OptimalResponse:
-    """What Problem 1 gives: the distortion of each attribute, what it costs, and the risk in both readings.
+    """The solution of Problem 1: the distortion of each attribute, its cost, and the risk in both readings.
 
     ``keep`` are the probabilities p, 1 for what is not randomized; ``objective`` is Result 2's product of the squared
     norms of the inverse matrices; ``risk`` is the greatest Equation 6 over the people who occur; ``attack_success`` is
-    how often the best attacker, who takes the most frequent sensitive value among people of the same
-    quasi-identifiers, is right in the group where he is right most often, ``attack_success_mean`` over all people.
-    ``starts`` and ``agreeing``: from how many points the search began, and how many ended at this optimum.
+    how often the best attacker, who guesses the most frequent sensitive value among people with the same
+    quasi-identifiers, is right in the most exposed group, ``attack_success_mean`` over all people.
+    ``starts`` and ``agreeing``: from how many points the search started, and how many ended at this optimum.
 
     ``epsilon`` is that of each matrix, infinite for what is not randomized. It measures the noise once the matrices
     are known; it is local differential privacy only where the matrices do not depend on the private table, as the
@@ -67,9 +67,9 @@ def optimal_response(
 ) -> OptimalResponse:
     """The keep probabilities of least expected squared error whose risk is at most tau for everyone (Problem 1).
 
-    They are computed from the private table, and published they give away something about it: whoever knows all rows
-    but one can recompute them for each value that the missing row may have. To publish, let ``rr`` fit them to noisy
-    counts (its default), or set them by hand.
+    They are computed from the private table and, if published, reveal something about it: an adversary who knows all
+    rows but one can recompute them for each value that the missing row may have. To publish, let ``rr`` fit them to
+    noisy counts (its default), or set them by hand.
 
     >>> import polars as pl, sfumato as sf
     >>> frame = pl.DataFrame({"sex": ["m"] * 4 + ["f"] * 4, "ill": ["flu", "flu", "flu", "HIV"] * 2})
@@ -124,7 +124,7 @@ class Problem:
         return paper_risk(self.people, ways[:-1], ways[-1])
 
     def over(self, ways: Sequence[Distortion]) -> int:
-        """In how many combinations of quasi-identifiers these distortions leave somebody above the limit."""
+        """The number of combinations of quasi-identifiers in which these distortions leave someone above the limit."""
         return int((self.risk(ways) > self.bounds * (1 + _ROUNDING)).any(axis=1).sum())
 
     def counts(self) -> NDArray[np.int64]:
@@ -135,7 +135,7 @@ class Problem:
         return totals(Counted(flat, math.prod(self.sizes)), self.table.weights)
 
     def least(self) -> Floats:
-        """What Equation 6 tends to as all that may be randomized is randomized wholly (Property 1)."""
+        """The limit of Equation 6 when everything that may be randomized is fully randomized (Property 1)."""
         shares = self.people.shares
         back = 1.0 if self.mode == "sensitive" else self.people.pi[self.people.cell][:, None]
         return np.asarray(shares * back * (1.0 if self.mode == "qi" else shares))
@@ -191,7 +191,7 @@ def people_of(table: Microdata | Counts) -> tuple[JointShares, NDArray[np.int64]
 def _bounds(
     table: Microdata | Counts, wanted: Disclosure, people: JointShares, cell_of_row: NDArray[np.int64]
 ) -> Floats:
-    """The limit of each pair: by the sensitive value and, where people have their own, the least of theirs."""
+    """The limit of each pair: that of the sensitive value or, if people have their own, the smallest of these."""
     (sensitive,) = table.sensitive
     bounds = np.tile(wanted.limits(sensitive.domain.leaves), (len(people.cell), 1))
     if wanted.person is None:
@@ -199,7 +199,7 @@ def _bounds(
     own = table.uncoded(wanted.person)
     if own is None:
         raise PolicyError(
-            f"{wanted.person!r} holds limits of people; give it the role 'identifier', so that it stays private"
+            f"{wanted.person!r} holds limits per person; give it the role 'identifier', so that it stays private"
         )
     limits = [float(v) if is_number(v) else _as_number(v) for v in own.to_list()]
     if any(not 0 < v <= 1 for v in limits):
@@ -217,7 +217,7 @@ def _as_number(value: object) -> float:
 
 
 def solve(problem: Problem) -> OptimalResponse:
-    """The optimum, from many starts; Infeasible, with the groups that make it so, where there is none."""
+    """The optimum, from many starts; raises Infeasible, naming the groups responsible, if there is none."""
     kept, bounds = problem.kept(), problem.bounds
     if (problem.risk(kept) <= bounds).all():
         return problem.result(kept)
@@ -248,7 +248,7 @@ def _distortions(problem: Problem, shares: Floats) -> list[Distortion]:
 def _descended(
     problem: Problem, points: Floats, free: NDArray[np.bool_], weight: Floats, limits: Limits, close: float
 ) -> list[Floats]:
-    """The local minima that the points lead to: on the pairs that are risky there, and more as they turn out to be."""
+    """The local minima that the points lead to: solved on the risky pairs, adding pairs that turn out to be risky."""
     pi, sizes = problem.people.pi, np.array(problem.people.sizes, np.int64)
     ends = list(points)
     active = np.zeros(len(limits.cell), np.bool_)
@@ -279,7 +279,7 @@ def _limits(problem: Problem) -> Limits:
 
 
 def _starts(free: NDArray[np.bool_], cells: int) -> tuple[Floats, Floats]:
-    """Where the search begins: everything kept, and then back in these directions until the limit holds."""
+    """Where the search starts: everything kept, then back in these directions until the limit holds."""
     n = int(free.sum())
     ways = [np.ones(n)]
     if n > 1 and cells > _MANY_CELLS:
@@ -309,7 +309,7 @@ def _radical(index: int, n: int) -> Floats:
 def _settled(
     u: Floats, free: NDArray[np.bool_], problem: Problem, sizes: NDArray[np.int64], limits: Limits
 ) -> Floats | None:
-    """A solution on the safe side of the limit, with what is kept but for rounding kept wholly."""
+    """A solution on the safe side of the limit; what is kept up to rounding is kept fully."""
     near = free & (u > -_SNAP)
     for snapped in (near, np.zeros_like(near)):
         start = np.where(snapped, 0.0, u)
@@ -323,7 +323,7 @@ def _settled(
 
 
 def refuse_hopeless(problem: Problem) -> None:
-    """Say which groups keep the limit out of reach, however much is randomized."""
+    """Raise, naming the groups that make the limit unattainable however much is randomized."""
     least = problem.least()
     over = problem.people.occurring & (least >= problem.bounds)
     if not over.any():
@@ -350,7 +350,8 @@ def refuse_hopeless(problem: Problem) -> None:
         remedy.insert(0, f'randomize the {other} too (mode = "both")')
     limit = float((problem.bounds[over]).min())
     raise Infeasible(
-        f"disclosure: mode {problem.mode!r} cannot bring the risk to {limit:.6g}, even if all is randomized wholly: "
-        f"{groups} {'group stands' if groups == 1 else 'groups stand'} in the way, e.g. {'; '.join(told)}; "
-        f"{', or '.join(remedy) or 'everyone has one value, and no tau below 1 can be met'}"
+        f"disclosure: mode {problem.mode!r} cannot reduce the risk to {limit:.6g}, even if everything is fully "
+        "randomized: "
+        f"{groups} {'group prevents' if groups == 1 else 'groups prevent'} it, e.g. {'; '.join(told)}; "
+        f"{', or '.join(remedy) or 'everyone has the same value, so no tau below 1 can be met'}"
     )

@@ -30,21 +30,21 @@ _MOST_EPSILON = 40
 _NOT_A_SUCCESS_RATE = (
     "Equation 6 is not the success rate of the attacker it describes. Smallest counterexample: two people with "
     "the same quasi-identifiers have a and b; with the sensitive attribute fully randomized Equation 6 gives 1/4, and "
-    "a guess is right half of the time. Where all people with the same quasi-identifiers share a value, whoever "
-    "reconstructs the distribution learns it. Read the success rate of the best attacker beside the risk"
+    "a guess is right half of the time. If all people with the same quasi-identifiers share a value, an adversary who "
+    "reconstructs the distribution learns it. Read the success rate of the best attacker along with the risk"
 )
 _FITTED_MATRICES_LEAK = (
-    "The paper's optimal matrices are fitted to the private table and are public. Whoever knows all rows but one can "
-    "compute them again for each value that the missing row may have, and compare: in a table of 200 rows this "
+    "The paper's optimal matrices are fitted to the private table and are public. An adversary who knows all rows but "
+    "one can recompute them for each value that the missing row may have, and compare: in a table of 200 rows this "
     "determined the sensitive values of 15 of 60 people. So the ε of matrices fitted to the table "
-    '(fit = "counts") describes the noise once the matrices are known, and is not a guarantee: no local differential '
+    '(fit = "counts") describes the noise once the matrices are known and is not a guarantee: no local differential '
     "privacy is claimed"
 )
 
 
 @dataclass(frozen=True, kw_only=True)
 class RandomizedResponse(Method):
-    """Every value is kept with its attribute's public probability, else replaced by another value of the domain.
+    """Every value is kept with its attribute's public probability, otherwise replaced by another value of the domain.
 
     Guo, Ying, Wu, "Limiting attribute disclosure in randomization based microdata release" (JCSE 2011). The
     probabilities are those of Problem 1: the least expected squared error of the reconstructed distribution
@@ -52,19 +52,19 @@ class RandomizedResponse(Method):
     ``sensitive`` attribute (RR-S), or ``both``.
 
     ``fit`` says what Problem 1 is solved on. ``counts``, the paper's form: the private table's own counts; the matrices
-    then give away something about the table, so no ε is a guarantee. ``noisy``: counts with noise, which makes the
+    then reveal something about the table, so no ε is a guarantee. ``noisy``: counts with noise, which makes the
     choice of the matrices ``fit_epsilon``-differentially private; the limit is then checked on the true counts.
 
     ``keep`` (attribute → probability) or ``matrices`` (attribute → rows, Pr(shown u | true v) in row u and column v)
-    give the distortion by hand instead; what they do not name is not changed, and the bound is then only checked.
-    ``unchanged``: whether an attribute that is to be randomized may turn out to need no noise and be published as it
-    is (``allow``, with a warning), or not (``refuse``).
-    ``domains``: whether values that happen to occur may stand for a domain that nobody declared (``observed``, with a
+    set the distortion by hand instead; what they do not name is not changed, and the bound is then only checked.
+    ``unchanged``: whether an attribute that is to be randomized may turn out to need no noise and be published
+    unchanged (``allow``, with a warning), or not (``refuse``).
+    ``domains``: whether the values that occur may stand in for an undeclared domain (``observed``, with a
     warning), or not (``declared``).
     """
 
     name: ClassVar[str] = "rr"
-    summary: ClassVar[str] = "randomized response with optimal keep probabilities, and matrices for the way back"
+    summary: ClassVar[str] = "randomized response with optimal keep probabilities, and matrices for reconstruction"
     guarantees: ClassVar[str] = (
         "Equation 6 at most tau for everyone in the table; if the domains are declared and the matrices set by hand or "
         "fitted to noisy counts, also the ε that the manifest states for the randomized attributes"
@@ -84,7 +84,9 @@ class RandomizedResponse(Method):
             raise PolicyError(f"rr: mode = {self.mode!r}{nearest(str(self.mode), MODES)}")
         for setting, words in _WORDS.items():
             if getattr(self, setting) not in words:
-                raise PolicyError(f"rr: {setting} = {getattr(self, setting)!r}; it is {words[0]!r} or {words[1]!r}")
+                raise PolicyError(
+                    f"rr: {setting} = {getattr(self, setting)!r}; it must be {words[0]!r} or {words[1]!r}"
+                )
         if not is_number(self.fit_epsilon) or not _LEAST_EPSILON <= self.fit_epsilon <= _MOST_EPSILON:
             raise PolicyError(
                 f"rr: fit_epsilon = {self.fit_epsilon!r}; it must be a number from {_LEAST_EPSILON} to {_MOST_EPSILON}"
@@ -92,7 +94,7 @@ class RandomizedResponse(Method):
         for setting in ("keep", "matrices"):
             value = getattr(self, setting)
             if value is not None and (not isinstance(value, Mapping) or not value):
-                raise PolicyError(f"rr: {setting} = {value!r}; it is a table with an entry an attribute")
+                raise PolicyError(f"rr: {setting} = {value!r}; it must be a table with one entry per attribute")
         if twice := sorted({*(self.keep or ())} & {*(self.matrices or ())}):
             raise PolicyError(f"rr: {named(twice)} has both a keep probability and a matrix; give one of the two")
 
@@ -103,8 +105,8 @@ class RandomizedResponse(Method):
 
     def redrawn(self) -> str | None:
         return (
-            "Every release of rr randomizes again: where a person's rows can be told apart from others', the true "
-            "value shows in the average of many releases. What is promised is for one release."
+            "Every release of rr randomizes again: if a person's rows can be told apart from others', the true "
+            "value shows in the average of many releases. The guarantee is for one release."
         )
 
     def settings(self) -> dict[str, Any]:
@@ -114,7 +116,7 @@ class RandomizedResponse(Method):
 
     @classmethod
     def as_stated(cls, settings: Mapping[str, Any], scheme: str) -> "Method":
-        """Matrices by hand are stated apart, where the others are."""
+        """Matrices set by hand are stated separately, along with the fitted ones."""
         own = {name: value for name, value in settings.items() if value != "by hand"}
         return super().as_stated(own | ({"keep": {"": 1.0}} if len(own) < len(settings) else {}), scheme)
 
@@ -153,12 +155,12 @@ class RandomizedResponse(Method):
             guarantee=self._guarantee(counts, wanted, changed),
             fit_epsilon=noise,
             warnings=observed,
-            # The limit holds; how far below it the risk lies depends on the private table, and stays with the steward.
+            # The limit holds; how far below it the risk is depends on the private table and stays private.
             judgements=[Judgement(wanted, {}, groups, 0)],
         )
 
     def response(self, table: Microdata | Counts, wanted: Disclosure, *, draws: Draws | None = None) -> OptimalResponse:
-        """The distortions: the optimal ones, or those given by hand if they keep the bound."""
+        """The distortions: the optimal ones, or those set by hand if they meet the bound."""
         problem = Problem.of(table, wanted, self.mode)
         if self.by_hand:
             chosen = self._checked(problem, self._by_hand(problem))
@@ -171,22 +173,22 @@ class RandomizedResponse(Method):
         return chosen
 
     def _checked(self, problem: Problem, ways: list[Distortion]) -> OptimalResponse:
-        """What these distortions come to, if they keep the bound."""
+        """The result of these distortions, if they meet the bound."""
         chosen = problem.result(ways)
         if over := problem.over(ways):
             raise Infeasible(
-                f"disclosure: with the matrices given, {over} of {len(problem.bounds)} combinations of "
+                f"disclosure: with the given matrices, {over} of {len(problem.bounds)} combinations of "
                 f"quasi-identifiers have a risk above their limit, at most {chosen.risk:.6g}; randomize more, raise "
                 "tau, or leave the matrices out to have them fitted"
             )
         return chosen
 
     def _refuse_unchanged(self, chosen: OptimalResponse, meant: Sequence[str]) -> None:
-        """Where what should be randomized would be published as it is, the policy must say that it may."""
+        """If an attribute to be randomized would be published unchanged, the policy must allow it."""
         bare = [n for n in meant if not chosen.distortions[n].is_random]
         if self.unchanged == "allow" or (meant and not bare):
             return
-        why = "the matrices given add none" if self.by_hand else "tau is met without it"
+        why = "the given matrices add none" if self.by_hand else "tau is met without it"
         if not self.by_hand and self.fit == "noisy":
             why += " by the noisy counts. Another run may decide otherwise, but running until one does weakens ε"
         raise PolicyError(
@@ -196,7 +198,7 @@ class RandomizedResponse(Method):
         )
 
     def _guarantee(self, table: Counts, wanted: Disclosure, changed: Sequence[Column]) -> Guarantee:
-        """Whom the noise holds against: the matrices and the domains must not depend on the private table."""
+        """The tables between which the noise holds: matrices and domains must not depend on the private table."""
         needed = changed if self.by_hand else [*table.quasi, *table.sensitive]
         if any(not c.declared for c in needed) or not (self.by_hand or self.fit == "noisy"):
             return "none"
@@ -210,7 +212,8 @@ class RandomizedResponse(Method):
         given = {**(self.keep or {}), **(self.matrices or {})}
         if strange := [n for n in given if n not in problem.names]:
             raise PolicyError(
-                f"rr: {strange[0]!r} is no quasi-identifier or sensitive attribute{nearest(strange[0], problem.names)}"
+                f"rr: {strange[0]!r} is not a quasi-identifier or sensitive "
+                f"attribute{nearest(strange[0], problem.names)}"
             )
         ways = []
         for name, size in zip(problem.names, problem.sizes, strict=True):
@@ -221,20 +224,20 @@ class RandomizedResponse(Method):
         return ways
 
     def _observed(self, changed: Sequence[Column]) -> list[str]:
-        """Warn of, or refuse, domains that are just the values that occur."""
+        """Warn about, or refuse, domains that are just the values that occur."""
         found = [c.name for c in changed if not c.declared]
         if not found:
             return []
         if self.domains == "declared":
             raise PolicyError(
-                f"rr: nobody declared the domain of {named(found)}; give it a domain or a taxonomy in the policy, or "
-                'set domains = "observed" to take the values that occur'
+                f"rr: the domain of {named(found)} is not declared; give it a domain or a taxonomy in the policy, or "
+                'set domains = "observed" to use the values that occur'
             )
         return [undeclared_domain(named(found))]
 
 
 def _unprotected(manifest: Mapping[str, Any]) -> list[str]:
-    """Say loudly which columns show the private table's own values."""
+    """Warn prominently about columns that show the private table's own values."""
     ways = stated(manifest)
     bare = [n for n in manifest["attributes"] if n not in ways or (ways[n].size > 1 and not ways[n].is_random)]
     if not bare:
@@ -253,7 +256,7 @@ def _disclosure(bound: Sequence[Requirement]) -> Disclosure:
         if not isinstance(r, Disclosure):
             raise PolicyError(f"rr randomizes values and serves disclosure; it cannot serve {r.model}")
     if len(bound) != 1:
-        raise PolicyError("rr serves one disclosure requirement; give the strictest, or tau by sensitive value")
+        raise PolicyError("rr serves one disclosure requirement; give the strictest, or one tau per sensitive value")
     (wanted,) = bound
     assert isinstance(wanted, Disclosure)
     return wanted

@@ -19,7 +19,7 @@ from sfumato.table.encode import Column
 from sfumato.table.microdata import Microdata
 
 MOST_VALUES = 10_000
-"""More values than this are not disclosed one by one."""
+"""The most values that are disclosed one by one."""
 
 
 class AttributeArrays(NamedTuple):
@@ -77,7 +77,7 @@ def _sizes(found: EqualRows, table: Microdata | Counts) -> NDArray[np.int64]:
 
 
 def _sensitive(schema: TableSchema, name: str, values: list[tuple[str, str]]) -> Counted:
-    """A column that tells the sensitive values, numbered from 1, from the others, 0."""
+    """A column with the sensitive values numbered from 1 and 0 for all others."""
     leaves = schema.domain(name).leaves
     number = {value: i + 1 for i, (n, value) in enumerate(values) if n == name}
     told = np.array([number.get(leaf, 0) for leaf in leaves], np.int32)
@@ -94,7 +94,7 @@ def _gathered(columns: Sequence[Counted], chosen: NDArray[np.int64], weight: NDA
 
 
 def no_counts(rows: Sequence[TemplateRows], labels: int) -> NDArray[np.int64]:
-    """The worst that refining each label would leave, as long as nothing is counted; and no leaf that shows it."""
+    """Initial bounds: the worst that refining each label would leave before anything is counted, and no leaf for it."""
     kept = np.empty((len(rows), labels, 4), np.int64)
     for j, x in enumerate(rows):
         kept[j] = (0, 1, -1, -1) if x.mode == r.BY_SHARE else (NOTHING, 1, -1, -1)
@@ -106,7 +106,7 @@ def class_counts(
 ) -> NDArray[np.int64]:
     """For each attribute the class counts (and all rows, last) of the codes below each code.
 
-    Then follow two rows: what is hidden, at first everything, and one to work in.
+    Two more rows follow: what is hidden (at first everything) and a work row.
     """
     classes = 0 if class_column is None else class_column.size
     parts = []
@@ -131,8 +131,8 @@ def axis_of(column: Column, suppress: bool) -> AttributeArrays:
     if (suppress or domain.shown_or_suppressed) and domain.size > 1:
         if domain.size > MOST_VALUES:
             raise DataError(
-                f"{column.name!r} has {domain.size:,} values and no taxonomy; values are disclosed one by one, which "
-                f"ends at {MOST_VALUES:,}: give it a taxonomy, make it continuous, or leave it out"
+                f"{column.name!r} has {domain.size:,} values and no taxonomy; at most {MOST_VALUES:,} values can be "
+                "disclosed one by one: give it a taxonomy, make it continuous, or leave it out"
             )
         return AttributeArrays(r.SET, domain.size, [], domain.size + 1, domain.size)
     nodes = [0]

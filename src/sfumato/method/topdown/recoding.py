@@ -51,7 +51,7 @@ class Cut:
         return out
 
     def decision(self, counts: Counts) -> tuple[Grouping, list[Shown]]:
-        """Groups that show the same: masked quasi-identifiers by their cut, others by their values."""
+        """Groups of rows that show the same: masked quasi-identifiers by their cut, others by their values."""
         masked = {c.name: i for i, c in enumerate(self._refinement.columns)}
         cuts = []
         for column in counts.quasi:
@@ -94,9 +94,9 @@ def box(refinement: Refinement, attribute: int, label: int) -> Box:
 
 
 def codes_of(series: pl.Series, column: Column, *, hides: bool) -> NDArray[np.int64]:
-    """The codes of values in a known domain: a number goes with the next lower one that the domain has.
+    """The codes of values in a known domain; a number gets the code of the next lower one in the domain.
 
-    Values that a tree or an order lacks are refused; where values are hidden (``hides``), one that is not known
+    Values missing from a tree or an order are refused; if values are hidden (``hides``), an unknown one
     gets the code after the last.
     """
     domain = column.domain
@@ -104,14 +104,10 @@ def codes_of(series: pl.Series, column: Column, *, hides: bool) -> NDArray[np.in
     coded = encode(series, Attribute(name=column.name, role=column.role, kind=kind))
     if isinstance(domain, OrderedDomain) and isinstance(coded.domain, OrderedDomain):
         if coded.domain.missing and not domain.missing:
-            raise DataError(
-                f"column {column.name!r} lacks values, and in the table that was masked none is missing; fill them"
-            )
+            raise DataError(f"column {column.name!r} has missing values, but the masked table has none; fill them in")
         place = np.clip(np.searchsorted(domain.values, coded.domain.values, side="right") - 1, 0, None)
         return np.append(place, len(domain.values))[coded.codes]
     known = np.array(domain.codes_of_values(coded.domain.leaves), np.int64)
     if not hides and (unknown := [v for v, code in zip(coded.domain.leaves, known, strict=True) if code < 0]):
-        raise DataError(
-            f"column {column.name!r} holds {named(unknown)}, which its taxonomy or domain lacks; add it there"
-        )
+        raise DataError(f"column {column.name!r} has {named(unknown)}, not in its taxonomy or domain; add it there")
     return np.where(known < 0, domain.size, known)[coded.codes]

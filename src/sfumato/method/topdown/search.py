@@ -22,12 +22,12 @@ from sfumato.table.microdata import Microdata
 
 _LOG = 4096
 _PATIENCE = 0.1
-"""How many seconds of steps are computed ahead: an interrupt is heard between them."""
+"""How many seconds of steps are computed ahead; interrupts are handled between batches."""
 
 
 @dataclass(frozen=True)
 class Score:
-    """What a refinement gains, and whether that is weighed against the privacy it costs (Eq. 4.1)."""
+    """What a refinement gains, and whether that is divided by the privacy it costs (Eq. 4.1)."""
 
     measure: int
     per_loss: bool
@@ -69,7 +69,7 @@ class RawStep(NamedTuple):
 
 
 class Refinement:
-    """The masked attributes, the templates, and the way from the most masked table to the final one."""
+    """The masked attributes, the templates, and the path from the most masked table to the final one."""
 
     def __init__(
         self, table: Microdata | Counts, templates: Sequence[Template], score: Score, *, suppress: bool
@@ -88,7 +88,7 @@ class Refinement:
         return self._axes[attribute].kind
 
     def root(self, attribute: int) -> int:
-        """The label that an attribute begins with."""
+        """The label that an attribute starts with."""
         which = r.SPARE if self._axes[attribute].kind == r.SET else r.BASE
         return int(self._first[attribute, which])
 
@@ -147,7 +147,7 @@ class Refinement:
         rows = [template_rows(self.table, t, schema) for t in self.templates]
         bits = bits_for(self.table.rows)
         if bits < GAIN_BITS:
-            raise DataError(f"{self.table.rows} rows are more than top-down refinement counts exactly; take a sample")
+            raise DataError(f"{self.table.rows} rows are more than top-down refinement can count exactly; use a sample")
         self._first = self._attributes()
         templates, places = self._layout(rows)
         self._start = tuple((int(t[r.NOW]), int(t[r.NOW_OF])) for t in templates)

@@ -1,4 +1,4 @@
-"""What top-down refinement is asked for: requirements as templates, and whether they can be met at all."""
+"""The input of top-down refinement: requirements as templates, and whether they can be met at all."""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -17,12 +17,12 @@ from sfumato.table.taxonomy import named
 
 
 def refuse_others(requirement: object, method: str) -> None:
-    """Refuse what is no template."""
+    """Refuse requirements that are not templates."""
     if not isinstance(requirement, Anonymity | Confidentiality | KAnonymity):
         model = getattr(requirement, "model", repr(requirement))
         raise PolicyError(
-            f"{method} serves the templates anonymity and confidentiality, and k-anonymity; {model} is none of them: "
-            "require these ([[require]] in a policy), or take another method"
+            f"{method} serves the templates anonymity and confidentiality, and k-anonymity, but not {model}: "
+            "require these ([[require]] in a policy), or use another method"
         )
 
 
@@ -31,7 +31,7 @@ def bound_to(requirements: Sequence[Requirement], table: Microdata, method: str)
     if not requirements:
         raise PolicyError(f"{method}: nothing is required; name at least one template")
     if not table.quasi:
-        raise PolicyError(f"{method} masks quasi-identifiers, and there is none; give a column that role")
+        raise PolicyError(f"{method} needs a quasi-identifier, but none is declared; give a column that role")
     schema = TableSchema(table)
     bound: list[GroupRequirement] = []
     for requirement in requirements:
@@ -43,7 +43,7 @@ def bound_to(requirements: Sequence[Requirement], table: Microdata, method: str)
 
 
 def refuse_unmet(bound: Sequence[GroupRequirement], table: Microdata | Counts) -> None:
-    """Raise where no masking satisfies a requirement, since the most masked table does not (Theorem 5.1.3)."""
+    """Raise if no masking satisfies a requirement, because the most masked table does not (Theorem 5.1.3)."""
     schema = TableSchema(table)
     for requirement, template in zip(bound, [_as_template(b, schema) for b in bound], strict=True):
         whole = whole_tally(requirement, table)
@@ -54,7 +54,7 @@ def refuse_unmet(bound: Sequence[GroupRequirement], table: Microdata | Counts) -
 
 
 def _best(template: Template, table: Microdata | Counts) -> str:
-    """What a template has on the most masked table, and the nearest threshold that this satisfies."""
+    """What a template attains on the most masked table, and the nearest threshold that this satisfies."""
     schema = TableSchema(table)
     whole = whole_tally(template, table)
     if isinstance(template, Anonymity):
@@ -67,7 +67,7 @@ def _best(template: Template, table: Microdata | Counts) -> str:
             share = Fraction(held, table.rows)
             told.append(
                 f"on the most masked table {name} = {value} has a confidence of {share} = {float(share):.2%}; "
-                f"raise its k to {share} or more (e.g. {rounded_up(float(share))}), or take it out of y"
+                f"raise its k to {share} or more (e.g. {rounded_up(float(share))}), or remove it from y"
             )
     return "; ".join(told)
 
@@ -78,7 +78,7 @@ def _as_template(requirement: GroupRequirement, schema: TableSchema) -> Template
         return Anonymity(x=schema.quasi_names(), y=requirement.entity, k=requirement.k)
     if isinstance(requirement, Anonymity | Confidentiality):
         return requirement
-    raise PolicyError(f"{requirement.model} is no template")
+    raise PolicyError(f"{requirement.model} is not a template")
 
 
 def templates_of(
@@ -89,11 +89,11 @@ def templates_of(
 
 
 def need_class(table: Microdata | Counts, score: str) -> None:
-    """Refuse a score that measures information about a class where there is none."""
+    """Refuse a score that measures information about a class if there is not exactly one."""
     classes = table.with_role(Role.CLASS)
     if len(classes) != 1:
         found = "no column has that role" if not classes else f"{named(c.name for c in classes)} have that role"
         raise PolicyError(
-            f"the score {score!r} measures information about one class, and {found}; give one column the role "
-            "'class', or take the score 'distortion' or 'discernibility'"
+            f"the score {score!r} measures information about one class, but {found}; give one column the role "
+            "'class', or use the score 'distortion' or 'discernibility'"
         )

@@ -32,18 +32,18 @@ from sfumato.table.taxonomy import named
 
 @dataclass(frozen=True, kw_only=True)
 class TopDown(Method):
-    """Begin with everything masked; as long as a valid and beneficial refinement is left, do the one of the best score.
+    """Start with everything masked; while a valid and beneficial refinement is left, do the one with the best score.
 
     Fung, Algorithm 1 (TDR) and Algorithm 3 (TDD): a node of a taxonomy is replaced by its children, a hidden
-    value of an attribute without taxonomy is disclosed, an interval is cut where that tells most about the
+    value of an attribute without taxonomy is disclosed, an interval is cut where that tells the most about the
     class. A refinement is valid if every template holds after it, and beneficial if more than one class is
     involved in the refined rows. Every step leaves a table that satisfies all templates.
 
     ``score``: ``gain-per-loss`` (information gain by one more than the average loss of privacy, Eq. 4.1),
     ``gain``, ``distortion`` (rows refined) or ``discernibility`` (pairs of rows told apart), the last two
-    also ``-per-loss``; they look at no class, and then every refinement is beneficial and an interval is
+    also ``-per-loss``; these ignore the class, so every refinement is beneficial and an interval is
     cut into equal halves. ``categorical``: ``generalize`` along taxonomies, or ``suppress`` all values
-    one by one. Ties go by the order of attributes, then of values.
+    one by one. Ties are broken by the order of attributes, then of values.
 
     >>> frame = pl.DataFrame({"age": [21, 22, 35, 36], "buys": ["no", "no", "yes", "yes"]})
     >>> from sfumato.table.microdata import read
@@ -54,15 +54,16 @@ class TopDown(Method):
     """
 
     name: ClassVar[str] = "tdr"
-    summary: ClassVar[str] = "refine the most masked table top down, for classification; stops at any time"
+    summary: ClassVar[str] = "refine the most masked table top down, for classification; can be stopped at any time"
     guarantees: ClassVar[str] = (
         "anonymity and confidentiality templates and k-anonymity, at every step, against an adversary who does not "
-        "exploit how the algorithm chose its refinements; the class steers them and is not protected"
+        "exploit how the algorithm chose its refinements; the class guides them and is not protected"
     )
     refuted: ClassVar[str | None] = (
-        "with templates on sensitive values, which refinements were refused tells about them. Smallest counterexample, "
+        "with templates on sensitive values, the refused refinements reveal something about them. Smallest "
+        "counterexample, "
         "HIV at most 1/2: t1 of town A and t2, t3 of town B, all shown as *, with one HIV among them: "
-        "t1 has it for certain, else town A would have been disclosed. Take mondrian+ instead"
+        "t1 certainly has it, else town A would have been disclosed. Use mondrian+ instead"
     )
 
     templates: Sequence[Requirement] = ()
@@ -72,18 +73,18 @@ class TopDown(Method):
 
     def __post_init__(self) -> None:
         if self.scheme != "generalization":
-            raise PolicyError(f"{self.name}: scheme = {self.scheme!r}; it is 'generalization'")
+            raise PolicyError(f"{self.name}: scheme = {self.scheme!r}; it must be 'generalization'")
         if not isinstance(self.score, str) or self.score not in SCORES:
             raise PolicyError(f"{self.name}: there is no score {self.score!r}{nearest(str(self.score), SCORES)}")
         if self.categorical not in ("generalize", "suppress"):
-            raise PolicyError(f"{self.name}: categorical = {self.categorical!r}; it is 'generalize' or 'suppress'")
+            raise PolicyError(f"{self.name}: categorical = {self.categorical!r}; it must be 'generalize' or 'suppress'")
         several = isinstance(self.templates, Sequence) and not isinstance(self.templates, str)
         object.__setattr__(self, "templates", tuple(self.templates) if several else (self.templates,))
         for t in self.templates:
             refuse_others(t, self.name)
 
     def warnings(self, requirements: Sequence[Requirement]) -> list[str]:
-        """Nothing where sizes alone decide: then what was refused tells nothing about sensitive values."""
+        """No warning if only sizes decide: then refusals reveal nothing about sensitive values."""
         return self.if_steered(requirements, "the refinements")
 
     def refuse_unserved(self, requirements: Sequence[Requirement]) -> None:
@@ -100,7 +101,7 @@ class TopDown(Method):
         """The refinements of a table one by one, each computed when it is asked for."""
         if not isinstance(table, Microdata):
             raise DataError(
-                f"{self.name} refines microdata, not {type(table).__name__}; read the table by sf.read first"
+                f"{self.name} refines microdata, not {type(table).__name__}; read the table with sf.read first"
             )
         bound = bound_to(self.templates, table, self.name)
         refuse_unmet(bound, table)
@@ -123,7 +124,7 @@ class TopDown(Method):
     def decide(self, counts: Counts, requirements: Sequence[Requirement], draws: Draws, progress: Progress) -> Grouped:
         progress("steps", 0.0)
         run = Run(self, counts, on_groups(requirements, self.name))
-        if progress is silent:  # nobody listens, so no label of a step needs a name
+        if progress is silent:  # nobody sees the steps, so their labels need no names
             return run.finish().decision(counts)
         try:
             for step in run:
@@ -135,7 +136,7 @@ class TopDown(Method):
 
 @dataclass(frozen=True, kw_only=True)
 class TopDownDisclosure(TopDown):
-    """Top-down disclosure as chapter 5 has it: categorical values are suppressed, and disclosed one by one."""
+    """Top-down disclosure as in chapter 5: categorical values are suppressed and disclosed one by one."""
 
     name: ClassVar[str] = "tdd"
     summary: ClassVar[str] = "disclose suppressed values one by one as long as no sensitive value can be inferred"
@@ -143,7 +144,7 @@ class TopDownDisclosure(TopDown):
 
 
 class Run:
-    """A refinement under way: iterate over its steps; what has been done so far can be masked and published.
+    """A refinement in progress: iterate over its steps; the current state can be masked and published at any time.
 
     ``templates`` are those that count, ``redundant`` the others (Theorems 4.1.1 and 5.1.1); ``anonymity`` and
     ``confidence`` of a step follow the order of ``templates``.
@@ -184,7 +185,7 @@ class Run:
         return Masking(self, 0, *_told(self, self.refinement.start()))
 
     def now(self) -> "Masking":
-        """The table after the steps that were taken."""
+        """The table after the steps taken so far."""
         if not self._raw:
             return self.start()
         return Masking(self, len(self._raw), *_told(self, self._raw[-1].now))
@@ -199,11 +200,11 @@ class Run:
         return Cut(self.refinement, self._raw[:number])
 
     def warnings(self) -> list[str]:
-        """What whoever uses a release should know: templates left out, quasi-identifiers that no template masks."""
+        """Warnings for users of a release: templates left out, quasi-identifiers that no template masks."""
         told = [x.words() for x in self.redundant]
         masked = {c.name for c in self.refinement.columns}
         if open_ := [c.name for c in self.table.quasi if c.name not in masked]:
-            told.append(f"{named(open_)} stands in no template and is published as it is")
+            told.append(f"{named(open_)} is not in any template and is published unchanged")
         if self.stopped:
             told.append(f"refinement was stopped after {len(self._raw)} steps; the table is valid, and could show more")
         return told
@@ -211,7 +212,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Masking:
-    """The table after some refinements: what each template has, its labels, and a release of it."""
+    """The table after some refinements: what each template attains, its labels, and a release of it."""
 
     run: Run = field(repr=False)
     number: int
@@ -230,7 +231,7 @@ class Masking:
         """Rows with their labels, in their order: those of the table, or others (frame, file) with its columns.
 
         A number outside the table's range goes to the nearest interval, a categorical value that was never
-        disclosed is suppressed. Private: a release is made by `release`.
+        disclosed is suppressed. Private: use `release` to publish.
         """
         return self._cut.mask(self._table() if rows is None else rows)
 
@@ -250,9 +251,9 @@ class Masking:
         return run.method.described(made, decision, run.requirements, engine.table, title)
 
     def _table(self) -> Microdata:
-        """The rows, which a decision on counts does not have."""
+        """The rows, which are not available to a decision on counts."""
         if not isinstance(self.run.table, Microdata):
-            raise DataError("this table is known by its counts only; refine microdata to mask or publish a step")
+            raise DataError("only the counts of this table are known; refine microdata to mask or publish a step")
         return self.run.table
 
 
@@ -291,7 +292,7 @@ def _step(run: Run, raw: RawStep, number: int) -> Step:
 
 
 def _class_counts(run: Run, raw: RawStep) -> list[dict[str, int]]:
-    """The class counts under each part; of a hidden rest, those of the values that are hidden still."""
+    """The class counts under each part; for a hidden rest, those of the values still hidden."""
     refinement = run.refinement
     leaves = refinement.class_column.domain.leaves if refinement.class_column is not None else ()
     counts = []

@@ -1,4 +1,4 @@
-"""Judge every requirement of a manifest again, from the public part alone; nothing that it says is believed."""
+"""Judge every requirement of a manifest again, from the public part alone; nothing in it is taken on trust."""
 
 import contextlib
 import math
@@ -26,7 +26,7 @@ _FAULTS = (SfumatoError, ArithmeticError, AttributeError, LookupError, TypeError
 def claimed(claim: Claim) -> Requirement:
     """The requirement that a claim of a manifest states."""
     if isinstance(claim.required.get("distributions"), str):
-        raise SfumatoError("it names a file; a release states its distributions itself")
+        raise SfumatoError("it names a file; a release must state its distributions itself")
     return from_table({"model": claim.model, **claim.required})
 
 
@@ -66,17 +66,17 @@ def _on_groups(
 
 
 def _in_part(release: "Release", requirement: GroupRequirement, hidden: str, achieved: Mapping[str, float]) -> Verdict:
-    """What can be said where the requirement counts a column that is not published."""
+    """What can be said if the requirement counts a column that is not published."""
     groups = release.groups(names(requirement.groups_by()))
     least, k = int(np.bincount(groups).min()), requirement.parameters().get("k", 1)
     if isinstance(k, int) and least < max(k, achieved.get("k", k)):
         return Verdict("broken", {}, f"a group has only {least} rows")
-    why = f"{hidden!r} is not published as it was counted; every group has at least {least} rows"
+    why = f"{hidden!r} is not published in the form in which it was counted; every group has at least {least} rows"
     return Verdict("stated", {}, why)
 
 
 def _as_stated(requirement: Requirement, claim: Claim, found: Verdict) -> Finding:
-    """What was found, unless the words or the figures of the claim say something else."""
+    """What was found, unless the words or the figures of the claim contradict it."""
     words, achieved = requirement.words(), claim.achieved
     status: Status = found.status
     detail = found.detail
@@ -88,7 +88,7 @@ def _as_stated(requirement: Requirement, claim: Claim, found: Verdict) -> Findin
         if not _same(achieved, found.achieved):
             status, detail = "broken", f"the manifest claims {_told(achieved)}, found {detail}"
     elif not requirement.met_by(achieved):
-        status, detail = "broken", f"the manifest claims {_told(achieved)}, which does not answer what is required"
+        status, detail = "broken", f"the manifest claims {_told(achieved)}, which does not meet what is required"
     else:
         detail = f"{detail}; stated as achieved: {_told(achieved)}"
     return Finding(words, status, detail)
@@ -105,7 +105,7 @@ def _told(achieved: Mapping[str, float]) -> str:
 
 
 def promised(manifest: Manifest) -> list[Requirement]:
-    """The requirements of a manifest with all that they leave open filled in, as far as they can be read."""
+    """The requirements of a manifest with everything they leave open filled in, as far as they can be read."""
     found = []
     for claim in manifest.requirements:
         with contextlib.suppress(*_FAULTS):

@@ -1,6 +1,6 @@
 """Verify the structure of a release: rows, columns of each table, roles, values, labels, groups and noise.
 
-Each look assumes that the looks before it found nothing broken; whoever calls stops at the first that is.
+Each step assumes that the steps before it found nothing broken; callers stop at the first that does.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -28,7 +28,7 @@ Look = Callable[["Release"], Finding]
 
 
 def structure(release: "Release") -> Iterator[Finding]:
-    """What is found, up to the first that is broken."""
+    """The findings, up to the first that is broken."""
     found = _statement(release)
     yield found
     if found.status == "broken":
@@ -41,7 +41,7 @@ def structure(release: "Release") -> Iterator[Finding]:
 
 
 def _statement(release: "Release") -> Finding:
-    claim = "the manifest says all that it must, and nothing else"
+    claim = "the manifest states everything it must, and nothing else"
     try:
         manifest = parse_manifest(release.manifest)
     except ReleaseError as e:
@@ -52,18 +52,18 @@ def _statement(release: "Release") -> Finding:
 def _rows(release: "Release") -> Finding:
     claim, wanted = release.description.rows, release.scheme_class.columns_of(release.description)
     if release.tables.keys() != wanted.keys():
-        return Finding("the tables are those of the scheme", "broken", f"it has {named(release.tables)}")
+        return Finding("the tables are those of the scheme", "broken", f"the release has {named(release.tables)}")
     rows = next(iter(release.tables.values())).height
     fault = None if rows == claim else f"the data have {rows}"
     return verdict(f"the release has {claim} rows", fault, f"the data have {rows}")
 
 
 def _columns(release: "Release") -> Finding:
-    claim = "each table has the columns that scheme and roles give it"
+    claim = "each table has the columns that the scheme and the roles call for"
     for name, wanted in release.scheme_class.columns_of(release.description).items():
         there = release.tables[name].columns
         if taken := release.scheme_class.own_columns & release.description.attributes.keys():
-            return Finding(claim, "broken", f"an attribute has the name of the scheme's own column {named(taken)}")
+            return Finding(claim, "broken", f"an attribute has the name of the scheme's column {named(taken)}")
         if wrong := sorted(set(there) ^ wanted):
             return Finding(claim, "broken", f"table {name!r}: only in one of the two: {named(wrong)}")
         for column in release.tables[name].get_columns():
@@ -82,7 +82,7 @@ def _roles(release: "Release") -> Finding:
 
 
 def _values(release: "Release") -> Finding:
-    """Whether every value that is published as it is lies in its stated domain, and a taxonomy is over that domain."""
+    """Whether every value that is published unchanged is in its stated domain, and a taxonomy is over that domain."""
     claim = "every value is in its domain"
     number = 0
     for name, entry in release.description.attributes.items():
@@ -100,9 +100,9 @@ def _column(release: "Release", name: str) -> pl.Series:
 
 def _outside(column: pl.Series, domain: Sequence[str]) -> str | None:
     if isinstance(column.dtype, pl.Enum) and (more := set(column.dtype.categories) - {*domain}):
-        return f"column {column.name!r} has categories that its domain lacks: {named(sorted(more))}"
+        return f"column {column.name!r} has categories that are not in its domain: {named(sorted(more))}"
     if column.null_count() and MISSING not in domain:
-        return f"column {column.name!r} lacks values, and its domain says that none are missing"
+        return f"column {column.name!r} has missing values, but its domain says that none are missing"
     codes = domain_codes(column, domain)
     return outside(column, codes) if (codes < 0).any() else None
 
@@ -118,7 +118,7 @@ def _other_tree(name: str, entry: ValueAttribute) -> str | None:
 
 
 def stated(release: "Release") -> list[Finding]:
-    """What a release states that nobody can verify from the public part: the publisher's word."""
+    """What a release states that cannot be verified from the public part: the publisher's word."""
     found = told(release.description)
     for name in release.quasi() if release.scheme_class.shows_labels else ():
         least, most = loss_of(release, name)

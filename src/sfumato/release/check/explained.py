@@ -38,7 +38,7 @@ def fault_of(name: str, entry: LabelAttribute, column: pl.Series) -> str | None:
 
 def _all_there(name: str, labels: Mapping[str, LabelMeaning], column: pl.Series) -> None:
     if column.dtype not in (pl.String, pl.Enum, pl.Categorical) or column.null_count():
-        raise ReleaseError(f"column {name!r} must hold labels, one in each row")
+        raise ReleaseError(f"column {name!r} must hold one label per row")
     shown = set(column.cast(pl.String).unique())
     if unknown := sorted(shown - labels.keys()):
         raise ReleaseError(f"the manifest does not explain the labels {named(unknown)} of {name!r}")
@@ -49,7 +49,7 @@ def _all_there(name: str, labels: Mapping[str, LabelMeaning], column: pl.Series)
 def _fitting(
     name: str, label: str, known: LabelMeaning, entry: LabelAttribute, labels: Mapping[str, LabelMeaning]
 ) -> None:
-    """Refuse a meaning that the label itself contradicts, or that lies outside the domain."""
+    """Refuse a meaning that contradicts the label itself, or that lies outside the domain."""
     domain: Sequence[Any] = entry.domain
     if not known.listed:
         good = SUPPRESSED in label
@@ -72,12 +72,12 @@ def _fitting(
 
 
 def _plain(label: str) -> str:
-    """A label without the number that tells it apart from another that reads alike."""
+    """A label without the number that distinguishes it from another with the same text."""
     return _NUMBERED.sub("", label)
 
 
 def _shows(label: str, interval: Interval) -> bool:
-    """Whether a label shows this interval: by its ends, as neighbouring parts, or as the one value that it holds."""
+    """Whether a label shows this interval: by its ends, as neighbouring parts, or as the only value in it."""
     low, high = interval
     if ends := shown_ends(_plain(label)):
         return ends == interval
@@ -98,7 +98,7 @@ def _just_above(low: float, high: float) -> set[float]:
 
 
 def _within(interval: Interval, domain: Sequence[Any]) -> bool:
-    """Whether the ends of an interval, as far as they are told, lie in a domain, as far as that is told."""
+    """Whether the ends of an interval, as far as they are stated, lie in a domain, as far as that is stated."""
     if not domain:
         return True
     whole = as_interval(domain) if len(domain) == 2 else None
@@ -128,10 +128,10 @@ def _lies_in(name: str, domain: Sequence[Any]) -> bool:
 
 
 def _names_values(label: str, names: Sequence[str], domain: Sequence[Any], labels: Mapping[str, LabelMeaning]) -> bool:
-    """Whether a label of a tree means values of the domain, and all that its own parts mean."""
+    """Whether a label of a tree means values of the domain, and everything that its parts mean."""
     parts = parts_of(_plain(label)) if len(names) > 1 else None
     if label in domain or _plain(label) in domain:
-        everything = _plain(label) == SUPPRESSED and set(names) == set(domain)  # a value may be written like it
+        everything = _plain(label) == SUPPRESSED and set(names) == set(domain)  # a value may itself be written "*"
         return everything or list(names) in (parts or [_plain(label)], [label])
     if not set(names) <= set(domain):
         return False
@@ -153,9 +153,9 @@ def parts_of(label: str) -> list[str] | None:
 
 
 def loss_bounds(entry: LabelAttribute, column: pl.Series, weights: NDArray[Any] | None) -> tuple[float, float]:
-    """The least and the greatest loss that these labels can have; the same where the public part tells it."""
+    """The least and the greatest loss that these labels can have; the same if the public part determines it."""
     labels, domain = read(entry.nodes), entry.domain
-    counts = isinstance(entry, BoxAttribute)  # a sample counts values, also of an ordinal attribute
+    counts = isinstance(entry, BoxAttribute)  # a sample counts values, even of an ordinal attribute
     bounds = {label: _share(label, known, entry.kind, domain, counts) for label, known in labels.items()}
     text = column.cast(pl.String)
     shares = [text.replace_strict({n: b[i] for n, b in bounds.items()}, return_dtype=pl.Float64) for i in (0, 1)]

@@ -1,4 +1,4 @@
-"""What a check finds about labels: that each is explained and means what it shows, and that losses fit."""
+"""Checks on labels: each is explained and means what it shows, and the losses fit."""
 
 from typing import TYPE_CHECKING
 

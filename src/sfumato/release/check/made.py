@@ -1,4 +1,4 @@
-"""How a release says it was made: the method with its settings, and the warnings that follow from both."""
+"""Checks on how a release says it was made: the method with its settings, and the warnings they call for."""
 
 import json
 from importlib import import_module
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
 
 
 def warned(release: "Release") -> Finding:
-    """Whether the release warns of the sensitive values that its groups give away."""
+    """Whether the release warns about the sensitive values that its groups give away."""
     method = import_module("sfumato.method.catalogue").from_manifest(release.manifest)
     due = certain_values(best_guesses(release), perturbed=getattr(method, "perturbs", False))
     missing = [w for w in due if w not in release.warnings]
     fault = f"the manifest lacks the warning {missing[0]!r}" if missing else None
-    return verdict("it warns of every sensitive value that follows from a group", fault, f"{len(due)} due")
+    return verdict("it warns about every sensitive value that a group gives away", fault, f"{len(due)} due")
 
 
 def examined(release: "Release") -> Finding:
-    """Whether such a method exists, has these settings, can show this scheme, and what it must warn of is there."""
+    """Whether the method exists, has these settings, supports this scheme, and its warnings are there."""
     plain, manifest = release.manifest, release.description
-    claim = f"{manifest.method.name!r} can make a release by {manifest.scheme}, and all warnings due are there"
-    # methods make releases, so that they cannot be imported where this module is
+    claim = f"{manifest.method.name!r} can make a release by {manifest.scheme}, and every warning due is there"
+    # methods import this layer, so they cannot be imported at the top of this module
     catalogue = import_module("sfumato.method.catalogue")
     try:
         method = catalogue.from_manifest(plain)
@@ -46,7 +46,7 @@ def examined(release: "Release") -> Finding:
 
 
 def told(manifest: Manifest) -> list[Finding]:
-    """What a manifest states that nobody can verify from the public part: read it as the publisher's word."""
+    """What a manifest states that cannot be verified from the public part: the publisher's word."""
     by_role: dict[str, list[str]] = {}
     for name, entry in manifest.attributes.items():
         by_role.setdefault(str(entry.role), []).append(name)

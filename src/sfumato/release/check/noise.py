@@ -1,4 +1,4 @@
-"""Whether the noise that a manifest states can be drawn and undone, and whether the tables look as if it was drawn."""
+"""Whether the noise that a manifest states can be drawn and undone, and whether the tables look like such draws."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,7 @@ _ENTRY = {"keep", "matrix"}
 
 
 def look(release: "Release") -> Finding:
-    """Broken where the noise is none or the tables contradict it; else stated: it cannot be verified from outside."""
+    """Broken if the noise is invalid or the tables contradict it; otherwise stated: outsiders cannot verify it."""
     claim = "values were randomized as stated"
     if release.scheme == "randomization" and not release.description.matrices:
         told = "every column shows the values of the private table; ε is infinite"
@@ -30,7 +30,7 @@ def look(release: "Release") -> Finding:
     if why := implausible(columns):
         return Finding(claim, "broken", f"they do not look randomized: {why}")
     tests = tests_of(columns)
-    looks = f"{tests} tests find nothing against it (false alarms {FALSE_ALARM:g})" if tests else "no test can tell"
+    looks = f"{tests} tests find nothing against it (false alarms {FALSE_ALARM:g})" if tests else "no test applies"
     return Finding(claim, "stated", f"not verifiable from outside; {looks}; {told}")
 
 
@@ -52,7 +52,7 @@ def _randomized(release: "Release") -> tuple[dict[str, Floats], str]:
     ways, given = release.description.distortions(), release.description.matrices
     for name, entry in given.items():
         if strange := entry.keys() - _ENTRY:
-            raise SfumatoError(f"the matrix of {name!r} has {sorted(strange)[0]!r}, which no release has")
+            raise SfumatoError(f"the matrix of {name!r} has {sorted(strange)[0]!r}, which is not a key of any release")
     told = ", ".join(f"{n}: keep {ways[n].keep:.4g} of {ways[n].size}" for n in given)
     small = [n for n in given if ways[n].changes and ways[n].size <= MOST_VALUES]
     return {n: ways[n].matrix for n in small}, f"stochastic, invertible; {told or 'none changed'}"

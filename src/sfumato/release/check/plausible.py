@@ -1,20 +1,20 @@
-"""Whether randomized values look randomized: what no table of true values could have given is implausible.
+"""Whether randomized values look randomized: what no table of true values could have produced is implausible.
 
 Given everyone's true values, published values are independent, and Pr(shown u | true v) is known. Two bounds follow
-that hold whatever the true values are, so that an honest release is called implausible with a probability of at most
-``FALSE_ALARM``, all tests of a release together:
+that hold whatever the true values are, so that an honest release is called implausible with probability at most
+``FALSE_ALARM`` over all its tests together:
 
 - The rows that show a value of a set W are a sum of independent draws, each with a chance of at most the greatest
-  Pr(W | true v); by Chernoff and Hoeffding it exceeds N·x with a probability of at most exp(-N KL(x || chance)). For
-  each size m the m most frequent values are tested, and as W is chosen by the data, all sets of m values are
-  counted in.
+  Pr(W | true v); by Chernoff and Hoeffding it exceeds N·x with probability at most exp(-N KL(x || chance)). For
+  each size m the m most frequent values are tested; as the data choose W, the union bound is over all sets of m
+  values.
 - The estimate of a true share, a row of P^-1 times the observed shares, is a mean of N independent terms between a and
-  b, and its expectation is not below 0; scaled to [0, 1] it falls to x with a probability of at most
+  b, and its expectation is not below 0; scaled to [0, 1] it falls to x with probability at most
   exp(-N KL(x || -a / (b - a))) by the same bound.
 
 Both are applied to each randomized attribute and to each pair with any other attribute; one that is not randomized has
-the identity as its matrix. Pairs are where a table that nobody randomized gives itself away: combinations that never
-occur. A table without such structure may pass, which is why "plausible" is not "verified".
+the identity as its matrix. Pairs are where a table that was never randomized gives itself away: by combinations that
+never occur. A table without such structure may pass, which is why "plausible" is not "verified".
 """
 
 import math
@@ -28,10 +28,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 FALSE_ALARM = 1e-6
-"""The probability with which an honest release fails, at most."""
+"""The greatest probability with which an honest release fails."""
 
 MOST_VALUES = 1000
-"""Columns of more values are not tested."""
+"""Columns with more values are not tested."""
 
 _MOST_CELLS = 10_000
 _MOST_PAIRS = 60
@@ -44,7 +44,7 @@ Integers = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class PublishedColumn:
-    """A published column: the code of each row, and Pr(shown u | true v), or None where nothing is changed."""
+    """A published column: the code of each row, and Pr(shown u | true v), or None if nothing is changed."""
 
     name: str
     codes: Integers
@@ -53,12 +53,12 @@ class PublishedColumn:
 
     @cached_property
     def forth(self) -> Floats:
-        """The matrix; the identity where nothing is changed."""
+        """The matrix; the identity if nothing is changed."""
         return self.matrix if self.matrix is not None else np.eye(self.size)
 
     @cached_property
     def back(self) -> Floats | None:
-        """Its inverse; None where it is pure chance, of which nothing can be estimated."""
+        """Its inverse; None if the column is pure chance, from which nothing can be estimated."""
         if self.matrix is None:
             return np.eye(self.size)
         bad = np.linalg.cond(self.matrix) > _WORST_CONDITION
@@ -66,7 +66,7 @@ class PublishedColumn:
 
 
 class _Cells(NamedTuple):
-    """A column, or a pair of columns, as a table of counts with one of them along each side."""
+    """A column, or a pair of columns, as a table of counts with one column along each side."""
 
     what: str
     counts: Integers
@@ -74,7 +74,7 @@ class _Cells(NamedTuple):
 
 
 def implausible(columns: Sequence[PublishedColumn], *, alarm: float = FALSE_ALARM) -> str | None:
-    """Why these columns cannot be the draws that they are said to be, or None where they can."""
+    """Why these columns cannot be the draws that they are said to be, or None if they can."""
     chosen = list(_chosen(columns))
     for cells in chosen:
         if why := _too_frequent(cells, alarm / (2 * len(chosen))) or _too_rare(cells, alarm / (2 * len(chosen))):
@@ -88,7 +88,7 @@ def tests_of(columns: Sequence[PublishedColumn]) -> int:
 
 
 def _sides(columns: Sequence[PublishedColumn]) -> Iterator[tuple[PublishedColumn, PublishedColumn | None]]:
-    """What is tested: each randomized column, and the smallest pairs of which one is randomized."""
+    """What is tested: each randomized column, and the smallest pairs with a randomized column."""
     known = [c for c in columns if 1 < c.size <= MOST_VALUES]
     yield from ((c, None) for c in known if c.matrix is not None)
     pairs = [
@@ -122,7 +122,7 @@ def _too_frequent(cells: _Cells, alarm: float) -> str | None:
         share = int(held[m - 1]) / rows
         if sets - rows * _divergence(share, chance + _HAIR) < math.log(alarm / n):
             what = f"one value of {cells.what}" if m == 1 else f"{m} of {n} values of {cells.what}"
-            return f"{what} make up {share:.4g} of the rows; with the stated noise it is {min(chance, 1):.4g} at most"
+            return f"{what} make up {share:.4g} of the rows; the stated noise allows at most {min(chance, 1):.4g}"
     return None
 
 
@@ -155,7 +155,7 @@ def _too_rare(cells: _Cells, alarm: float) -> str | None:
     u, v = np.unravel_index(int(against.argmax()), estimate.shape)
     return (
         f"a value of {cells.what} is shown by {int(cells.counts[u, v])} of {rows} rows, fewer than the stated noise "
-        f"alone makes: the estimate of its true share is {estimate[u, v]:.4g}"
+        f"alone produces: the estimate of its true share is {estimate[u, v]:.4g}"
     )
 
 

@@ -38,14 +38,14 @@ class PublicSchema(Schema):
     def domain(self, name: str) -> Domain:
         entry = self.attributes[name]
         if not isinstance(entry, ValueAttribute | LabelAttribute):
-            raise ReleaseError(f"the manifest states no domain of {name!r}")
+            raise ReleaseError(f"the manifest does not state the domain of {name!r}")
         if isinstance(entry, ValueAttribute) and entry.taxonomy is not None:
             return Taxonomy.from_tree(entry.taxonomy, what=f"the taxonomy of {name!r} in the manifest")
         values = [str(value) for value in entry.domain]
         if entry.kind == Kind.ORDINAL:
             return OrderedDomain.of_words(values)
         if len(set(values)) < len(values):
-            raise ReleaseError(f"manifest.json names a value of {name!r} twice")
+            raise ReleaseError(f"manifest.json lists a value of {name!r} twice")
         return Taxonomy.flat(values)
 
     def counted(self, name: str) -> Counted:
@@ -62,10 +62,10 @@ class PublicSchema(Schema):
         return Counted(domain_codes(column, domain, ReleaseError), len(domain))
 
     def hidden(self, requirement: GroupRequirement) -> str | None:
-        """A column that the requirement counts and that is not published as it was, if there is one."""
+        """A column that the requirement counts but that is not published unchanged, if there is one."""
         for (name,) in requirement.columns():
             if name not in self.attributes:
-                raise ReleaseError(f"a claim is about {name!r}, and there is no such attribute")
+                raise ReleaseError(f"a claim is about {name!r}, which is not an attribute of the release")
         for key in (*requirement.columns(), *requirement.distinct_columns()):
             for name in key:
                 if name not in self.attributes or self.attributes[name].role is Role.QUASI:

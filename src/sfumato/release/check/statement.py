@@ -1,4 +1,4 @@
-"""A manifest as read from a file: every key is known, every value has its type and is within its limits."""
+"""A manifest as read from a file: every key is known, every value has the right type and is within its limits."""
 
 import math
 import re
@@ -28,9 +28,9 @@ _DEEPEST = 120
 
 
 def parse_manifest(plain: object) -> Manifest:
-    """The manifest, if it says all that one must say, and nothing else."""
+    """The manifest, if it states everything that it must, and nothing else."""
     if not isinstance(plain, dict):
-        raise ReleaseError("manifest.json holds no object; this is not a release of sfumato")
+        raise ReleaseError("manifest.json does not contain an object; this is not a sfumato release")
     _check_numbers(plain)
     scheme = plain.get("scheme")
     if scheme not in SCHEMES:
@@ -46,7 +46,7 @@ def parse_manifest(plain: object) -> Manifest:
 
 
 def _check_parts(plain: Mapping[str, Any], scheme: str) -> None:
-    """Refuse claims, attributes, an output or warnings that no release has."""
+    """Refuse claims, attributes, an output or warnings that no release can have."""
     if not plain["requirements"]:
         raise ReleaseError("manifest.json claims nothing: its list of requirements is empty")
     for entry in plain["requirements"]:
@@ -60,14 +60,14 @@ def _check_parts(plain: Mapping[str, Any], scheme: str) -> None:
 
 
 def _check_numbers(plain: dict[str, Any]) -> None:
-    """Refuse numbers that are not finite or not of a size that anything here counts, and bottomless nesting."""
+    """Refuse numbers that are not finite or larger than any count can be, and excessive nesting."""
     for value, depth in _walk(plain):
         if depth > _DEEPEST:
-            raise ReleaseError(f"manifest.json is nested more than {_DEEPEST} deep")
+            raise ReleaseError(f"manifest.json is nested more than {_DEEPEST} levels deep")
         if isinstance(value, float) and not math.isfinite(value):
-            raise ReleaseError(f"manifest.json holds {value}, which is not a number")
+            raise ReleaseError(f"manifest.json contains {value}, which is not a number")
         if isinstance(value, int) and abs(value) > _LARGEST:
-            raise ReleaseError("manifest.json holds a number beyond 2^62; no release has one")
+            raise ReleaseError("manifest.json contains a number beyond 2^62; no release has one")
 
 
 def _walk(plain: object) -> Iterator[tuple[object, int]]:
@@ -81,13 +81,13 @@ def _walk(plain: object) -> Iterator[tuple[object, int]]:
 
 
 def _check_keys(what: str, entry: object, form: type[ManifestEntry], scheme: str | None = None) -> None:
-    """Refuse an object that has other keys than its type, or values of other JSON types."""
+    """Refuse an object with keys that its type lacks, or with values of other JSON types."""
     keys = form.fields_of(scheme)
     required = [name for name, key in keys.items() if not key.metadata["optional"]]
     if not isinstance(entry, Mapping):
         raise ReleaseError(f"{what} must be an object with {named(required)}; the release is damaged")
     if strange := sorted(map(str, entry.keys() - keys.keys())):
-        raise ReleaseError(f"{what} has {named(strange)}, which no release of sfumato has")
+        raise ReleaseError(f"{what} has {named(strange)}, which no sfumato release has")
     kinds = _json_types(form)
     for name in sorted(keys, key=lambda n: keys[n].metadata["optional"]):
         if name not in entry:
@@ -98,7 +98,7 @@ def _check_keys(what: str, entry: object, form: type[ManifestEntry], scheme: str
 
 
 def _json_types(form: type[ManifestEntry]) -> dict[str, type]:
-    """What JSON makes of the type of each field: str, int, float, list or dict."""
+    """The JSON type of each field: str, int, float, list or dict."""
     hints = get_type_hints(form)
     return {field.name: _json_type(hints[field.name]) for field in fields(form)}
 
@@ -133,7 +133,7 @@ def _check_attribute(name: str, entry: object, scheme: str) -> None:
     if not isinstance(entry, Mapping) or entry.get("role") not in list(Role):
         raise ReleaseError(f"{what} has no role; the release is damaged")
     if entry["role"] == Role.IDENTIFIER:
-        raise ReleaseError(f"{what} is an identifier; a release holds none")
+        raise ReleaseError(f"{what} is an identifier; a release must not contain any")
     form = attribute_type(scheme, entry["role"])
     _check_keys(what, entry, form)
     if "kind" in form.fields_of() and entry["kind"] not in list(Kind):
@@ -148,4 +148,4 @@ def _check_domain(what: str, domain: list[Any]) -> None:
     if not domain or not all(isinstance(v, str) for v in domain):
         raise ReleaseError(f"{what} must list the values of its domain")
     if len(set(domain)) < len(domain):
-        raise ReleaseError(f"{what} names a value of its domain twice")
+        raise ReleaseError(f"{what} lists a value of its domain twice")

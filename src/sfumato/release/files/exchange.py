@@ -1,4 +1,4 @@
-"""Two folders change places in one step, where the operating system can do that."""
+"""Swap two folders in one step, if the operating system supports it."""
 
 import ctypes
 import errno
@@ -11,7 +11,7 @@ _CANNOT = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP)
 
 
 def exchange(one: Path, other: Path) -> bool:
-    """Exchange two paths of one file system atomically; False where the system cannot, and nothing has changed."""
+    """Exchange two paths of one file system atomically; False, with nothing changed, if the system cannot."""
     if os.name != "posix":
         return False
     system = ctypes.CDLL(None, use_errno=True)

@@ -1,4 +1,4 @@
-"""Locks on files: they end with the process that holds them, however it ends."""
+"""Locks on files: released when the process that holds them ends, however it ends."""
 
 import contextlib
 import os
@@ -22,7 +22,7 @@ else:
 def locked(path: Path, *, create: bool = False, wait: bool = True) -> Iterator[int]:
     """Hold the lock on a file; gives its descriptor. A file system without locks is an OSError, as is no waiting.
 
-    A file that was removed or replaced while we waited is not the one that others will lock: then start again.
+    A file that was removed or replaced while we waited is not the one that others will lock, so we start again.
     """
     flags = os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | (os.O_CREAT if create else 0)
     while True:

@@ -1,12 +1,12 @@
-"""What is written takes its place whole or not at all, and never that of something sfumato did not write.
+"""Outputs appear whole or not at all, and never replace anything that sfumato did not write.
 
-A draft lies beside its target in ``.NAME.XXXXXXXX.draft``, a folder that only its owner can enter:
+A draft is made beside its target in ``.NAME.XXXXXXXX.draft``, a folder that only its owner can enter:
 
-    sfumato.lock    locked as long as the process that writes lives
+    sfumato.lock    locked while the writing process lives
     new             what is being written; after an exchange, what was there before
-    old             what was there before, where the file system cannot exchange two folders
+    old             what was there before, if the file system cannot exchange two folders
 
-Whoever writes next to it removes drafts whose process is dead, and puts back an ``old`` whose place is empty.
+The next process that writes there removes drafts whose process is dead, and restores an ``old`` whose place is empty.
 """
 
 import contextlib
@@ -29,7 +29,7 @@ _LOCK, _NEW, _OLD, _SIGN = "sfumato.lock", "new", "old", b"a draft of sfumato\n"
 
 
 def refuse_existing(folder: Path, *, force: bool) -> None:
-    """Refuse an output that exists, or that ``force`` must not replace; first put right what a killed run left."""
+    """Refuse an output that exists, or that ``force`` must not replace; first clean up after killed runs."""
     _refuse_file_as_folder(folder)
     recover(folder.parent)
     if not os.path.lexists(folder):
@@ -38,40 +38,41 @@ def refuse_existing(folder: Path, *, force: bool) -> None:
         stranger = stranger_in(folder)
     except OSError as e:
         raise OutputError(
-            f"{folder} exists and cannot be read ({e.strerror}), so --force does not replace it; name another folder"
+            f"{folder} already exists and cannot be read ({e.strerror}), so --force does not replace it; choose "
+            "another folder"
         ) from None
     if stranger:
         raise OutputError(_not_ours(folder, stranger))
     if not force:
-        raise OutputError(f"{folder} exists; name another folder, or replace it with --force")
+        raise OutputError(f"{folder} already exists; choose another folder, or replace it with --force")
 
 
 def _refuse_file_as_folder(path: Path) -> None:
     """Refuse a path that leads through a file."""
     nearest = next((place for place in path.parents if os.path.exists(place)), None)  # noqa: PTH110 - does not raise
     if nearest is not None and not nearest.is_dir():
-        raise OutputError(f"cannot write {path}: {nearest} is a file, not a folder; name another path")
+        raise OutputError(f"cannot write {path}: {nearest} is a file, not a folder; choose another path")
 
 
 def refuse_public(folder: Path) -> None:
-    """Refuse a place for private files that is, or lies in, the public part of an output, which is handed over."""
+    """Refuse to put private files into the public part of an output, which is handed over."""
     if (public := public_part_around(folder)) is not None:
         raise OutputError(
-            f"{folder} is inside the public part of a release ({public}), and whoever receives that would receive the "
-            "private part too; name a folder outside it"
+            f"{folder} is inside the public part of a release ({public}), so its recipients would receive the "
+            "private part too; choose a folder outside it"
         )
 
 
 def _not_ours(folder: Path, stranger: str) -> str:
     return (
-        f"{folder} exists and was not written by sfumato alone ({stranger}), so --force does not replace it; name "
-        "another folder"
+        f"{folder} already exists and was not written by sfumato alone ({stranger}), so --force does not replace it; "
+        "choose another folder"
     )
 
 
 @dataclass
 class _Draft:
-    """The folder of a draft, and what tells that which lies in it, wherever it is moved."""
+    """The folder of a draft, and what identifies its content wherever it is moved."""
 
     folder: Path
     ours: tuple[int, int] | None = None
@@ -79,16 +80,16 @@ class _Draft:
 
 @contextlib.contextmanager
 def whole_folder(folder: Path, *, force: bool = False, afterwards: Callable[[], None] = lambda: None) -> Iterator[Path]:
-    """A private folder that takes the place of ``folder`` when all is written, and vanishes otherwise.
+    """A private folder that replaces ``folder`` once everything is written, and is removed otherwise.
 
-    ``afterwards`` is called once it is in its place. From then on an interrupt is too late and changes nothing.
+    ``afterwards`` is called once it is in place. From then on an interrupt comes too late and changes nothing.
     """
     refuse_existing(folder, force=force)
     with _draft(folder, heeds_late_interrupts=False) as draft:
         new = draft.folder / _NEW
         new.mkdir()
         draft.ours = _identity(new)
-        mode = new.stat().st_mode & 0o755  # what the umask leaves
+        mode = new.stat().st_mode & 0o755  # what the umask allows
         new.chmod(0o700)
         stages.reached("draft made")
         yield new
@@ -106,7 +107,7 @@ def whole_folder(folder: Path, *, force: bool = False, afterwards: Callable[[], 
 
 @contextlib.contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
-    """A private file that takes the place of ``path`` when it is written, and vanishes otherwise."""
+    """A private file that replaces ``path`` once it is written, and is removed otherwise."""
     _refuse_file_as_folder(path)
     recover(path.parent)
     with _draft(path) as draft:
@@ -133,7 +134,7 @@ def write_private(folder: Path, texts: Mapping[str, str]) -> None:
 
 @contextlib.contextmanager
 def _draft(target: Path, *, heeds_late_interrupts: bool = True) -> Iterator[_Draft]:
-    """A locked draft beside the target; what goes wrong once it is in the target's place is no failure."""
+    """A locked draft beside the target; errors after it has replaced the target are not failures."""
     draft = None
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -157,7 +158,7 @@ def _draft(target: Path, *, heeds_late_interrupts: bool = True) -> Iterator[_Dra
 
 @contextlib.contextmanager
 def _locked_draft(target: Path) -> Iterator[Path]:
-    """A new draft folder with its lock held; where files cannot be locked, without one, and nobody sweeps it."""
+    """A new draft folder with its lock held; if files cannot be locked, without a lock, and then it is never swept."""
     with contextlib.ExitStack() as stack:
         while True:
             draft = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".draft", dir=target.parent))
@@ -174,7 +175,7 @@ def _locked_draft(target: Path) -> Iterator[Path]:
 
 
 def _replace(draft: Path, folder: Path) -> None:
-    """Put the new folder into the place of the old one; the old one is still whole in the draft."""
+    """Put the new folder in place of the old one, which is kept whole in the draft."""
     new, old = draft / _NEW, draft / _OLD
     if exchange(new, folder):
         old = new
@@ -182,7 +183,7 @@ def _replace(draft: Path, folder: Path) -> None:
         folder.rename(old)
         stages.reached("old moved aside")
         new.rename(folder)
-    if stranger := stranger_in(old):  # something came into it in the last moment
+    if stranger := stranger_in(old):  # something was added at the last moment
         if not exchange(old, folder):
             folder.rename(draft / "refused")
             old.rename(folder)
@@ -190,7 +191,7 @@ def _replace(draft: Path, folder: Path) -> None:
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
-    """What tells whether a path still names the same file or folder."""
+    """Identifies a file or folder, to tell whether a path still names the same one."""
     try:
         found = path.lstat()
     except OSError:
@@ -199,9 +200,9 @@ def _identity(path: Path) -> tuple[int, int] | None:
 
 
 def _clear(draft: Path, target: Path) -> None:
-    """Put back what was moved aside if nothing took its place, and remove the rest, the lock last.
+    """Restore what was moved aside if nothing took its place, and remove the rest, the lock last.
 
-    A part with files that sfumato does not write stays, and so does the draft.
+    A part with files that sfumato did not write is kept, and so is the draft.
     """
     old = draft / _OLD
     with contextlib.suppress(OSError):
@@ -219,7 +220,7 @@ def _clear(draft: Path, target: Path) -> None:
 
 
 def recover(folder: Path) -> None:
-    """Remove the drafts in a folder that killed processes left, and put back what one of them had moved aside."""
+    """Remove drafts that killed processes left in a folder, and restore what one of them had moved aside."""
     with contextlib.suppress(OSError):
         for entry in list(os.scandir(folder)):
             match = _DRAFT.fullmatch(entry.name)
@@ -229,9 +230,9 @@ def recover(folder: Path) -> None:
 
 
 def _sweep(draft: Path, target: Path) -> None:
-    """Remove one draft if it is provably ours and nobody's any more."""
+    """Remove one draft if it is provably ours and no longer in use."""
     if not list(draft.iterdir()):
-        draft.rmdir()  # killed before it held anything; a living process makes itself another
+        draft.rmdir()  # killed before it held anything; a live process makes itself another
         return
     with locked(draft / _LOCK, wait=False):
         if (draft / _LOCK).read_bytes() not in (b"", _SIGN) or not _is_draft(draft):
@@ -240,7 +241,7 @@ def _sweep(draft: Path, target: Path) -> None:
 
 
 def _is_draft(draft: Path) -> bool:
-    """Whether a folder holds nothing but what a draft does."""
+    """Whether a folder holds only what a draft holds."""
     parts = [part for part in draft.iterdir() if part.name != _LOCK]
     if any(part.name not in (_NEW, _OLD) or part.is_symlink() for part in parts):
         return False
@@ -248,7 +249,7 @@ def _is_draft(draft: Path) -> bool:
 
 
 def _settle_on_disk(folder: Path) -> None:
-    """Have the system write the files to disk before they replace anything."""
+    """Flush the files to disk before they replace anything."""
     for path in folder.rglob("*"):
         if path.is_file():
             with path.open("rb") as file:

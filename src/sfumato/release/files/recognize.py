@@ -9,7 +9,7 @@ from sfumato.release.files.store import MANIFEST, RELEASE_FILES, listed_files, r
 
 PUBLIC, PRIVATE = "release", "private"
 PRIVATE_FILES = ("report.html", "audit.json", "policy.toml", "log.txt")
-"""All that the private part of an output holds."""
+"""All files that the private part of an output may hold."""
 
 
 def stranger_in(folder: Path) -> str:
@@ -20,7 +20,7 @@ def stranger_in(folder: Path) -> str:
         return "it is not a folder"
     unknown = next(unknown_files(folder), None)
     if unknown is not None:
-        return f"it holds {unknown.relative_to(folder)}"
+        return f"it contains {unknown.relative_to(folder)}"
     if not any(folder.iterdir()):
         return ""
     public = folder / PUBLIC if (folder / PUBLIC).is_dir() else folder
@@ -28,7 +28,7 @@ def stranger_in(folder: Path) -> str:
 
 
 def public_part_around(folder: Path) -> Path | None:
-    """The release folder that a folder is, or lies in; None if it is outside of all."""
+    """The release folder that a folder is or lies in; None if it is outside any."""
     inside = Path(os.path.realpath(folder))
     return next((place for place in (inside, *inside.parents) if is_release(place)), None)
 
@@ -45,7 +45,7 @@ def is_release(folder: Path) -> bool:
 
 
 def unknown_files(folder: Path) -> Iterator[Path]:
-    """All below a folder that is neither a file of a release nor of a private part, each where it belongs."""
+    """Everything below a folder that is not a file of a release or of a private part in its right place."""
     output = (folder / PUBLIC).is_dir() or (folder / PRIVATE).is_dir()
     places = {folder / PUBLIC: RELEASE_FILES, folder / PRIVATE: PRIVATE_FILES} if output else {folder: RELEASE_FILES}
     if output:
@@ -56,11 +56,11 @@ def unknown_files(folder: Path) -> Iterator[Path]:
 
 
 def _unstated(public: Path, folder: Path) -> str:
-    """Why the public part is no release: no valid manifest, or a table that the manifest does not state."""
+    """Why the public part is not a release: no valid manifest, or a table that the manifest does not list."""
     try:
         listed = listed_files(read_manifest(public).get("tables"))
     except SfumatoError:
-        return "it holds no valid manifest.json"
+        return "it has no valid manifest.json"
     for path in public.iterdir():
         if path.name not in (MANIFEST, *listed):
             return f"its manifest does not list {path.relative_to(folder)}"

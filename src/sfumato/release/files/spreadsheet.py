@@ -1,7 +1,7 @@
-"""Tables that spreadsheets do not take for formulas.
+"""Tables whose cells spreadsheets do not run as formulas.
 
 A spreadsheet runs a csv cell that begins with = + - or @ as a formula, whatever the quotes around it. On request
-(``[output] spreadsheet = "safe"``) the csv twins of a release show such a text with an apostrophe in front.
+(``[output] spreadsheet = "safe"``) the csv twins of a release put an apostrophe in front of such a text.
 """
 
 import polars as pl
@@ -9,12 +9,12 @@ import polars as pl
 from sfumato.release.manifest import OutputEntry
 
 SPREADSHEET = ("plain", "safe")
-_FORMULA = r"^['=+\-@\t\r\n\x{FF1D}\x{FF0B}\x{FF0D}\x{FF20}]"  # also the fullwidth ones, and our own apostrophe
+_FORMULA = r"^['=+\-@\t\r\n\x{FF1D}\x{FF0B}\x{FF0D}\x{FF20}]"  # also fullwidth signs, and our own apostrophe
 _NUMBER = r"^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
 
 
 def csv_of(frame: pl.DataFrame, output: OutputEntry | None) -> pl.DataFrame:
-    """The frame as its csv file shows it, by what the manifest says of its output.
+    """The frame as its csv file shows it, given what the manifest says about its output.
 
     >>> csv_of(pl.DataFrame({"=x": ["=1+1", "-5", "a"]}), {"spreadsheet": "safe"}).rows()
     [("'=1+1",), ('-5',), ('a',)]

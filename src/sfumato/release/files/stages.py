@@ -2,4 +2,4 @@
 
 
 def reached(stage: str) -> None:
-    """Nothing happens here; tests replace this function to end a process at a stage."""
+    """Does nothing; tests replace this function to kill a process at a stage."""

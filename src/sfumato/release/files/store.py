@@ -52,7 +52,7 @@ def read_folder(folder: Path) -> tuple[dict[str, Any], dict[str, pl.DataFrame]]:
     tables: dict[str, pl.DataFrame] = {}
     twins: dict[str, Path] = {}
     if not isinstance(entries, list) or not entries:
-        raise ReleaseError("manifest.json names no tables; the release is damaged")
+        raise ReleaseError("manifest.json does not list any tables; the release is damaged")
     for entry in entries:
         file = _file_of(folder, entry)
         if file.suffix == ".parquet":
@@ -60,15 +60,15 @@ def read_folder(folder: Path) -> tuple[dict[str, Any], dict[str, pl.DataFrame]]:
         else:
             twins[str(entry["name"])] = file
     if tables.keys() not in ({"data"}, {"quasi", "sensitive"}) or twins.keys() != tables.keys():
-        raise ReleaseError("manifest.json does not name the tables of its scheme; the release is damaged")
+        raise ReleaseError("manifest.json does not list the tables of its scheme; the release is damaged")
     for name, file in twins.items():
         if not _same_content(file, csv_of(tables[name], manifest.output)):
-            raise ReleaseError(f"{file.name} does not say the same as {name}.parquet; the release is damaged")
+            raise ReleaseError(f"{file.name} differs in content from {name}.parquet; the release is damaged")
     return plain, tables
 
 
 def _same_content(file: Path, frame: pl.DataFrame) -> bool:
-    """Whether a csv file holds the frame: to the byte, or as read again where numbers are written differently."""
+    """Whether a csv file holds the frame: byte for byte, or once read again if numbers are written differently."""
     if file.read_bytes() == frame.write_csv().encode():
         return True
     words = {c: pl.String if frame[c].dtype == pl.Enum else frame[c].dtype for c in frame.columns}
@@ -80,7 +80,7 @@ def _same_content(file: Path, frame: pl.DataFrame) -> bool:
 
 
 def listed_files(entries: object) -> list[str]:
-    """The names of the files that the tables of a manifest list, whatever else is in it."""
+    """The names of the files that a manifest lists for its tables, whatever else is in it."""
     return [str(e.get("file")) for e in entries if isinstance(e, dict)] if isinstance(entries, list) else []
 
 
@@ -92,13 +92,13 @@ def refuse_unlisted(folder: Path, entries: object) -> None:
     for place in sorted(folder.iterdir()):
         if place.name not in (MANIFEST, *files):
             raise ReleaseError(
-                f"{place.name!r} is in the release folder but not in its manifest; a release holds nothing that "
-                "the manifest does not list: remove it before anyone receives it"
+                f"{place.name!r} is in the release folder but not in its manifest; a release must contain only what "
+                "the manifest lists: remove it before handing over the release"
             )
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
-    """The manifest of a release folder as it is written, if it is a valid one."""
+    """The manifest of a release folder as written, if it is valid."""
     plain = _read_json(folder)
     parse_manifest(plain)
     return cast(dict[str, Any], plain)
@@ -110,7 +110,7 @@ def _read_json(folder: Path) -> object:
         text = read_bytes(path, largest=_MANIFEST_LIMIT, links=False)
     except OSError as e:
         raise OutputError(
-            f"{folder} holds no release: manifest.json cannot be read ({e.strerror}); name the folder OUT/release"
+            f"{folder} is not a release: manifest.json cannot be read ({e.strerror}); give the folder OUT/release"
         ) from None
     try:
         return json.loads(text.decode("utf-8"), parse_constant=_refuse_constant, object_pairs_hook=_once)
@@ -130,7 +130,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _file_of(folder: Path, entry: object) -> Path:
-    """The file of a table; only the plain names that sfumato writes are followed, inside the folder."""
+    """The file of a table; only plain names that sfumato writes are accepted, inside the folder."""
     if not isinstance(entry, dict) or {"name", "file", "sha256", "columns"} != entry.keys():
         raise ReleaseError("manifest.json has a table without name, file, sha256 and columns")
     if entry["name"] not in _TABLES or entry["file"] not in (f"{entry['name']}.csv", f"{entry['name']}.parquet"):
@@ -144,16 +144,16 @@ def _file_of(folder: Path, entry: object) -> Path:
 
 
 def _read_table(file: Path, entry: dict[str, Any], most: int) -> pl.DataFrame:
-    """A table of at most so many rows; a small file can unfold to more than memory holds."""
+    """A table of at most so many rows; a small file can expand to more than memory holds."""
     try:
         rows = pl.scan_parquet(file, glob=False).select(pl.len()).collect().item()
         if rows > most:
-            raise ReleaseError(f"{file.name} has {rows} rows, and the manifest states {most}; the release is damaged")
+            raise ReleaseError(f"{file.name} has {rows} rows, but the manifest states {most}; the release is damaged")
         frame = pl.read_parquet(file, glob=False)
     except (pl.exceptions.PolarsError, OSError):
         raise ReleaseError(f"{file.name} cannot be read as parquet; the release is damaged") from None
     if frame.columns != entry["columns"]:
-        raise ReleaseError(f"{file.name} has other columns than the manifest says")
+        raise ReleaseError(f"{file.name} does not have the columns that the manifest lists")
     for column in frame.get_columns():
         if is_opaque(column.dtype):
             raise ReleaseError(

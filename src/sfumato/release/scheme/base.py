@@ -1,4 +1,4 @@
-"""What a method decides and what a scheme makes of it: one class per scheme, the same steps for each."""
+"""What a method decides and how a scheme shows it: one class per scheme, with the same steps for each."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -26,19 +26,19 @@ if TYPE_CHECKING:
     from sfumato.release.release import Release
 
 Progress = Callable[[str, float], None]
-"""Called with what is being done and which part of it is done, from 0 to 1."""
+"""Called with the current stage and the fraction of it that is done, from 0 to 1."""
 
 
 def silent(stage: str, done: float) -> None:
-    """No progress is shown."""
+    """Shows no progress."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Decision:
     """What a method decided on counts.
 
-    ``statement`` is what the manifest says of the method beside its settings, ``warnings`` are those that follow from
-    this decision alone, ``judgements`` those that the method has made itself.
+    ``statement`` is what the manifest says about the method besides its settings, ``warnings`` are those that follow
+    from this decision alone, ``judgements`` those that the method has made itself.
     """
 
     statement: Mapping[str, Any] = field(default_factory=dict)
@@ -50,8 +50,8 @@ class Decision:
 class Grouped(Decision):
     """How many people of each vector go to which group, and what groups show if that is not the narrowest label.
 
-    ``sets``: whether a label may be a set of sibling nodes. ``again``: what to decide on the counts of the people that
-    are left, once the grouping has left some out.
+    ``sets``: whether a label may be a set of sibling nodes. ``again``: the decision on the counts of the remaining
+    people, once the grouping has left some out.
     """
 
     grouping: Grouping
@@ -61,7 +61,7 @@ class Grouped(Decision):
 
 
 class Made(NamedTuple):
-    """What a scheme made of a decision: tables, what the manifest says of attributes, and how the requirements stand.
+    """What a scheme made of a decision: tables, the manifest's attributes, and how the requirements fare.
 
     ``facts`` are further entries of the manifest.
     """
@@ -80,7 +80,7 @@ Look = Callable[["Release"], Finding]
 class Scheme(ABC):
     """How people are shown: what is published, how it is read back, and what a check looks at.
 
-    Of each scheme there is one object; `sfumato.release.scheme.catalogue.SCHEMES` knows them by name.
+    There is one object per scheme; `sfumato.release.scheme.catalogue.SCHEMES` lists them by name.
     """
 
     name: ClassVar[SchemeName]
@@ -95,18 +95,18 @@ class Scheme(ABC):
     people: ClassVar[str] = "data"
     """The table with a row for each person or group."""
     looks: ClassVar[tuple[Look, ...]] = ()
-    """What a check looks at, in this order, once rows, columns, roles and values are found in order."""
+    """The checks of this scheme, in order, once rows, columns, roles and values have passed."""
 
     def columns_of(self, manifest: Manifest) -> dict[str, set[str]]:
         """The columns that each table must have."""
         return {"data": {*manifest.attributes} | self.own_columns}
 
     def lacks(self, quasi: int, sensitive: int, attributes: int) -> str | None:
-        """Why so many quasi-identifiers and sensitive attributes, among so many, do not fit this scheme, or None."""
+        """Why these numbers of quasi-identifiers, sensitive and all attributes do not fit this scheme, or None."""
         return None if quasi else "it needs a quasi-identifier, but none is declared"
 
     def weights(self, release: "Release") -> NDArray[np.int64] | None:
-        """How many people each row stands for; None: one each."""
+        """How many people each row stands for; None: one per row."""
         return None
 
     def groups(self, release: "Release", x: tuple[str, ...]) -> NDArray[np.int64]:
@@ -123,15 +123,15 @@ class Scheme(ABC):
         return judge(bound, view, view.counted, groups, int(groups.max()) + 1)
 
     def values_by_group(self, release: "Release", name: str) -> GroupValues | None:
-        """The published values of an attribute by group; None where they are not shown so."""
+        """The published values of an attribute by group; None if they are not shown that way."""
         return None
 
     def refuse(self, table: Microdata, requirements: Sequence[Requirement]) -> None:
-        """Raise where the scheme would promise what does not hold, or cannot show this table."""
+        """Raise if the scheme would promise what does not hold, or cannot show this table."""
         return
 
     def counted(self, table: Microdata) -> list[str]:
-        """The columns that must be counted for this scheme, beside quasi-identifiers and what requirements read."""
+        """The columns that must be counted for this scheme, besides quasi-identifiers and what requirements read."""
         return []
 
     @abstractmethod

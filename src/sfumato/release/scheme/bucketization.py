@@ -31,13 +31,13 @@ if TYPE_CHECKING:
 
 
 def refuse_exact(requirements: Sequence[Requirement]) -> None:
-    """Refuse models that exact quasi-identifiers defeat: there people are told apart, whatever their groups."""
+    """Refuse models that exact quasi-identifiers defeat: these tell people apart, whatever their groups."""
     for r in requirements:
         if r.by_labels:
             raise PolicyError(
-                f"{r.model} is about people who show the same quasi-identifiers, and bucketization shows these "
+                f"{r.model} is about people who show the same quasi-identifiers, but bucketization shows these "
                 'exactly, so it would promise what does not hold; set scheme = "generalization", or drop '
-                f"{r.model} and require what hides the sensitive value only, e.g. l-diversity"
+                f"{r.model} and require something that hides only the sensitive value, e.g. l-diversity"
             )
 
 
@@ -67,7 +67,7 @@ class Bucketization(Scheme):
 
     name: ClassVar[SchemeName] = "bucketization"
     words: ClassVar[str] = (
-        "quasi-identifiers are shown as they are, sensitive values apart, and only groups link the two"
+        "quasi-identifiers are shown unchanged, sensitive values in a separate table, and only groups link the two"
     )
     shows_groups: ClassVar[bool] = True
     own_columns: ClassVar[frozenset[str]] = frozenset({GROUP, COUNT})
@@ -108,10 +108,10 @@ class Bucketization(Scheme):
         refuse_exact(requirements)
         if not table.sensitive:
             raise PolicyError(
-                "bucketization separates sensitive values from the rest, but no column is sensitive; give one that role"
+                "bucketization separates sensitive values from the rest, but no column is sensitive; declare one"
             )
         if taken := {GROUP, COUNT} & {*table.columns, *table.plain.columns}:
-            raise PolicyError(f"bucketization names its own columns {sorted(taken)}; rename those of the table")
+            raise PolicyError(f"bucketization adds columns named {sorted(taken)}; rename those of the table")
 
     def counted(self, table: Microdata) -> list[str]:
         return [c.name for c in table.sensitive]
@@ -133,7 +133,7 @@ class Bucketization(Scheme):
             if isinstance(requirement, GroupRequirement):
                 judgements.append(judged(requirement, people, grouping.group, grouping.groups))
         progress("order", 0.0)
-        number = draws.order(grouping.groups)  # it means nothing
+        number = draws.order(grouping.groups)  # a random number, so that it says nothing about the group
         outputs: list[Output] = [AsIs(c.name) for c in table.columns.values() if c.role is not Role.SENSITIVE]
         outputs += [AsIs(name) for name in table.plain.columns]
         outputs.append(Numbered(GROUP, number))
@@ -145,7 +145,7 @@ class Bucketization(Scheme):
 def _sensitive(people: Counts, number: NDArray[np.int64]) -> pl.DataFrame:
     """How often each combination of sensitive values occurs in each group, in the order of groups and values."""
     values = [as_published(c) for c in people.sensitive]
-    keys = [str(i) for i in range(1 + len(values))]  # plain names: Polars would take some for patterns
+    keys = [str(i) for i in range(1 + len(values))]  # plain names: Polars would read some as patterns
     columns = [s.alias(k) for s, k in zip([pl.Series(number), *values], keys, strict=True)]
     found = pl.DataFrame([*columns, pl.Series(COUNT, people.weights)]).group_by(keys).agg(pl.col(COUNT).sum())
     found = found.sort(keys).cast({COUNT: pl.Int64})

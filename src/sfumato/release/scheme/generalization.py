@@ -1,4 +1,4 @@
-"""The generalization scheme: each group shows one label for each quasi-identifier, and every value as it is."""
+"""The generalization scheme: each group shows one label per quasi-identifier, and all other values unchanged."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 
 class Generalization(Scheme):
-    """Labels in place of quasi-identifiers; all else as it is."""
+    """Labels in place of quasi-identifiers; everything else unchanged."""
 
     name: ClassVar[SchemeName] = "generalization"
-    words: ClassVar[str] = "rows are put into groups, and each group shows one label for each quasi-identifier"
+    words: ClassVar[str] = "rows are put into groups, and each group shows one label per quasi-identifier"
     shows_labels: ClassVar[bool] = True
     shows_groups: ClassVar[bool] = True
     looks: ClassVar[tuple[Look, ...]] = (labels_explained, losses_fit)
@@ -50,11 +50,12 @@ class Generalization(Scheme):
         progress("labels", 0.0)
         shown = decision.shown or show(people, grouping.group, grouping.groups, sets=decision.sets)
         progress("judgement", 0.0)
-        judgements = []
-        for requirement in bound:
-            if isinstance(requirement, GroupRequirement):
-                classes = by_labels(shown, requirement.groups_by())
-                judgements.append(judged(requirement, people, classes.of_row[grouping.group], classes.number))
+        wanted = [r for r in bound if isinstance(r, GroupRequirement)]
+        classes = {by: by_labels(shown, by) for by in dict.fromkeys(r.groups_by() for r in wanted)}
+        judgements = [
+            judged(r, people, classes[r.groups_by()].of_row[grouping.group], classes[r.groups_by()].number)
+            for r in wanted
+        ]
         judgements += decision.judgements
         progress("order", 0.0)
         outputs: list[Output] = [ByGroup(s.name, s.labels, s.of_group) for s in shown]

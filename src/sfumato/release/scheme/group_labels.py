@@ -1,4 +1,4 @@
-"""The generalization scheme: each group shows one label for each quasi-identifier."""
+"""The generalization scheme: each group shows one label per quasi-identifier."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,8 +24,8 @@ from sfumato.table.names import SUPPRESSED
 class Shown:
     """What groups show of a quasi-identifier: labels, what each means, the share of the domain that it hides.
 
-    ``of_group`` is the label of each group; the share of a single value is 0. Where labels are boxes, ``ranges`` says
-    where the ends of each stand among all ends.
+    ``of_group`` is the label of each group; the share of a single value is 0. If labels are boxes, ``ranges`` gives
+    the ranks of the ends of each among all ends.
     """
 
     name: str
@@ -47,7 +47,7 @@ class Shown:
         return round(float(np.average(self.shares[self.of_group], weights=sizes)), 4)
 
     def numbered(self) -> NDArray[np.int64]:
-        """A number for what each group shows: labels that read alike are one."""
+        """A number for the label of each group: labels with the same text share one."""
         number = {label: i for i, label in enumerate(dict.fromkeys(self.labels))}
         return np.array([number[label] for label in self.labels], np.int64)[self.of_group]
 
@@ -68,7 +68,7 @@ def show(counts: Counts | Microdata, group: NDArray[np.int64], groups: int, *, s
 def _shown(column: Column, summary: NDArray[np.int64]) -> Shown:
     """Name the distinct boxes of one attribute once, then look them up."""
     frame = pl.DataFrame({"lo": summary[0], "hi": summary[1], "node": summary[2], "mask": summary[3]})
-    if not column.domain.ordered:  # a node is the same label whichever leaves are below it
+    if not column.domain.ordered:  # a node has the same label whichever of its leaves occur
         frame = frame.with_columns(
             lo=pl.when(pl.col("lo") == pl.col("hi")).then("lo").otherwise(-1),
             hi=pl.when(pl.col("lo") == pl.col("hi")).then("hi").otherwise(-1),
@@ -80,21 +80,21 @@ def _shown(column: Column, summary: NDArray[np.int64]) -> Shown:
 
 
 def shown_as(name: str, named: Sequence[BoxLabel], of_group: NDArray[np.int64]) -> Shown:
-    """What groups show, given label, meaning and share of each box; labels that read alike are told apart."""
+    """What groups show, given label, meaning and share of each box; labels with the same text are numbered."""
     meanings = [meaning for _, meaning, _ in named]
     labels = told_apart([label for label, _, _ in named], meanings)
     return Shown(name, labels, meanings, np.array([share for _, _, share in named]), of_group)
 
 
 def by_labels(shown: Sequence[Shown], chosen: Sequence[str] | None = None) -> Groups:
-    """The groups that the labels make, which is what the outside world sees: the one of each group."""
+    """The groups as outsiders see them, by their labels: the visible group of each group."""
     columns = [s.numbered() for s in shown if chosen is None or s.name in chosen]
     found = group_rows(columns, [int(c.max()) + 1 for c in columns])
     return Groups(found.of_row, len(found.first))
 
 
 class Box(NamedTuple):
-    """What a label of a cut covers: an interval or a value (the codes [lo, hi)), a node of a tree, a hidden rest."""
+    """What a label of a cut covers: an interval or a value (the codes [lo, hi)), a node of a tree, or a hidden rest."""
 
     lo: int
     hi: int
@@ -103,7 +103,7 @@ class Box(NamedTuple):
 
 
 def name_boxes(domain: Domain, boxes: Sequence[Box]) -> list[BoxLabel]:
-    """Label, meaning and hidden share of each box of a cut; intervals reach up to the next."""
+    """Label, meaning and hidden share of each box of a cut; each interval reaches up to the next."""
     named = [_cut_box(domain, box) for box in boxes]
     labels = told_apart([n[0] for n in named], [n[1] for n in named])
     return [box._replace(label=label) for label, box in zip(labels, named, strict=True)]
@@ -118,7 +118,7 @@ def _cut_box(domain: Domain, box: Box) -> BoxLabel:
 def recoded(
     counts: Counts, cuts: Sequence[tuple[Sequence[BoxLabel], NDArray[np.int64]]]
 ) -> tuple[Grouping, list[Shown]]:
-    """Groups of vectors that show the same, where each attribute is cut alike for all rows.
+    """Groups of vectors with the same labels, if each attribute is cut in the same way for all rows.
 
     A cut is label, meaning and share of each box, and the box of each code.
     """
@@ -132,7 +132,7 @@ def recoded(
 
 
 def told_apart(labels: list[str], meanings: list[Meaning]) -> list[str]:
-    """Labels that read alike and mean different things get a number; what hides all keeps its label.
+    """Labels with the same text and different meanings get a number; one that hides everything keeps its text.
 
     >>> told_apart(["a", "*", "*"], [["a"], ["*"], None])
     ['a', '* (2)', '*']

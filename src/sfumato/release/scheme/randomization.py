@@ -1,4 +1,4 @@
-"""The randomization scheme: values are drawn by public matrices, every row and attribute by itself."""
+"""The randomization scheme: values are drawn by public matrices, independently for each row and attribute."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,9 +19,9 @@ from sfumato.table.distortion import Distortion
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Matrices(Decision):
-    """How each column is distorted, what is stated of it, and whom the noise holds against.
+    """How each column is distorted, what is stated about it, and which adversary the noise protects against.
 
-    ``fit_epsilon`` is what fitting the matrices to noisy counts costs, None where that was not done.
+    ``fit_epsilon`` is what fitting the matrices to noisy counts costs, None if that was not done.
     """
 
     ways: Mapping[str, Distortion]
@@ -31,7 +31,7 @@ class Matrices(Decision):
 
 
 class Randomization(Scheme):
-    """Randomized columns, all others as they are."""
+    """Randomized columns, all others unchanged."""
 
     name: ClassVar[SchemeName] = "randomization"
     words: ClassVar[str] = "values are changed at random, with probabilities that are public"

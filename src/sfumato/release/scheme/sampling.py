@@ -1,7 +1,7 @@
 """The sampling scheme: one row per group, its box of quasi-identifiers, and in column ``G`` the size of the group.
 
 The boxes are disjoint. So that this can be verified from the public part, the manifest gives each label its
-``ranges``: where its ends stand among all ends of the attribute's labels.
+``ranges``: the ranks of its ends among all ends of the attribute's labels.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -47,7 +47,7 @@ _MOST_LISTED = 1 << 30
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Sample(Grouped):
-    """One person of each group, drawn; the box of each group in codes, and how the sensitive value is perturbed."""
+    """One person drawn from each group; the box of each group in codes, and how the sensitive value is perturbed."""
 
     lo: NDArray[np.int64]
     hi: NDArray[np.int64]
@@ -59,7 +59,7 @@ def _boxes_apart(release: "Release") -> Finding:
     sizes, stated = release.tables["data"][SIZE], release.description.sampled_from
     k = release.description.method.settings.get("k")
     if isinstance(k, bool) or not isinstance(k, int) or k < 1:
-        return Finding(claim, "broken", "the manifest states no whole number k")
+        return Finding(claim, "broken", "the manifest does not state a whole number k")
     if why := whole_numbers(sizes, stated):
         return Finding(claim, "broken", why)
     least, people = int(np.min(sizes.to_numpy())), sum(sizes.to_list())
@@ -71,15 +71,15 @@ def _boxes_apart(release: "Release") -> Finding:
         meeting = overlapping(release.description, release.tables["data"], release.quasi())
     except ReleaseError as e:
         return Finding(claim, "broken", str(e))
-    fault = f"{meeting} boxes meet" if meeting else None
-    return verdict(claim, fault, f"{sizes.len()} boxes apart; sizes of {least} or more add up to {people}")
+    fault = f"{meeting} boxes overlap" if meeting else None
+    return verdict(claim, fault, f"{sizes.len()} disjoint boxes; sizes of {least} or more add up to {people}")
 
 
 class Sampling(Scheme):
     """One row per group: its box, a perturbed value, and the size of the group."""
 
     name: ClassVar[SchemeName] = "sampling"
-    words: ClassVar[str] = "one row of each group is shown, its sensitive value perturbed, with the size of the group"
+    words: ClassVar[str] = "one row per group is shown, with its sensitive value perturbed and the size of the group"
     shows_labels: ClassVar[bool] = True
     own_columns: ClassVar[frozenset[str]] = frozenset({SIZE})
     looks: ClassVar[tuple[Look, ...]] = (labels_explained, _boxes_apart, losses_fit, noise_plausible)
@@ -88,7 +88,7 @@ class Sampling(Scheme):
         if fault := super().lacks(quasi, sensitive, attributes) or one_sensitive(self.name, sensitive):
             return fault
         alone = attributes == quasi + 1
-        return None if alone else "a sample publishes quasi-identifiers and one sensitive attribute only"
+        return None if alone else "a sample publishes only quasi-identifiers and one sensitive attribute"
 
     def weights(self, release: "Release") -> NDArray[np.int64]:
         return self._sizes(release, _MOST_PEOPLE)
@@ -99,7 +99,7 @@ class Sampling(Scheme):
 
     def judge(self, release: "Release", bound: GroupRequirement, view: PublicSchema) -> Judgement:
         if bound.columns() or bound.distinct_columns():
-            raise PolicyError(f"{bound.model} cannot be judged on a sample; only sizes of groups are known")
+            raise PolicyError(f"{bound.model} cannot be judged on a sample; only the sizes of groups are known")
         return judge_sizes(bound, view, release.same_labels(names(bound.groups_by())), self.weights(release))
 
     def _sizes(self, release: "Release", most: int) -> NDArray[np.int64]:
@@ -164,15 +164,15 @@ def show_boxes(column: Column, lo: NDArray[np.int64], hi: NDArray[np.int64]) -> 
 
 
 def _share(domain: Domain, lo: int, hi: int) -> float:
-    """The share of the values that a range hides, 0 for one of them.
+    """The share of the values that a range hides, 0 for a single one.
 
-    On a line too values are counted, not measured: how far the extremes lie would be told by the loss.
+    On a line, too, values are counted, not measured: otherwise the loss would reveal how far the extremes lie.
     """
     return 0.0 if hi - lo == 1 else (hi - lo) / domain.size
 
 
 def overlapping(manifest: Manifest, data: pl.DataFrame, quasi: Sequence[str]) -> int:
-    """How many boxes of a sample meet another one."""
+    """How many boxes of a sample overlap another one."""
     lo, hi = boxes_of(manifest, data, quasi)
     return int((meet(lo, hi, lo, hi, same=True).hit >= 0).sum())
 
@@ -195,14 +195,14 @@ def boxes_of(
 
 
 def ranges_of(name: str, entry: LabelAttribute) -> Mapping[str, Sequence[int]]:
-    """The ranges of an attribute's labels, if labels that share a value have ranges that meet."""
+    """The ranges of an attribute's labels, if labels that share a value have ranges that overlap."""
     ranges = entry.ranges if isinstance(entry, BoxAttribute) else None
     most = 2 * len(ranges) if isinstance(ranges, dict) else 0  # ranks among the ends of all labels
     if not isinstance(ranges, dict) or not all(_is_range(ends, most) for ends in ranges.values()):
-        raise ReleaseError(f"manifest.json states no ranges of the labels of {name!r}")
+        raise ReleaseError(f"manifest.json does not state the ranges of the labels of {name!r}")
     for sharing in _sharing({label: known for label, known in read(entry.nodes).items() if label in ranges}):
         if max(ranges[label][0] for label in sharing) >= min(ranges[label][1] for label in sharing):
-            raise ReleaseError(f"labels of {name!r} share a value, and their ranges in the manifest do not meet")
+            raise ReleaseError(f"labels of {name!r} share a value, but their ranges in the manifest do not overlap")
     return ranges
 
 
@@ -227,8 +227,8 @@ def _sharing(labels: Mapping[str, LabelMeaning]) -> Iterator[list[str]]:
 class Places:
     """Where values of a quasi-identifier lie among the ends of its labels.
 
-    A value lies in the cell, between two neighbouring ends, that the labels which contain it share and no other
-    label covers; -1 where there is none, because nobody there was published.
+    A value lies in the cell (between two neighbouring ends) that is covered by the labels that contain it and by no
+    other label; -1 if there is none, because nobody there was published.
     """
 
     def __init__(self, name: str, entry: LabelAttribute) -> None:
