@@ -145,7 +145,7 @@ def test_existing_output_is_refused_and_kept(job: Path, capsys: pytest.CaptureFi
     (job / "out").mkdir()
     (job / "out" / "mine.txt").write_text("keep")
     assert run("publish", "policy.toml") == 2
-    assert "out exists" in capsys.readouterr().err
+    assert "out already exists" in capsys.readouterr().err
     assert run("publish", "policy.toml", "--force") == 2
     assert "not written by sfumato" in capsys.readouterr().err
     assert [p.name for p in (job / "out").iterdir()] == ["mine.txt"]
@@ -252,7 +252,7 @@ BAD: dict[str, tuple[Callable[[], None], int, list[str]]] = {
         lambda: (
             ward().with_columns(ill=pl.lit("flu")).write_csv("ward.csv"),
             _policy('model = "k-anonymity"\nk = 3', 'model = "alpha-k"\nalpha = 0.5\nk = 3')(),
-        )[1], 3, ["share", "raise alpha"],
+        )[1], 3, ["makes up 100.00%", "raise alpha"],
     ),
     "source not found": (lambda: Path("ward.csv").unlink(), 2, ["ward.csv"]),
     "source is a folder": (lambda: (Path("ward.csv").unlink(), Path("ward.csv").mkdir())[1], 2, ["folder"]),
@@ -289,6 +289,49 @@ def test_wrong_usage() -> None:
     assert run("publish", "policy.toml", "--seed", "-1") == 2
     assert run("--help") == 0
     assert run("--version") == 0
+
+
+WRONG: dict[str, tuple[list[str], str]] = {
+    "output through a file": (["publish", "policy.toml", "-o", "ward.csv/out"], "ward.csv is a file, not a folder"),
+    "output is a file": (["publish", "policy.toml", "-o", "ward.csv"], "so --force does not replace it"),
+    "output without a name": (["publish", "policy.toml", "-o", ""], "the name is empty"),
+    "policy without a name": (["publish", ""], "the name is empty"),
+    "release without a name": (["check", ""], "the name is empty"),
+    "table without a name": (["init", ""], "the name of the table is empty"),
+    "seed in words": (["publish", "policy.toml", "--seed", "x"], "'x' is not a valid integer"),
+    "proposal into a folder": (["init", "ward.csv", "-o", ".", "--force"], "name a file, such as policy.toml"),
+    "proposal through a file": (["init", "ward.csv", "-o", "ward.csv/p.toml"], "ward.csv is a file, not a folder"),
+    "option before the command": (["--json", "methods"], "--json must follow the command"),
+    "no plan": (["plan", "--domain", "5"], "add --lambda, or name a policy"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_wrong_arguments_are_explained(case: str, job: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments, words = WRONG[case]
+    before = sorted(p.name for p in job.iterdir())
+    assert run(*arguments) == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert words in told.err
+    assert "Traceback" not in told.err
+    assert sorted(p.name for p in job.iterdir()) == before
+
+
+def test_a_policy_is_not_written_into_what_is_handed_over(job: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("publish", "policy.toml") == 0
+    assert run("init", "ward.csv", "-o", "out/release/mine.toml") == 2
+    assert "would receive the policy too" in capsys.readouterr().err
+    assert run("check", "out/release") == 0
+
+
+def test_without_a_command_help_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run() == 2
+    told = capsys.readouterr().err
+    assert told.startswith("Usage: sfumato [OPTIONS] COMMAND")
+    for command in ("init", "publish", "check", "query", "plan", "methods", "models", "demo"):
+        assert any(line.startswith(f"  {command} ") for line in told.splitlines())
+    assert "..." not in told.partition("Commands:")[2]
 
 
 def test_help_starts_fast_and_imports_nothing_heavy() -> None:

@@ -28,10 +28,46 @@ def test_a_full_device_is_told() -> None:
         done = sfumato("methods", stdout=full)
         assert (done.returncode, done.stderr) == (
             2,
-            b"error: no space left on the device; free some, or write elsewhere\n",
+            b"error: cannot print the result: no space left on the device; free some space, or write elsewhere\n",
         )
         assert sfumato("publish", "nowhere.toml", stderr=full).returncode == 2
         assert sfumato("nonsense", stderr=full).returncode == 2
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="needs /dev/full")
+@pytest.mark.parametrize("how", [[], ["--json"]])
+def test_a_result_that_cannot_be_printed_was_written_all_the_same(job: Path, how: list[str]) -> None:
+    with FULL.open("wb") as full:
+        done = sfumato("publish", "policy.toml", *how, stdout=full)
+        told = done.stderr.decode().splitlines()
+        assert done.returncode == 2
+        assert told[-1].startswith("error: cannot print the result: no space left on the device")
+        assert told[-1].endswith("out was written completely: hand over out/release, keep out/private")
+        assert sfumato("check", "out/release").returncode == 0
+        proposed = sfumato("init", "ward.csv", "-o", "mine.toml", stdout=full)
+        assert proposed.returncode == 2
+        assert proposed.stderr.decode().endswith(". mine.toml was written completely\n")
+        assert "[attributes" in Path("mine.toml").read_text()
+
+
+def test_an_interrupt_while_the_result_is_printed_does_not_deny_what_was_written(
+    job: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def press(value: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("sfumato.command.publish.print_json", press)
+    assert run("publish", "policy.toml", "--json") == 130
+    told = capsys.readouterr().err
+    assert "nothing was written" not in told
+    assert "stopped while printing. out was written completely" in told
+    assert (job / "out" / "release" / "manifest.json").is_file()
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="needs /dev/full")
+def test_a_traceback_that_cannot_be_shown_changes_no_exit_code() -> None:
+    with FULL.open("wb") as full:
+        assert sfumato("publish", "nowhere.toml", "--debug", stderr=full).returncode == 2
 
 
 def test_a_pipe_that_nobody_reads_is_left_quietly() -> None:

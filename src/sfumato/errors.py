@@ -45,10 +45,17 @@ class ReleaseError(SfumatoError):
 
 
 def os_words(error: OSError) -> str:
-    """What the operating system refused, in words."""
-    if error.errno == errno.ENOSPC:
-        return "no space left on the device; free some space, or write elsewhere"
-    return error.strerror or str(error)
+    """What the operating system refused, and what helps."""
+    return _OS_WORDS.get(error.errno, "") or error.strerror or str(error)
+
+
+_OS_WORDS: dict[int | None, str] = {
+    errno.ENOSPC: "no space left on the device; free some space, or write elsewhere",
+    errno.EDQUOT: "the disk quota is used up; free some space, or write elsewhere",
+    errno.EACCES: "permission denied; ask the owner, or choose another path",
+    errno.EROFS: "the file system is read-only; write elsewhere",
+    errno.ENAMETOOLONG: "the name is too long; shorten it",
+}
 
 
 def nearest(word: str, known: Iterable[str]) -> str:

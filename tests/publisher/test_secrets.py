@@ -180,6 +180,11 @@ def test_masked_never_shows_it(shape: str, before: str, after: str, encoded: boo
     assert not shows(masked(url)), url
 
 
+@pytest.mark.parametrize("url", ["sqlite:///ann:{}\n@host/clinic.db", "ann:{}\n@host/clinic"])
+def test_a_password_with_a_line_end_is_masked(url: str) -> None:
+    assert not shows(masked(url.format(CANARY)))
+
+
 def test_a_driver_that_repeats_everything(monkeypatch: pytest.MonkeyPatch, house: Path) -> None:
     """Whatever the driver's error says of the address."""
 

@@ -1,4 +1,4 @@
-"""`sfumato methods` and `sfumato models`: what there is to choose from."""
+"""`sfumato methods` and `sfumato models`: the methods and requirement models to choose from."""
 
 import json
 from typing import Any
@@ -7,12 +7,13 @@ import click
 
 from sfumato.command.options import common_options
 from sfumato.command.printing import print_json
+from sfumato.command.streams import printing_result
 
 
 @click.command()
 @common_options
 def methods(as_json: bool) -> None:
-    """List the methods, what each guarantees, and what has been refuted."""
+    """List the methods, what each guarantees and what is refuted."""
     from dataclasses import fields
 
     from sfumato.method.catalogue import METHODS
@@ -27,9 +28,14 @@ def methods(as_json: bool) -> None:
         }
         for m in METHODS.values()
     ]
-    if as_json:
-        print_json(rows)
-        return
+    with printing_result():
+        if as_json:
+            print_json(rows)
+        else:
+            _print_methods(rows)
+
+
+def _print_methods(rows: list[dict[str, Any]]) -> None:
     for row in rows:
         settings = ", ".join(f"{n} = {json.dumps(v)}" for n, v in row["settings"].items())
         click.echo(f"{row['name']}: {row['summary']}")
@@ -57,9 +63,14 @@ def models(as_json: bool) -> None:
         }
         for m in MODELS.values()
     ]
-    if as_json:
-        print_json(rows)
-        return
+    with printing_result():
+        if as_json:
+            print_json(rows)
+        else:
+            _print_models(rows)
+
+
+def _print_models(rows: list[dict[str, Any]]) -> None:
     for row in rows:
         names = [n if v == "required" else f"[{n}]" for n, v in row["parameters"].items()]
         click.echo(f"{row['model']} ({', '.join(names)}): {row['summary']}")

@@ -1,14 +1,14 @@
 """`sfumato check`: verify what a release claims."""
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from sfumato.command.options import common_options, release_folder
+from sfumato.command.options import NamedPath, common_options
 from sfumato.command.printing import print_json, printable
 from sfumato.command.progress import compile_note
+from sfumato.command.streams import printing_result
 from sfumato.errors import ReleaseError
 
 if TYPE_CHECKING:
@@ -16,10 +16,13 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("release", type=release_folder)
+@click.argument("release", type=NamedPath())
 @common_options
 def check(release: Path, as_json: bool) -> None:
-    """Verify, from the public part alone, what the manifest of RELEASE claims."""
+    """Verify what RELEASE claims, from the public part alone.
+
+    RELEASE is the folder OUT/release; its manifest states the claims.
+    """
     from sfumato.release.release import load
 
     with compile_note():
@@ -28,19 +31,21 @@ def check(release: Path, as_json: bool) -> None:
     broken = [f for f in findings if f.status == "broken"]
     findings += [] if broken else found.stated()
     number = {status: sum(f.status == status for f in findings) for status in ("holds", "broken", "stated")}
-    if as_json:
-        print_json({"holds": not broken, "summary": number, "claims": [f.as_dict() for f in findings]})
-    else:
-        _print(findings, number)
+    with printing_result():
+        if as_json:
+            print_json({"holds": not broken, "summary": number, "claims": [f.as_dict() for f in findings]})
+        else:
+            _print(findings, number)
     if broken:
-        click.echo(
-            f"error: {len(broken)} of {len(findings)} claims do not hold; what rests on them was not judged", err=True
+        raise ReleaseError(
+            f"{len(broken)} of {len(findings)} claims do not hold, and claims that depend on them were not checked; do "
+            "not rely on this release: ask its publisher for an intact copy, or publish again"
         )
-        sys.exit(ReleaseError.exit_code)
 
 
 def _print(findings: "list[Finding]", number: dict[str, int]) -> None:
     for f in findings:
         click.echo(f"{f.status:7} {printable(f'{f.claim} ({f.detail})')}")
-    told = f"{number['holds']} claims verified, {number['broken']} broken, {number['stated']} stated"
-    click.echo(f"{told} (not verifiable from the public part; take the publisher's word or ask for proof).")
+    told = f"Claims: {number['holds']} verified, {number['broken']} broken, {number['stated']} stated"
+    trust = "; stated ones cannot be verified from the public part: trust the publisher, or ask for proof"
+    click.echo(f"{told}{trust if number['stated'] else ''}.")

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 
 import click
 
+from sfumato.command.options import EVERYWHERE
 from sfumato.command.printing import one_paragraph
 from sfumato.command.streams import discard_output, print_error
 from sfumato.errors import SfumatoError, os_words
@@ -24,9 +25,12 @@ def errors_to_exit_codes(*, debug: bool) -> Iterator[None]:
     """Turn every error into one paragraph on stderr and an exit code."""
     try:
         yield
-    except click.exceptions.Abort:
-        click.echo("stopped; nothing was written", err=True)
+    except click.exceptions.Abort as e:
+        print_error(one_paragraph(str(e)) or "stopped; nothing was written")
         sys.exit(INTERRUPTED)
+    except click.exceptions.NoArgsIsHelpError as e:
+        print_error(e.format_message())
+        sys.exit(USAGE)
     except click.ClickException as e:
         _show_usage(e)
         sys.exit(USAGE)
@@ -46,19 +50,19 @@ def _explained(error: Exception) -> tuple[int, str]:
     if isinstance(error, SfumatoError):
         return error.exit_code, str(error)
     if isinstance(error, MemoryError):
-        return USAGE, "the machine ran out of memory; publish fewer columns or a sample"
+        return USAGE, "the machine ran out of memory; publish fewer columns, or a sample of the rows"
     if isinstance(error, OSError):
         discard_output()
         return USAGE, f"{error.filename}: {os_words(error)}" if error.filename else os_words(error)
     what = f"unexpected {type(error).__name__}: {error}"
-    return BUG, f"{what}. This is a bug: please report it, with --debug for the traceback"
+    return BUG, f"{what}. This is a bug: please report it with the traceback that --debug shows"
 
 
 def _report(error: Exception, words: str, debug: bool) -> None:
     if debug:
         import traceback
 
-        traceback.print_exception(error)
+        print_error("".join(traceback.format_exception(error)))
     print_error(f"error: {one_paragraph(words)}")
 
 
@@ -66,4 +70,16 @@ def _show_usage(error: click.ClickException) -> None:
     """How the command is used, and what was wrong, as click says it."""
     context = getattr(error, "ctx", None)
     usage = f"{context.get_usage()}\nTry '{context.command_path} --help' for help.\n\n" if context else ""
-    print_error(f"{usage}Error: {one_paragraph(error.format_message())}")
+    print_error(f"{usage}Error: {one_paragraph(_usage_words(error))}")
+
+
+def _usage_words(error: click.ClickException) -> str:
+    """What click says; an option of the commands that stands before the command is told its place."""
+    if isinstance(error, click.NoSuchOption) and error.option_name in EVERYWHERE and not _has_command(error):
+        return f"{error.option_name} must follow the command, as in: sfumato methods {error.option_name}"
+    return error.format_message()
+
+
+def _has_command(error: click.UsageError) -> bool:
+    """Whether the command was known when the error occurred."""
+    return error.ctx is not None and error.ctx.parent is not None

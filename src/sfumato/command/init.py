@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sfumato.command.options import common_options, output_path
+from sfumato.command.options import NamedPath, common_options
 from sfumato.command.printing import print_json, printable
-from sfumato.errors import OutputError
+from sfumato.command.streams import printing_result
+from sfumato.errors import DataError, OutputError
 
 if TYPE_CHECKING:
     from sfumato.publisher.propose import Proposal
@@ -17,17 +18,42 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("data")
-@click.option("-o", "--out", type=output_path, help="Write the policy there instead of printing it.")
-@click.option("--query", help="The SELECT to read, where DATA is a database URL.")
+@click.option("-o", "--out", type=NamedPath(), help="Write the policy to this file instead of printing it.")
+@click.option("--query", help="The SELECT statement to run if DATA is a database URL.")
 @click.option("--force", is_flag=True, help="Overwrite an existing policy file.")
 @common_options
 def init(data: str, out: Path | None, query: str | None, force: bool, as_json: bool) -> None:
-    """Look at the table DATA and propose a policy, with reasons."""
-    if out is not None and os.path.lexists(out) and not force:
-        raise OutputError(f"{out} exists; name another file, or overwrite it with --force")
+    """Inspect the table DATA and propose a policy, with reasons.
+
+    DATA is a csv, parquet or Excel file, or the URL of a database.
+    """
+    if not data:
+        raise DataError("the name of the table is empty; name a file, or a database by its URL")
+    if out is not None:
+        _refuse_output(out, force)
     proposal = _proposal(data, query, out)
     if out is not None:
         _write_text(out, proposal.to_toml())
+    with printing_result(f"{out} was written completely" if out else ""):
+        _print(proposal, out, as_json)
+
+
+def _refuse_output(out: Path, force: bool) -> None:
+    """Refuse a policy file that exists, is a folder, or would be handed over with a release."""
+    from sfumato.release.files.recognize import public_part_around
+
+    if out.is_dir():
+        raise OutputError(f"{out} is a folder; name a file, such as {out / 'policy.toml'}")
+    if os.path.lexists(out) and not force:
+        raise OutputError(f"{out} already exists; choose another file, or overwrite it with --force")
+    if (public := public_part_around(out)) is not None:
+        raise OutputError(
+            f"{out} is inside the public part of a release ({public}), so its recipients would receive the policy too; "
+            "choose a file outside it"
+        )
+
+
+def _print(proposal: "Proposal", out: Path | None, as_json: bool) -> None:
     if as_json:
         print_json(proposal.to_dict() | ({"policy": str(out)} if out else {}))
     elif out is None:
@@ -39,7 +65,7 @@ def init(data: str, out: Path | None, query: str | None, force: bool, as_json: b
 
 
 def _proposal(data: str, query: str | None, out: Path | None) -> "Proposal":
-    """The policy to propose, with a note on passwords that it leaves out."""
+    """The proposed policy, with a note on the passwords that it leaves out."""
     from sfumato.publisher.propose import propose
     from sfumato.table.address import expanded
     from sfumato.table.source import read_frame
@@ -48,7 +74,7 @@ def _proposal(data: str, query: str | None, out: Path | None) -> "Proposal":
     proposal = propose(read_frame(expanded(data), query=query), source, query=query)
     if not variables:
         return proposal
-    note = f"the policy holds no password: set {' and '.join(variables)} in the environment before you publish."
+    note = f"the policy contains no passwords: set {' and '.join(variables)} in the environment before you publish."
     return replace(proposal, warnings=(*proposal.warnings, note))
 
 

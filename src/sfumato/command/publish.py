@@ -8,38 +8,47 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sfumato.command.options import common_options, output_path, policy_file
+from sfumato.command.options import NamedPath, WholeNumber, common_options
 from sfumato.command.printing import figure, print_json, printable
 from sfumato.command.progress import progress_bar
 from sfumato.command.signals import interrupts
+from sfumato.command.streams import printing_result
 
 if TYPE_CHECKING:
     from sfumato.publisher.publish import Published
 
 
 @click.command()
-@click.argument("policy", type=policy_file)
-@click.option("-o", "--out", type=output_path, default=Path("out"), show_default=True)
-@click.option("--seed", type=click.IntRange(min=0), help="Repeatable randomness. For experiments only.")
-@click.option("--force", is_flag=True, help="Replace an OUT that sfumato wrote before; the method draws anew.")
+@click.argument("policy", type=NamedPath())
+@click.option("-o", "--out", type=NamedPath(), default=Path("out"), show_default=True, help="Folder to write.")
+@click.option("--seed", type=WholeNumber(min=0), help="Make the randomness repeatable; for experiments only.")
+@click.option(
+    "--force",
+    is_flag=True,
+    help="Replace an OUT that sfumato wrote earlier; without --seed, random choices are redrawn.",
+)
 @click.option(
     "--on-interrupt",
     type=click.Choice(["ask", "publish", "discard"]),
     default="ask",
     show_default=True,
-    help="What Ctrl-C does while tdr or tdd refine: publish the last valid table or nothing. A pipe is not asked.",
+    help="What Ctrl-C does while tdr or tdd refines: publish the last valid table, or discard it. "
+    "Without a terminal, ask means discard.",
 )
 @common_options
 def publish(policy: Path, out: Path, seed: int | None, force: bool, on_interrupt: str, as_json: bool) -> None:
-    """Make the release that POLICY describes: OUT/release to hand over, OUT/private to keep."""
+    """Make the release that the file POLICY describes.
+
+    OUT/release is to hand over, OUT/private to keep.
+    """
     if seed is not None:
-        click.echo("warning: --seed makes the randomness repeatable: this release is for experiments only", err=True)
+        click.echo("warning: --seed makes the randomness repeatable; this release is for experiments only", err=True)
     _publish(policy, out, as_json, on_interrupt, seed=seed, force=force)
 
 
 @click.command()
-@click.option("-o", "--out", type=output_path, default=Path("sfumato-demo"), show_default=True)
-@click.option("--force", is_flag=True, help="Replace an OUT that sfumato wrote before.")
+@click.option("-o", "--out", type=NamedPath(), default=Path("sfumato-demo"), show_default=True, help="Folder to write.")
+@click.option("--force", is_flag=True, help="Replace an OUT that sfumato wrote earlier.")
 @common_options
 def demo(out: Path, force: bool, as_json: bool) -> None:
     """Publish the bundled example, a synthetic hospital table."""
@@ -47,7 +56,8 @@ def demo(out: Path, force: bool, as_json: bool) -> None:
 
     policy = example_folder() / "policy.toml"
     if not as_json:
-        click.echo(f"The policy of the example: {policy}")
+        with printing_result():
+            click.echo(f"The policy of the example: {policy}")
     _publish(policy, out, as_json, force=force, ledger=False)
 
 
@@ -66,10 +76,12 @@ def _publish(
 
     with progress_bar() as progress, interrupts(on_interrupt, progress) as heard:
         result = publish_policy(policy, out, seed=seed, force=force, ledger=ledger, progress=heard)
-    if as_json:
-        print_json({**_as_dict(result), "seeded": seed is not None})
-    else:
-        _print(result)
+    folder = result.folder
+    with printing_result(f"{folder} was written completely: hand over {folder / 'release'}, keep {folder / 'private'}"):
+        if as_json:
+            print_json({**_as_dict(result), "seeded": seed is not None})
+        else:
+            _print(result)
 
 
 @contextmanager

@@ -4,11 +4,13 @@ import io
 import logging
 import os
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 
 import click
 
 from sfumato.command.printing import one_paragraph
+from sfumato.errors import OutputError, os_words
 
 
 def fill_closed_streams() -> None:
@@ -40,6 +42,20 @@ def print_error(text: str) -> None:
     """Print to stderr, or not at all if it cannot be written to."""
     with suppress(OSError):
         click.echo(text, err=True)
+
+
+@contextmanager
+def printing_result(written: str = "") -> Iterator[None]:
+    """Print the result of a command; if that fails, the error says what was ``written`` to files before."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as e:
+        discard_output()
+        raise OutputError(f"cannot print the result: {os_words(e)}{written and f'. {written}'}") from e
+    except KeyboardInterrupt:
+        raise click.exceptions.Abort(f"stopped while printing. {written}" if written else "") from None
 
 
 def flush_output() -> None:

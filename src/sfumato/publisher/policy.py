@@ -115,7 +115,7 @@ def parse_policy(text: str, *, folder: Path, name: str = "the policy") -> Policy
     except RecursionError:
         raise PolicyError(f"{name} is nested too deeply; a policy has at most {_DEEPEST} levels") from None
     except ValueError as e:
-        raise PolicyError(f"{name} is not TOML: {e}") from None
+        raise PolicyError(f"{name} is not TOML: {e}; correct it, or let `sfumato init DATA` propose a policy") from None
     _refuse_extremes(content, name)
     _known_keys(content, _TOP, name)
     data = _table(content, "data", name)

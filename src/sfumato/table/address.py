@@ -31,7 +31,7 @@ _HARMLESS = (
 _SECRETIVE = re.compile(
     r"^\s*[A-Za-z][\w+.-]+\s*:\s*/"  # postgresql:/…, jdbc:…://, a Path made of a URL; not the drive C:/
     r"|^\s*(?:jdbc|postgres\w*|sqlite|mysql|mariadb|mssql|oracle)\w*\s*(?::|//)"
-    r"|:.*@"  # user:password@host
+    r"|:[\s\S]*@"  # user:password@host, over several lines too
     r"|(?:pass|pwd|secret|token)\w*\s*=",
     re.IGNORECASE,
 )
@@ -111,7 +111,7 @@ class Address:
     def _shown_path(self) -> str:
         """A database's name, or SQLite's file unless it could contain a user and password."""
         if self.scheme == "sqlite":
-            return self.path if not re.search(r":.*@", str(self)[len("sqlite:") :]) else f"/{_HIDDEN}"
+            return self.path if not re.search(r":[\s\S]*@", str(self)[len("sqlite:") :]) else f"/{_HIDDEN}"
         name = self.path.removeprefix("/")
         return self.path if _is_reference(name) or _PLAIN.fullmatch(unquote(name)) else f"/{_HIDDEN}"
 

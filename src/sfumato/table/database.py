@@ -45,7 +45,7 @@ def read_database(url: str, query: str | None, folder: Path | None = None) -> pl
     if query is None:
         raise PolicyError(
             f"{masked(url)} is a database, so a query must say which table to read. Add one, such as "
-            'query = "select * from discharges".'
+            'query = "select * from discharges" in a policy, or --query on the command line.'
         )
     statement = checked(query)
     if address.scheme == "sqlite":

@@ -30,20 +30,28 @@ _LOCK, _NEW, _OLD, _SIGN = "sfumato.lock", "new", "old", b"a draft of sfumato\n"
 
 def refuse_existing(folder: Path, *, force: bool) -> None:
     """Refuse an output that exists, or that ``force`` must not replace; first clean up after killed runs."""
+    _refuse_file_as_folder(folder)
     recover(folder.parent)
     if not os.path.lexists(folder):
         return
-    if not force:
-        raise OutputError(f"{folder} already exists; choose another folder, or overwrite it with --force")
     try:
         stranger = stranger_in(folder)
     except OSError as e:
         raise OutputError(
-            f"{folder} already exists and cannot be read ({e.strerror}), so --force does not remove it; choose another "
-            "folder"
+            f"{folder} already exists and cannot be read ({e.strerror}), so --force does not replace it; choose "
+            "another folder"
         ) from None
     if stranger:
         raise OutputError(_not_ours(folder, stranger))
+    if not force:
+        raise OutputError(f"{folder} already exists; choose another folder, or replace it with --force")
+
+
+def _refuse_file_as_folder(path: Path) -> None:
+    """Refuse a path that leads through a file."""
+    nearest = next((place for place in path.parents if os.path.exists(place)), None)  # noqa: PTH110 - does not raise
+    if nearest is not None and not nearest.is_dir():
+        raise OutputError(f"cannot write {path}: {nearest} is a file, not a folder; choose another path")
 
 
 def refuse_public(folder: Path) -> None:
@@ -57,7 +65,7 @@ def refuse_public(folder: Path) -> None:
 
 def _not_ours(folder: Path, stranger: str) -> str:
     return (
-        f"{folder} already exists and was not written by sfumato alone ({stranger}), so --force does not remove it; "
+        f"{folder} already exists and was not written by sfumato alone ({stranger}), so --force does not replace it; "
         "choose another folder"
     )
 
@@ -100,6 +108,7 @@ def whole_folder(folder: Path, *, force: bool = False, afterwards: Callable[[], 
 @contextlib.contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
     """A private file that replaces ``path`` once it is written, and is removed otherwise."""
+    _refuse_file_as_folder(path)
     recover(path.parent)
     with _draft(path) as draft:
         new = draft.folder / _NEW
