@@ -19,7 +19,7 @@ import pytest
 from sfumato.cli import main
 from sfumato.errors import OutputError
 from sfumato.publisher.publish import publish_policy
-from sfumato.release import output, stages
+from sfumato.release.files import output, stages
 from sfumato.release.release import load
 
 POLICY = """[data]
@@ -171,7 +171,7 @@ KILLER = """
 import json, os, signal, sys
 from pathlib import Path
 from sfumato.publisher.publish import publish_policy
-from sfumato.release import output, stages
+from sfumato.release.files import output, stages
 
 for job, stage, force, swaps in json.load(sys.stdin):
     child = os.fork()  # nothing has run yet, so there are no threads to lose
@@ -239,7 +239,7 @@ def test_a_real_process_ends_in_order_on_sigterm(job: Path) -> None:
     code = (
         "import sys, time\n"
         "from sfumato.cli import main\n"
-        "from sfumato.release import stages\n"
+        "from sfumato.release.files import stages\n"
         "stages.reached = lambda stage: stage != 'private written' or print('here', flush=True) or time.sleep(60)\n"
         "main(sys.argv[1:])\n"
     )
