@@ -145,7 +145,7 @@ def test_existing_output_is_refused_and_kept(job: Path, capsys: pytest.CaptureFi
     (job / "out").mkdir()
     (job / "out" / "mine.txt").write_text("keep")
     assert run("publish", "policy.toml") == 2
-    assert "out exists" in capsys.readouterr().err
+    assert "out already exists" in capsys.readouterr().err
     assert run("publish", "policy.toml", "--force") == 2
     assert "not written by sfumato" in capsys.readouterr().err
     assert [p.name for p in (job / "out").iterdir()] == ["mine.txt"]
