@@ -46,10 +46,10 @@ def where(**chosen: object) -> object:
         (lambda: sf.relative_errors(TABLE, TABLE, sf.Workload(dimension=1)), "sf.load"),  # type: ignore[arg-type]
         (lambda: broken(release=TABLE), "sf.load"),
         (lambda: sf.relative_errors(released(), TABLE, None), "Workload"),  # type: ignore[arg-type]
-        (lambda: sf.partition(TABLE, require="l-diversity", method="anatomy"), "no requirement"),  # type: ignore[arg-type]
-        (lambda: worlds(require=["l-diversity"]), "no requirement"),
-        (lambda: worlds(require=None), "no requirement"),
-        (lambda: sf.publish(TABLE, require=None, method="anatomy"), "no requirement"),  # type: ignore[arg-type]
+        (lambda: sf.partition(TABLE, require="l-diversity", method="anatomy"), "is not a requirement"),  # type: ignore[arg-type]
+        (lambda: worlds(require=["l-diversity"]), "is not a requirement"),
+        (lambda: worlds(require=None), "is not a requirement"),
+        (lambda: sf.publish(TABLE, require=None, method="anatomy"), "is not a requirement"),  # type: ignore[arg-type]
         (lambda: sf.publish(TABLE, require=L2, method=["anatomy"]), "no method"),  # type: ignore[arg-type]
         (lambda: sf.publish(TABLE, require=L2, method="anatomy", rng=3), "default_rng"),  # type: ignore[arg-type]
         (lambda: sf.partition(TABLE, require=L2, method="anatomy", rng=3), "default_rng"),  # type: ignore[arg-type]

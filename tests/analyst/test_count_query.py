@@ -205,7 +205,7 @@ def test_a_release_of_another_table(scheme: str) -> None:
     for table, told in (
         (people(299), "has 300 rows and the table 299"),
         (other, "the quasi-identifiers of the release are 'age', 'zip', 'status'"),
-        (older, "release is of another table"),
+        (older, "release was made from another table"),
         (people(sensitive="row"), "'row' is no sensitive attribute of the release"),
     ):
         with pytest.raises(sf.DataError, match=told):

@@ -129,7 +129,7 @@ def test_a_tree_declares_its_leaves() -> None:
 
 
 def test_a_domain_that_lacks_an_occurring_value() -> None:
-    with pytest.raises(sf.DataError, match="lacks: 'none'"):
+    with pytest.raises(sf.DataError, match="are not in its declared domain: 'none'"):
         people(domains={"ill": ["flu", "HIV"]})
 
 

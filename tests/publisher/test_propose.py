@@ -305,7 +305,7 @@ def test_empty_fields_become_a_category_and_markers_are_pointed_out() -> None:
     proposal = propose(frame, "t.csv")
     assert proposal.missing == "category"
     assert any(w.startswith("40 fields are empty ('sex')") for w in proposal.warnings)
-    assert any("'age' seems to say '?'" in w and "numbers" in w for w in proposal.warnings)
+    assert any("'age' seems to use '?' for missing values" in w and "numeric" in w for w in proposal.warnings)
     assert policy(proposal)["attributes"]["sex"]["taxonomy"] == {"Any": ["f", "m"]}
 
 

@@ -246,7 +246,7 @@ def test_what_is_no_object_is_no_manifest(plain: object) -> None:
 def test_numbers_that_json_does_not_have_are_refused() -> None:
     plain = copy.deepcopy(releases()["mondrian"].manifest)
     plain["attributes"]["age"]["loss"] = math.nan
-    with pytest.raises(sf.ReleaseError, match="holds nan, which is not a number"):
+    with pytest.raises(sf.ReleaseError, match="contains nan, which is not a number"):
         parse_manifest(plain)
 
 
@@ -264,7 +264,7 @@ def test_the_parts_of_a_manifest_are_typed() -> None:
     assert set(releases()["rr"].description.distortions()) == {"sex", "rank", "ill"}
     with pytest.raises(sf.ReleaseError, match="does not explain the labels of 'ill'"):
         found.label("ill")
-    with pytest.raises(sf.ReleaseError, match="states no domain of 'stay'"):
+    with pytest.raises(sf.ReleaseError, match="does not state the domain of 'stay'"):
         found.domain("stay")
 
 

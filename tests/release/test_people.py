@@ -46,7 +46,7 @@ def test_what_counts_rows_is_refused_beside_an_entity(entity: sf.KAnonymity, oth
             told = str(refused.value)
             if "serves" in told or "is not a requirement on groups" in told:
                 continue  # the method cannot take such a requirement at all
-            assert told.startswith(f"3 of 3 people ('who') have several rows, and {other.model} counts rows"), method
+            assert told.startswith(f"3 of 3 people ('who') have several rows, but {other.model} counts rows"), method
             refusals += 1
             assert told.endswith(f"give each person one row (e.g. aggregate them first), or drop {other.model}")
     assert refusals >= 4

@@ -84,9 +84,9 @@ def test_guarantees_and_limits_are_told(example: Any) -> None:
 
 def test_it_opens_with_the_summary(example: Any) -> None:
     page = page_of(example, warnings=["Mind the gap."])
-    facts = [*summarize(example.release, example.table).facts(), ("Warnings", "2, to be read first")]
+    facts = [*summarize(example.release, example.table).facts(), ("Warnings", "2; read them first")]
     told = " ".join(f"{title} {text}" for title, text in facts)
-    assert f"In short {told} Look at this first {example.release.warnings[0]} Mind the gap." in page.words
+    assert f"In short {told} Read this first {example.release.warnings[0]} Mind the gap." in page.words
     calm = Mondrian().publish(example.table, [KAnonymity(k=5)])
     assert "Warnings none" in Page(render_report(release=calm, table=example.table)).words
 

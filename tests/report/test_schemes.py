@@ -28,13 +28,13 @@ def test_a_bucketized_release_is_reported_by_what_it_shows() -> None:
     assert "formed 2 groups; the smallest has 3 rows" in page.words
     assert "still finds the row (4 of 6 rows are unique, as before)" in page.words
     assert "Unique rows no other row has the same quasi-identifiers 4 (66.7%) 4 (66.7%)" in page.words
-    assert "Classes different combinations of quasi-identifiers 5 5" in page.words
+    assert "Classes distinct combinations of quasi-identifiers 5 5" in page.words
     assert "ill given away rows whose class or group shows a single value 4 (66.7%) 0 (0%)" in page.words
     assert "ill guessed, greatest share of the most frequent value of a class or group 100% 66.7%" in page.words
     assert "ill guessed, average rows for which the most frequent value is right 83.3% 66.7%" in page.words
     assert "Generalizing hides detail" not in page.words
     assert "a label hides" not in page.words
-    assert "Quasi-identifiers are shown exactly: nothing of them is lost." in page.words
+    assert "Quasi-identifiers are shown exactly, so nothing about them is lost." in page.words
     assert "ill 55.6% 38.9%" in page.words  # (4 + 1) / 3 rows of each group; (9 + 1 + 4) / 36 of the table as shown
     assert "n quasi, continuous unchanged" in page.words
 
@@ -54,6 +54,7 @@ def test_a_sample_is_reported_by_the_people_behind_it() -> None:
     assert "counts the people behind the groups, not the 8 published rows" in page.words
     assert "Unique rows no other row has the same quasi-identifiers 40 (100%) 0 (0%)" in page.words
     assert (
-        "Prosecutor, greatest the adversary knows that a person is in the table; the worst row 100% 20%" in page.words
+        "Prosecutor risk, greatest the adversary knows that a person is in the table; the worst row 100% 20%"
+        in page.words
     )
     assert "ill given away" not in page.words  # values are perturbed: nothing is certain

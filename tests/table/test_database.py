@@ -229,7 +229,7 @@ def test_a_missing_sqlite_file_is_not_created(clinic: Path) -> None:
     assert [entry.name for entry in clinic.parent.iterdir()] == [clinic.name]
     assert "is a folder" in failure(f"sqlite:///{clinic.parent}", "SELECT 1")
     for url in ("sqlite://", "sqlite:///", "sqlite:///:memory:", "sqlite://x.db"):
-        assert "names no file" in failure(url, "SELECT 1", PolicyError)
+        assert "does not name a file" in failure(url, "SELECT 1", PolicyError)
 
 
 def test_wrong_use() -> None:

@@ -370,7 +370,7 @@ def test_values_that_the_tree_lacks_are_named(tmp_path: Path) -> None:
     tree: Tree = {"Any": ["Nurse", "Cook"]}
     path = write(tmp_path, "t.json", json.dumps(tree))
     for spec in (tree, path, Taxonomy.from_tree(tree)):
-        with pytest.raises(DataError, match=r"'job' has 2 values that its taxonomy lacks: 'Poet', 'Spy'"):
+        with pytest.raises(DataError, match=r"'job' has 2 values that are not in its taxonomy: 'Poet', 'Spy'"):
             read(data, quasi=["job"], taxonomies={"job": spec})
 
 

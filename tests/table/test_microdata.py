@@ -290,7 +290,7 @@ def test_order_of_values() -> None:
 
 
 def test_domains_refused() -> None:
-    with pytest.raises(DataError, match="1 values that its declared domain lacks: 'c'"):
+    with pytest.raises(DataError, match="1 values that are not in its declared domain: 'c'"):
         column(["a", "c"], domains=["a", "b"])
     with pytest.raises(PolicyError, match="twice"):
         column(["a"], domains=["a", "a"])

@@ -50,7 +50,7 @@ def exposed(policy: Policy, table: Microdata) -> list[str]:
     found += [told for c in _classes(table) if (told := _told(c, "", "class"))]
     if unseen:
         found.append(
-            f'others = "insensitive" publishes columns unchanged that the policy does not name: {", ".join(unseen)}. '
+            f'others = "insensitive" publishes columns that the policy does not name, unchanged: {", ".join(unseen)}. '
             "Those that outsiders can know identify people, and private ones are published without a bound: give each "
             "a role."
         )

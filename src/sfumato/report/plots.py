@@ -78,7 +78,7 @@ def class_sizes(before: Sequence[SizeBin], after: Sequence[SizeBin]) -> Markup:
                 parts.append(_text(left + 13.5, _base() - high - 5, percent(share), "value", "middle"))
         parts.append(_text(x + slot / 2, _base() + 18, size.sizes, "tick", "middle"))
     parts.append(_text(_LEFT + (width - _LEFT) / 2, _base() + 38, "rows in the class", "axis", "middle"))
-    return _svg("Rows by the size of their class, before and after the release", parts, width, int(_base()) + 46)
+    return _svg("Rows by class size, before and after the release", parts, width, int(_base()) + 46)
 
 
 def _bars(

@@ -59,11 +59,11 @@ def _risk_lines(before: LinkageRisk, after: LinkageRisk) -> list[tuple[str, str,
     """Each line: what is measured, what it means, before, after."""
     threshold = percent(before.threshold)
     measured = [
-        ("Prosecutor, greatest", "the adversary knows that a person is in the table; the worst row", "prosecutor"),
-        ("Prosecutor, average", "the same, on average over the rows", "prosecutor_mean"),
-        (f"Rows at a risk above {threshold}", "share of the rows", "above_threshold"),
-        ("Journalist, greatest", "the adversary knows only that a person is in the population", "journalist"),
-        ("Marketer", "expected share of rows re-identified correctly", "marketer"),
+        ("Prosecutor risk, greatest", "the adversary knows that a person is in the table; the worst row", "prosecutor"),
+        ("Prosecutor risk, average", "the same, on average over the rows", "prosecutor_mean"),
+        (f"Rows with a risk above {threshold}", "share of the rows", "above_threshold"),
+        ("Journalist risk, greatest", "the adversary knows only that a person is in the population", "journalist"),
+        ("Marketer risk", "expected share of rows re-identified correctly", "marketer"),
     ]
     lines = [(name, what, percent(getattr(before, f)), percent(getattr(after, f))) for name, what, f in measured]
     unique = [f"{r.uniques:,} ({percent(r.unique_share)})" for r in (before, after)]
@@ -71,7 +71,7 @@ def _risk_lines(before: LinkageRisk, after: LinkageRisk) -> list[tuple[str, str,
     return [
         ("Unique rows", "no other row has the same quasi-identifiers", unique[0], unique[1]),
         *lines,
-        ("Classes", "different combinations of quasi-identifiers", f"{before.classes:,}", f"{after.classes:,}"),
+        ("Classes", "distinct combinations of quasi-identifiers", f"{before.classes:,}", f"{after.classes:,}"),
         ("Class size", "smallest / median / mean / largest", sizes[0], sizes[1]),
     ]
 

@@ -60,7 +60,7 @@ class Option(NamedTuple):
 
 @dataclass(frozen=True)
 class Address:
-    """The parts of ``scheme://user:password@host:port/path?options``, as they are written."""
+    """The parts of ``scheme://user:password@host:port/path?options``, as written."""
 
     scheme: str
     user: str
@@ -159,7 +159,7 @@ def begins_with_variable(source: str) -> bool:
 
 
 def masked(source: str) -> str:
-    """A source as it may be shown: a file's name as it is, an address without its secrets.
+    """A source as it may be shown: a file name unchanged, an address without its secrets.
 
     >>> masked("postgresql://ann:secret@localhost/clinic?sslpassword=x&sslmode=require")
     'postgresql://ann:***@localhost/clinic?sslpassword=***&sslmode=require'

@@ -90,14 +90,14 @@ def _read_sqlite(url: str, rest: str, statement: str, folder: Path | None) -> pl
     name = rest.removeprefix("/")
     if not rest.startswith("/") or name in ("", ":memory:"):
         raise PolicyError(
-            f"{masked(url)} names no file; write sqlite:///name.db, or sqlite:////folder/name.db from the root."
+            f"{masked(url)} does not name a file; write sqlite:///name.db, or sqlite:////folder/name.db from the root."
         )
     path = located(name, folder)
     if not path.exists():
         path = path.parent / unquote(path.name)
     if not path.exists() and masked(url) != url:
         raise PolicyError(
-            f"{masked(url)} names no file; a SQLite file has no user, password or options. Write sqlite:///name.db."
+            f"{masked(url)} does not name a file; SQLite takes no user, password or options. Write sqlite:///name.db."
         )
     check_file(path, f"The SQLite file {name}")
     driver = _driver("sqlite")

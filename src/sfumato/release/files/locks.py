@@ -20,7 +20,7 @@ else:
 
 @contextlib.contextmanager
 def locked(path: Path, *, create: bool = False, wait: bool = True) -> Iterator[int]:
-    """Hold the lock on a file; gives its descriptor. A file system without locks is an OSError, as is no waiting.
+    """Hold the lock on a file and yield its descriptor; OSError if that fails or, without ``wait``, if it is taken.
 
     A file that was removed or replaced while we waited is not the one that others will lock, so we start again.
     """

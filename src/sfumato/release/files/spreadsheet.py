@@ -27,7 +27,7 @@ def csv_of(frame: pl.DataFrame, output: OutputEntry | None) -> pl.DataFrame:
 
 
 def _quoted(column: pl.Series) -> pl.Series:
-    """An apostrophe in front of every text that a spreadsheet would run; numbers stay as they are."""
+    """An apostrophe in front of every text that a spreadsheet would run; numbers stay unchanged."""
     if column.dtype not in (pl.String, pl.Enum, pl.Categorical):
         return column
     text = pl.col("text")
