@@ -329,7 +329,7 @@ def test_class_column_missing() -> None:
         sf.classification_error(train, train, class_="rihc")
     with pytest.raises(sf.PolicyError, match="held-out rows have no class column"):
         sf.classification_error(train, train.drop("rich"), class_="rich")
-    with pytest.raises(sf.PolicyError, match="which column is the class is not said"):
+    with pytest.raises(sf.PolicyError, match="no class column is given"):
         sf.classification_error(train, train)
     pair = (train.drop("rich"), train)
     with pytest.raises(sf.PolicyError, match="masked rows have no class column"):

@@ -161,10 +161,10 @@ def _read(table: sf.Microdata, name: str, part: str) -> set[str]:
         ({"dimension": True}, "dimension of a workload is True"),
         ({"queries": 0}, "queries of a workload is 0"),
         ({"seed": -1}, "seed of a workload is -1"),
-        ({"selectivity": 0}, "above 0 and at most 1"),
-        ({"selectivity": 1.5}, "above 0 and at most 1"),
-        ({"selectivity": math.nan}, "above 0 and at most 1"),
-        ({"selectivity": "5%"}, "above 0 and at most 1"),
+        ({"selectivity": 0}, r"must be in \(0, 1\]"),
+        ({"selectivity": 1.5}, r"must be in \(0, 1\]"),
+        ({"selectivity": math.nan}, r"must be in \(0, 1\]"),
+        ({"selectivity": "5%"}, r"must be in \(0, 1\]"),
     ],
 )
 def test_bad_workloads(settings: dict[str, object], told: str) -> None:
@@ -205,7 +205,7 @@ def test_a_release_of_another_table(scheme: str) -> None:
     for table, told in (
         (people(299), "has 300 rows and the table 299"),
         (other, "the quasi-identifiers of the release are 'age', 'zip', 'status'"),
-        (older, "release is of another table"),
+        (older, "release was made from another table"),
         (people(sensitive="row"), "'row' is no sensitive attribute of the release"),
     ):
         with pytest.raises(sf.DataError, match=told):
