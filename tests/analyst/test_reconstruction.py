@@ -176,8 +176,8 @@ def test_what_cannot_be_reconstructed_is_refused() -> None:
     good = sf.publish(table, require=sf.KAnonymity(k=4), method=sf.PG(p=0.5))
     failing: list[tuple[Any, type[Exception], str]] = [
         (lambda: sf.sensitive_counts(plain), sf.PolicyError, "generalization release"),
-        (lambda: sf.sensitive_counts(noise), sf.DataError, "tell nothing"),
-        (lambda: sf.DecisionTree.from_release(noise), sf.DataError, "tell nothing"),
+        (lambda: sf.sensitive_counts(noise), sf.DataError, "reveal nothing"),
+        (lambda: sf.DecisionTree.from_release(noise), sf.DataError, "reveal nothing"),
         (lambda: sf.sensitive_counts(good, within={"height": (1, 2)}), sf.PolicyError, "no quasi-identifier"),
         (lambda: sf.sensitive_counts(good, within={"age": ["old"]}), sf.PolicyError, "interval of numbers"),
         (lambda: sf.sensitive_counts(good, within={"job": (1, 2)}), sf.PolicyError, "list of values"),

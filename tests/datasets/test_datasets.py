@@ -274,7 +274,7 @@ def test_blow_up_never_draws_a_null() -> None:
         (["a"], 0, "blown up 0 times"),
         (["z"], 2, "no columns z"),
         ([], 2, "at least one"),
-        (["a", "a"], 2, "each once"),
+        (["a", "a"], 2, "each only once"),
     ],
 )
 def test_blow_up_refuses_what_makes_no_sense(columns: list[str], scale: int, fact: str) -> None:
