@@ -71,7 +71,7 @@ class KernelCache(_FunctionCache):  # type: ignore[misc]
             _say_uncached(f"{self.cache_path} cannot be written ({getattr(error, 'strerror', None) or error})")
 
     def _forget(self) -> None:
-        """Empty the index, so that the kernel is saved anew."""
+        """Empty the index, so that the kernel is saved again."""
         try:
             self.flush()
         except OSError as error:
@@ -81,7 +81,7 @@ class KernelCache(_FunctionCache):  # type: ignore[misc]
 def cache_of(function: Callable[..., Any], stamp: str) -> KernelCache | None:
     """The cache of a kernel in the first folder that is private and writable; None, said once, if there is none.
 
-    Numba's own choice comes first (NUMBA_CACHE_DIR, beside the source, the user's folder for Numba), then our own.
+    Numba's own choice comes first (NUMBA_CACHE_DIR, next to the source, the user's folder for Numba), then our own.
     """
     found = _cache_in(None, function, stamp)
     if found is None and (folder := _user_folder()) is not None:

@@ -72,7 +72,7 @@ def _replace(codes: Any, noise: Any, share: int, size: int, out: Any, first: int
     noise runs out; returns how many codes are done and how much noise was read.
     """
     changed = share * (size - 1)
-    top = changed >> 24
+    top = changed >> 24  # a first byte above this decides alone: the whole word cannot be below ``changed``
     at = 0
     for i in range(first, len(codes)):
         if at + 4 > len(noise):

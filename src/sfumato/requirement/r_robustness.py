@@ -206,9 +206,7 @@ class RRobustness(Promise):
         shares = [of_values[:, list(members)].sum(axis=1) / of_values.sum(axis=1) for members in values.protected]
         share = float(np.max(shares))
         if self.fails(np.array([share]))[0]:
-            return Verdict(
-                "broken", self.achieved(share), f"a group holds a protected value with a share of {share:.4g}"
-            )
+            return Verdict("broken", self.achieved(share), f"a protected value makes up {share:.4g} of a group")
         if not (bucketized and self.distributions):
             return Verdict("stated", {}, self._unseen(bucketized, share))
         columns, codes = [_words_column(tables["quasi"][name]) for name in quasi], np.zeros(0, np.int64)
@@ -243,7 +241,7 @@ class RRobustness(Promise):
             if bucketized
             else "exact quasi-identifiers are not published"
         )
-        return f"{why}; no group holds a protected value with a share above {share:.4g}"
+        return f"{why}; no protected value makes up more than {share:.4g} of any group"
 
 
 def _sets(model: str, values: Any) -> tuple[tuple[str, ...], ...]:

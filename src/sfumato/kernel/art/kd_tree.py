@@ -91,7 +91,7 @@ def make_tree(points: NDArray[np.float64]) -> KdTree:
 
 @inner
 def _away(low: Any, high: Any, lo: Any, hi: Any, best: float) -> float:
-    """The L1 distance of two boxes, or any number not below ``best`` if it is no smaller."""
+    """The L1 distance of two boxes; stops early with a partial sum once that reaches ``best``."""
     total = 0.0
     for a in range(len(lo)):
         if low[a] > hi[a]:

@@ -217,7 +217,7 @@ def select(items: Any, room: Any, begin: int, end: int, asked: Any, q: int, firs
 
 @kernel
 def fill_random(draws: Any, size: int, out: Any) -> None:
-    """A random set of ``draws.shape[1]`` values below ``size`` a row, as bits (Floyd's sampling)."""
+    """A random set of ``draws.shape[1]`` values below ``size`` per row, as bits (Floyd's sampling)."""
     for row in range(draws.shape[0]):
         for j in range(draws.shape[1]):
             last = size - draws.shape[1] + j
