@@ -42,7 +42,7 @@ _WORLDS = ("values", "two-valued")
 _LISTS = "it must be a list of sensitive values, or a list of such lists"
 _OTHER_VALUES = {
     "values": "It compares the actual sensitive values with each other. An adversary who knows the algorithm can be "
-    "surer.",
+    "more confident.",
     "two-valued": "It compares a protected value only with its absence, as published in ART. That is refuted: an "
     "adversary who knows the distributions of the other values as well can exceed it (0.6435 where 1/2 was promised).",
 }
