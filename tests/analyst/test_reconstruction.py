@@ -178,7 +178,7 @@ def test_what_cannot_be_reconstructed_is_refused() -> None:
         (lambda: sf.sensitive_counts(plain), sf.PolicyError, "generalization release"),
         (lambda: sf.sensitive_counts(noise), sf.DataError, "reveal nothing"),
         (lambda: sf.DecisionTree.from_release(noise), sf.DataError, "reveal nothing"),
-        (lambda: sf.sensitive_counts(good, within={"height": (1, 2)}), sf.PolicyError, "no quasi-identifier"),
+        (lambda: sf.sensitive_counts(good, within={"height": (1, 2)}), sf.PolicyError, "not a quasi-identifier"),
         (lambda: sf.sensitive_counts(good, within={"age": ["old"]}), sf.PolicyError, "interval of numbers"),
         (lambda: sf.sensitive_counts(good, within={"job": (1, 2)}), sf.PolicyError, "list of values"),
         (lambda: sf.DecisionTree.from_release(good, {"low": VALUES[:5]}), sf.PolicyError, "give each value one class"),
