@@ -93,5 +93,5 @@ def test_a_table_that_is_not_eligible_names_the_value_its_share_and_the_largest_
 
 
 def test_l_that_is_not_whole_names_the_next_that_is() -> None:
-    with pytest.raises(PolicyError, match=r"not 1\.5; take 2"):
+    with pytest.raises(PolicyError, match=r"not 1\.5; set l = 2"):
         sf.partition(TABLE, require=sf.LDiversity(l=1.5), method="anatomy")

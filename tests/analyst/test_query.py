@@ -37,18 +37,18 @@ def test_grammar() -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("", "SELECT is expected"),
-        ("select a", "counts rows"),
-        ("select count(*), count(*)", "counts rows"),
-        ("select count(*) where a", "after 'a' comes"),
+        ("", "at 'the end': expected SELECT"),
+        ("select a", "must count rows"),
+        ("select count(*), count(*)", "must count rows"),
+        ("select count(*) where a", "BETWEEN after 'a'"),
         ("select count(*) where a = b", "single quotes"),
-        ("select count(*) where a = 'b", "not understood"),
-        ("select count(*) where a = 1 b = 2", "from 'b' on"),
+        ("select count(*) where a = 'b", 'syntax error at "\'b"'),
+        ("select count(*) where a = 1 b = 2", "syntax error at 'b'"),
         ("select count(*), c group by a", "does not group by it"),
         ("select count(*) group by a, a", "twice"),
-        ("select count(*) where a = 1; drop table t", "from 'drop' on"),
+        ("select count(*) where a = 1; drop table t", "syntax error at 'drop'"),
         ("select count(*) where " + "(" * 100 + "a = 1" + ")" * 100, "nested deeper"),
-        ("select count(*) where a not = 1", "after 'a' comes"),
+        ("select count(*) where a not = 1", "BETWEEN after 'a'"),
     ],
 )
 def test_what_is_not_understood_is_said(text: str, told: str) -> None:
@@ -235,14 +235,14 @@ def test_words_are_not_taken_for_numbers_nor_dates_for_days() -> None:
     analyst = sf.Analyst(sf.publish(table, require=sf.KAnonymity(k=2)))
     assert [analyst.count(f"zip = '{z}'").estimate for z in ("01234", "1234", "nan")] == [2, 3, 1]
     assert analyst.count("day >= '2020-01-15'").estimate == 2
-    with pytest.raises(sf.PolicyError, match="are dates, and this is none"):
+    with pytest.raises(sf.PolicyError, match="are dates, and this is not one"):
         analyst.count("day >= 3")
-    with pytest.raises(sf.PolicyError, match="are numbers, and this is none"):
+    with pytest.raises(sf.PolicyError, match="are numbers, and this is not one"):
         analyst.count("n >= '2020-01-15'")
 
 
 def test_a_hostile_number_is_refused_at_once() -> None:
-    with pytest.raises(sf.PolicyError, match="not understood"):
+    with pytest.raises(sf.PolicyError, match="syntax error at"):
         parse_condition("a = " + "1" * 90_000 + "x")
 
 

@@ -176,15 +176,15 @@ def test_what_cannot_be_reconstructed_is_refused() -> None:
     good = sf.publish(table, require=sf.KAnonymity(k=4), method=sf.PG(p=0.5))
     failing: list[tuple[Any, type[Exception], str]] = [
         (lambda: sf.sensitive_counts(plain), sf.PolicyError, "generalization release"),
-        (lambda: sf.sensitive_counts(noise), sf.DataError, "tell nothing"),
-        (lambda: sf.DecisionTree.from_release(noise), sf.DataError, "tell nothing"),
-        (lambda: sf.sensitive_counts(good, within={"height": (1, 2)}), sf.PolicyError, "no quasi-identifier"),
+        (lambda: sf.sensitive_counts(noise), sf.DataError, "reveal nothing"),
+        (lambda: sf.DecisionTree.from_release(noise), sf.DataError, "reveal nothing"),
+        (lambda: sf.sensitive_counts(good, within={"height": (1, 2)}), sf.PolicyError, "not a quasi-identifier"),
         (lambda: sf.sensitive_counts(good, within={"age": ["old"]}), sf.PolicyError, "interval of numbers"),
         (lambda: sf.sensitive_counts(good, within={"job": (1, 2)}), sf.PolicyError, "list of values"),
         (lambda: sf.DecisionTree.from_release(good, {"low": VALUES[:5]}), sf.PolicyError, "give each value one class"),
         (lambda: sf.DecisionTree.from_release(good, {"low": ["x"]}), sf.PolicyError, "unknown"),
-        (lambda: sf.reconstruct([1, 2], np.ones((2, 2))), sf.PolicyError, "adds up to 1"),
-        (lambda: sf.reconstruct([1, 2], np.full((2, 2), 0.5)), sf.DataError, "beyond recognition"),
+        (lambda: sf.reconstruct([1, 2], np.ones((2, 2))), sf.PolicyError, "must add up to 1"),
+        (lambda: sf.reconstruct([1, 2], np.full((2, 2), 0.5)), sf.DataError, "has no inverse"),
         (lambda: sf.sensitive_counts(good).of("x"), sf.PolicyError, "no value 'x'"),
     ]
     for work, error, words in failing:

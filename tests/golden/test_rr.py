@@ -135,5 +135,5 @@ def test_table_3_at_l_3_is_not_optimal(emgrw: Microdata) -> None:
 @pytest.mark.parametrize("l", [2, 3, 4, 5])
 def test_the_sensitive_attribute_alone_cannot_do_it(emgrw: Microdata, l: int) -> None:
     """As soon as a group has one sensitive value; the groups are named."""
-    with pytest.raises(sf.Infeasible, match=r"groups stand in the way, e\.g\. \(education = .*least risk 1"):
+    with pytest.raises(sf.Infeasible, match=r"groups prevent it, e\.g\. \(education = .*least risk 1"):
         sf.optimal_response(emgrw, tau=1 / l, mode="sensitive")

@@ -129,7 +129,7 @@ def test_bad_settings(settings: dict[str, object], message: str) -> None:
 
 
 def test_what_it_cannot_serve() -> None:
-    with pytest.raises(PolicyError, match="groups of all quasi-identifiers, and anonymity asks for groups by job"):
+    with pytest.raises(PolicyError, match="groups of all quasi-identifiers, but anonymity asks for groups by job"):
         sf.incognito(people(), require=sf.Anonymity(x=["job"], k=2))
     with pytest.raises(PolicyError, match="nothing is required"):
         sf.incognito(people(), require=[])

@@ -155,7 +155,7 @@ def test_a_policy_with_mask(tmp_path: Path) -> None:
         (sf.Mask(), [sf.MConfidentiality(m=2)], "all values of 's' are sensitive"),
         (sf.MaskPlus(), [sf.KAnonymity(k=2)], "exactly one m-confidentiality"),
         (sf.MaskPlus(), [sf.MConfidentiality(m=2), sf.LDiversity(l=2)], "exactly one m-confidentiality"),
-        (sf.MaskPlusPlus(k=6), [sf.MConfidentiality(m=2), sf.KAnonymity(k=4)], "k up to m = 2"),
+        (sf.MaskPlusPlus(k=6), [sf.MConfidentiality(m=2), sf.KAnonymity(k=4)], "must be at most m = 2"),
         (sf.MaskPlus(k=2), [sf.MConfidentiality(m=4)], "cannot hide 1 in m = 4"),
         (sf.Mondrian(), [sf.MConfidentiality(m=2)], "l-diversity"),
         (sf.MaskPlus(), [sf.MConfidentiality(m=2, values=["z"])], "no value 'z'"),

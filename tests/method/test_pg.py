@@ -160,7 +160,7 @@ def test_what_cannot_be_met_is_said_with_the_remedy() -> None:
         sf.publish(people(), require=promise, method=sf.PG(p=0.9, k=3))
     with pytest.raises(sf.Infeasible, match="lower k to 60"):
         sf.publish(people(), require=promise, method=sf.PG(k=61))
-    with pytest.raises(sf.PolicyError, match="least size of a group"):
+    with pytest.raises(sf.PolicyError, match="a smallest group size"):
         sf.publish(people(), require=promise, method="pg")
     with pytest.raises(sf.PolicyError, match="needs a retention probability"):
         sf.publish(people(), require=sf.KAnonymity(k=3), method="pg")

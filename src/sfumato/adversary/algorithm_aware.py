@@ -193,7 +193,7 @@ def worlds(
 ) -> Worlds:
     """The exact naive and smart beliefs about each person after the table was published once.
 
-    The adversaries know the requirement, everybody's quasi-identifiers (or, with ``people="unknown"``, only what the
+    The adversaries know the requirement, everyone's quasi-identifiers (or, with ``people="unknown"``, only what the
     labels tell) and the facts of ``knowledge``. The method is a name, an object, or any function from a table to groups
     that draws nothing; a method that draws must be able to list its outcomes.
     All tables behind what is seen are enumerated, and for each of them all outcomes of the method: at most ``limit``

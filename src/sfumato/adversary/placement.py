@@ -22,8 +22,8 @@ from sfumato.table.published import domain_codes
 
 
 class Placed(NamedTuple):
-    """The group of each person, -1 where nobody published fits; the groups that somebody fits beside another; and the
-    group of each row that shows sensitive values."""
+    """The group of each person, -1 if no published one fits; the groups that some person fits in addition to another;
+    and the group of each row that shows sensitive values."""
 
     of_person: NDArray[np.int64]
     shared: NDArray[np.bool_]

@@ -70,8 +70,8 @@ def sampled_worlds(
 ) -> SampledWorlds:
     """Draw tables from the naive world, under bucketization, and test from which of them the method publishes the same.
 
-    Any method that can be called will do. Where draws follow upon groups (pick-up) the groups before the draws are
-    compared; where neither that nor a single outcome is likely to be met again, nothing is accepted, and that is told.
+    Any callable method works. If draws follow the grouping (pick-up), the groups before the draws are
+    compared. If neither these nor a single outcome is likely to recur, nothing is accepted, and the result says so.
     """
     whole_number("sampled_worlds", "draws", draws, 1)
     if not isinstance(confidence, float) or not 0 < confidence < 1:

@@ -69,6 +69,7 @@ def _knapsack(cost: NDArray[np.float64], gain: NDArray[np.float64], room: float)
         after = at + 1
         while after < len(useful) and _alike(cost, gain, i, useful[after]):
             after += 1
+        # leave value i out, and with it all values like it: taking a later one instead would change nothing
         stack.append((after, chosen, left, so_far))
         if cost[i] <= left:
             stack.append((at + 1, chosen | 1 << i, left - cost[i], so_far + gain[i]))

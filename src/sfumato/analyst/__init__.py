@@ -1,1 +1,1 @@
-"""Who uses a release: one kind of use a file."""
+"""What a release is used for: one kind of use per file."""

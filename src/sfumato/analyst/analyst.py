@@ -21,7 +21,7 @@ from sfumato.table.distortion import Distortion, Floats, distorted
 from sfumato.table.microdata import Microdata
 
 MOST_CELLS = 100_000_000
-"""The largest contingency table of the attributes that a question touches."""
+"""The largest contingency table of the attributes that a query touches."""
 
 _MOST_ANSWERS = 20_000_000
 _MOST_CLASSES = 1_000_000
@@ -31,23 +31,23 @@ _BLOCK = 1 << 16
 
 @dataclass(frozen=True)
 class Answer:
-    """A count as it can be estimated, and its standard error."""
+    """An estimated count and its standard error."""
 
     estimate: float
     standard_error: float
 
     def interval(self, deviations: float = 1.96) -> tuple[float, float]:
-        """The estimate, that many standard errors down and up; 1.96 covers about 95%."""
+        """The estimate minus and plus that many standard errors; 1.96 covers about 95%."""
         return self.estimate - deviations * self.standard_error, self.estimate + deviations * self.standard_error
 
 
 class Analyst:
-    """Whoever uses a release: sees its manifest and tables, nothing else.
+    """A user of a release, who sees its manifest and tables and nothing else.
 
-    From a randomized release counts are unbiased (they may come out negative), and the standard error is that of
-    the randomization (``sampling="fixed"``: the question is about this very table) or of drawing people too
-    (``iid``). A generalized label is spread evenly over what it covers, a bucketized value over the people of its
-    group; there the standard error supposes that this is how people are spread, one independently of the other.
+    Counts from a randomized release are unbiased (and may be negative); the standard error covers the randomization
+    (``sampling="fixed"``: the query is about exactly this table) or the sampling of people as well (``iid``). A
+    generalized label is spread evenly over what it covers, a bucketized value over the people of its group; there the
+    standard error assumes that people are indeed spread that way, independently of each other.
 
     >>> import polars as pl, sfumato as sf
     >>> table = sf.read(pl.DataFrame({"sex": ["m", "f"] * 50, "ill": ["flu"] * 60 + ["HIV"] * 40}), quasi=["sex"],
@@ -83,9 +83,9 @@ class Analyst:
         return (self._cube if asked.cube else self._grouped)(list(asked.columns), asked.where)
 
     def distribution(self, columns: str | Sequence[str]) -> Reconstruction:
-        """The shares that a randomized release shows, with the way back; for more attributes than needed, ask less."""
+        """The shares that a randomized release shows, ready for reconstruction; ask only for the attributes needed."""
         if self.view.release.scheme != "randomization":
-            raise PolicyError("a distribution is reconstructed from a randomized release; this one is not")
+            raise PolicyError("a distribution can only be reconstructed from a randomized release; this one is not")
         seen = [self.view[n] for n in _listed(columns)]
         sizes = [s.shown.size for s in seen]
         too_large([s.name for s in seen], sizes, MOST_CELLS)
@@ -95,7 +95,7 @@ class Analyst:
         return Reconstruction(table.reshape(sizes), ways, self.view.rows)
 
     def uncertainty(self, first: str, second: str, *, estimator: Estimator = "simplex") -> float:
-        """The uncertainty coefficient of two attributes (Eq. 12): what the first tells of the second, from 0 to 1."""
+        """The uncertainty coefficient (Eq. 12): what the first attribute tells about the second, from 0 to 1."""
         if self.view.release.scheme == "randomization":
             return uncertainty(self.distribution([first, second]).estimate(estimator))
         table = self._grouped([first, second], All())
@@ -105,7 +105,7 @@ class Analyst:
     def uncertainty_change(
         self, first: str, second: str, truth: Microdata, *, estimator: Estimator = "simplex"
     ) -> float:
-        """How far the coefficient from the release lies above that of the true table; below 0, what was lost."""
+        """The coefficient from the release minus that of the true table; negative values are what was lost."""
         columns = [truth[name] for name in (first, second)]
         joint = np.zeros((columns[0].size, columns[1].size))
         np.add.at(joint, tuple(c.codes for c in columns), 1.0)
@@ -154,7 +154,7 @@ class Analyst:
     def _cube(self, columns: Sequence[str], where: Condition) -> pl.DataFrame:
         if len(columns) > _MOST_CUBE:
             raise PolicyError(
-                f"a cube of {len(columns)} columns has {2 ** len(columns):,} parts; take at most {_MOST_CUBE}"
+                f"a cube of {len(columns)} columns has {2 ** len(columns):,} parts; use at most {_MOST_CUBE} columns"
             )
         for n in columns:
             self.view[n]
@@ -169,10 +169,10 @@ class Analyst:
 
 
 class _Plan:
-    """A condition taken apart: values of an attribute that no comparison tells apart form a class.
+    """A condition split into classes: values of an attribute that no comparison distinguishes form a class.
 
-    ``truth`` has an axis for each touched attribute: first those that are grouped by too (``shared``), then the others
-    (``seen``). So a question over many large domains needs a table of few classes, never of the values.
+    ``truth`` has one axis per touched attribute: first those that are also grouped by (``shared``), then the others
+    (``seen``). So a query over many large domains needs a table of a few classes, never of the values.
     """
 
     def __init__(self, view: View, where: Condition, grouped: Sequence[str]) -> None:
@@ -195,12 +195,12 @@ class _Plan:
                 known[c] = row.reshape([-1 if a == axis else 1 for a in range(len(order))])
         shape = [self.numbers[n] for n in order]
         if math.prod(shape) > _MOST_CLASSES:
-            raise PolicyError(f"the condition tells {math.prod(shape):,} cases apart; ask for less at a time")
+            raise PolicyError(f"the condition distinguishes {math.prod(shape):,} cases; ask for less at a time")
         self.truth: NDArray[np.bool_] = np.broadcast_to(evaluate(where, known), shape)
         self.seen: list[AttributeView] = [self.cut[n] for n in order[len(self.shared) :]]
 
     def weights(self, codes: Sequence[NDArray[Any]], truth: NDArray[np.bool_]) -> Floats:
-        """For each row, how much of it satisfies the condition, its values weighed by what it shows."""
+        """For each row, the share that satisfies the condition, its values weighted by what it shows."""
         tables = [s.classes(self.which[s.name], self.numbers[s.name]) for s in self.seen]
         out = np.empty(len(codes[0]))
         for first in range(0, len(out), _BLOCK):
@@ -219,7 +219,7 @@ class _Plan:
 
 
 def _spread(by: Sequence[AttributeView], flat: NDArray[np.int64], weight: Floats | None, power: int) -> Floats:
-    """The rows, counted by what they show, spread over the values; entries of the maps to a power."""
+    """The rows, counted by what they show and spread over the values; map entries are raised to a power."""
     shape = [s.shown.size for s in by]
     table = np.bincount(flat, weights=weight, minlength=math.prod(shape)).astype(np.float64)
     maps = [s.weights for s in by]
@@ -238,7 +238,7 @@ def _kept(size: int) -> Distortion:
 
 
 def _flat(seen: Sequence[AttributeView], rows: int) -> NDArray[np.int64]:
-    """The place of each row in the table of what the attributes show."""
+    """The index of each row in the table of what the attributes show."""
     place = np.zeros(rows, np.int64)
     for s in seen:
         place = place * s.shown.size + s.shown.codes
@@ -248,7 +248,7 @@ def _flat(seen: Sequence[AttributeView], rows: int) -> NDArray[np.int64]:
 def _listed(columns: str | Sequence[str]) -> list[str]:
     listed = [columns] if isinstance(columns, str) or not isinstance(columns, Sequence) else list(columns)
     if not listed or not all(isinstance(n, str) for n in listed) or len(set(listed)) < len(listed):
-        raise PolicyError(f"the columns are {listed}; name at least one, and each once")
+        raise PolicyError(f"columns = {listed}; name at least one column, and each only once")
     return listed
 
 
@@ -260,7 +260,7 @@ def _cells(texts: Sequence[tuple[str, ...]], columns: Sequence[str]) -> pl.DataF
         n: pl.Series(n, t, dtype=pl.String).gather(p) for n, t, p in zip(columns, texts, places, strict=True)
     }
     if taken := {"count", "standard_error"} & set(columns):
-        raise PolicyError(f"the answer has columns of its own named {sorted(taken)}; rename those of the table")
+        raise PolicyError(f"the answer adds columns named {sorted(taken)}; rename the table's columns of these names")
     return pl.DataFrame(data)
 
 

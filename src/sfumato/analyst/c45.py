@@ -1,9 +1,9 @@
-"""C4.5, the decision tree that the thesis measures with (Quinlan, C4.5: Programs for Machine Learning, 1993; its
+"""C4.5, the decision tree used in the thesis (Quinlan, C4.5: Programs for Machine Learning, 1993; its
 treatment of numbers: Improved Use of Continuous Attributes in C4.5, JAIR 4, 1996).
 
-A node takes the test of the greatest gain ratio among those of at least average information gain. Categories
-branch on every value; numbers and intervals, by their middles, on ``<= cut``, which costs log2(cuts tried) / rows of
-the gain. Then subtrees are replaced, from below, by a leaf or their largest branch where the pessimistic error (upper
+A node takes the test with the greatest gain ratio among those of at least average information gain. Categories
+branch on every value; numbers, and intervals by their midpoints, on ``<= cut``, which costs log2(cuts tried) / rows of
+the gain. Then subtrees are replaced, bottom up, by a leaf or their largest branch if the pessimistic error (upper
 end of a confidence interval) is no greater. Not done: fractional rows for missing values, which are a value here.
 """
 
@@ -28,7 +28,7 @@ _DEVIATES = (4.0, 3.09, 2.58, 2.33, 1.65, 1.28, 0.84, 0.25, 0.00)
 
 @dataclass(frozen=True, kw_only=True)
 class C45:
-    """The learner; ``confidence`` is C4.5's CF, smaller prunes more, 1 does not prune."""
+    """The learner; ``confidence`` is C4.5's CF: smaller values prune more, 1 does not prune."""
 
     confidence: float = 0.25
 
@@ -37,7 +37,7 @@ class C45:
 
     @property
     def deviation(self) -> float:
-        """The square of the normal deviate of the confidence, between the values that C4.5 tabulates.
+        """The square of the normal deviate of the confidence, interpolated between the values that C4.5 tabulates.
 
         >>> round(C45().deviation ** 0.5, 4)
         0.6925
@@ -80,7 +80,7 @@ class C45Tree:
 
     @property
     def root(self) -> str | None:
-        """The attribute at the top; None where the tree is a single leaf."""
+        """The attribute at the root; None if the tree is a single leaf."""
         test = int(self.nodes[0, kernel.TEST])
         return self.features[test].name if test >= 0 else None
 
@@ -90,14 +90,14 @@ class C45Tree:
         return sum(self.nodes[node, kernel.TEST] < 0 for node, _, _ in self._walk())
 
     def predict(self, examples: Examples) -> NDArray[np.int64]:
-        """The class of each held-out row; for a category that was never seen, the majority where it is asked for."""
+        """The class of each held-out row; for an unseen category, the majority class of the node that tests it."""
         rows = len(examples.held_out)
         if not self.features:
             return np.full(rows, self.nodes[0, kernel.LEAF])
         return kernel.classify(self.nodes, np.stack([f.held_out for f in examples.features]))
 
     def lines(self) -> list[str]:
-        """The tree in text, a line a branch, those below a branch indented."""
+        """The tree as text, one line per branch, with sub-branches indented."""
         out = []
         for node, depth, branch in self._walk():
             leaf = self.nodes[node, kernel.TEST] < 0

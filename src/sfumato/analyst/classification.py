@@ -1,9 +1,9 @@
 """The analyst who predicts a class: how much a classifier loses when it learns from a release.
 
-Fung's thesis, sections 4.4 and 5.4. A classifier is trained on the training rows and its error counted on the held-out
-ones: on the raw rows (baseline, BE), on both masked alike (masked, AE in chapter 4, SE in chapter 5), without the
-masked attributes X, which is what the most masked table amounts to (upper, UE), and without the sensitive
-attributes Y (removal, RE), the plain remedy that confidentiality templates spare.
+Fung's thesis, sections 4.4 and 5.4. A classifier is trained on the training rows and its error measured on the
+held-out ones: on the raw rows (baseline, BE), on both masked alike (masked, AE in chapter 4, SE in chapter 5), without
+the masked attributes X, which is what the most masked table amounts to (upper, UE), and without the sensitive
+attributes Y (removal, RE), the simple remedy that confidentiality templates make unnecessary.
 """
 
 from collections.abc import Callable, Sequence
@@ -34,7 +34,7 @@ Masked = Release | Mask | tuple[object, object]
 class ClassificationErrors:
     """Shares of the held-out rows that a classifier gets wrong, and what it was trained on.
 
-    ``removal`` is None where no attribute is sensitive. ``majority`` is the error of always naming the class that
+    ``removal`` is None if no attribute is sensitive. ``majority`` is the error of always predicting the class that
     is most frequent in the training rows.
     """
 
@@ -49,27 +49,27 @@ class ClassificationErrors:
 
     @property
     def loss(self) -> float:
-        """What masking costs: masked error less baseline (AE - BE)."""
+        """What masking costs: masked error minus baseline (AE - BE)."""
         return self.masked - self.baseline
 
     @property
     def benefit(self) -> float:
-        """What masking saves against leaving the masked attributes out: upper error less masked (UE - AE)."""
+        """What masking saves compared with removing the masked attributes: upper error minus masked (UE - AE)."""
         return self.upper - self.masked
 
     def words(self) -> str:
         """The errors in one sentence."""
         removal = "" if self.removal is None else f", without the sensitive attributes {self.removal:.2%}"
         return (
-            f"{self.learner} errs on {self.baseline:.2%} of {self.tested} raw rows, on {self.masked:.2%} masked, "
-            f"without the masked attributes on {self.upper:.2%}{removal}; the majority class on {self.majority:.2%}"
+            f"error of {self.learner} on {self.tested} rows: raw {self.baseline:.2%}, masked {self.masked:.2%}, "
+            f"without the masked attributes {self.upper:.2%}{removal}; of the majority class {self.majority:.2%}"
         )
 
 
 def classification_error(
     train: object, test: object, *, class_: str | None = None, learner: str | Learner = "c45"
 ) -> float:
-    """The share of the rows of ``test`` that a classifier gets wrong that was trained on ``train``.
+    """The share of the rows of ``test`` that a classifier trained on ``train`` gets wrong.
 
     >>> rows = pl.DataFrame({"age": [20, 21, 22, 40, 41, 42], "ill": ["no", "no", "no", "yes", "yes", "yes"]})
     >>> classification_error(rows, pl.DataFrame({"age": [19, 50], "ill": ["no", "no"]}), class_="ill")
@@ -90,12 +90,12 @@ def classification_errors(
     y: str | Sequence[str] | None = None,
     learner: str | Learner = "c45",
 ) -> ClassificationErrors:
-    """Train on raw and on masked rows, test on held-out rows that are raw, and masked the same way.
+    """Train on raw and on masked rows; test on held-out rows, raw and masked the same way.
 
     ``train`` and ``test`` are the raw rows: microdata, frames or files. ``masked`` is a release of the training rows,
-    whose labels are then given to the held-out ones; or a function that masks rows; or both tables masked already.
+    whose labels are then given to the held-out ones; or a function that masks rows; or both tables, already masked.
     ``x`` are the masked attributes (default: the quasi-identifiers, or what masking changes), ``y`` the sensitive
-    ones. A release need not have all columns of the raw rows: only what it shows is learnt from.
+    ones. A release need not have all columns of the raw rows: the classifier learns only from what it shows.
     """
     here, there = _Rows.of(train), _Rows.of(test)
     name = _class(class_, here, masked)
@@ -121,8 +121,8 @@ def classification_errors(
 
 
 def rank_attributes(table: object, *, class_: str | None = None, top: int | None = None) -> list[str]:
-    """The attributes by their weight for the class, as the thesis ranks them (4.4.1): the one at the top of the C4.5
-    tree, then the top of the tree grown without it, and so on until a tree tests nothing.
+    """The attributes by their importance for the class, as the thesis ranks them (4.4.1): the one at the root of the
+    C4.5 tree, then the root of the tree grown without it, and so on until a tree tests nothing.
 
     >>> rows = pl.DataFrame({"a": [*"xxxxyyyy"], "b": [*"uuuvuvvv"], "c": [*"nnnnyyyy"]})
     >>> rank_attributes(rows, class_="c")
@@ -144,7 +144,7 @@ def rank_attributes(table: object, *, class_: str | None = None, top: int | None
 
 @dataclass(frozen=True, eq=False)
 class _Rows:
-    """A table as it is learnt from: a frame, which columns are categories, and roles where they are known."""
+    """A table to learn from: a frame, which columns are categories, and roles if they are known."""
 
     frame: pl.DataFrame
     categorical: frozenset[str] = frozenset()
@@ -154,7 +154,7 @@ class _Rows:
     @classmethod
     def of(cls, table: object) -> "_Rows":
         if isinstance(table, Release):
-            raise PolicyError("raw rows are needed here, not a release; give the release as `masked`")
+            raise PolicyError("train and test must be raw rows, not a release; give the release as `masked`")
         if not isinstance(table, Microdata):
             return cls(read_frame(table))
         frame = pl.DataFrame([*(as_published(c) for c in table.columns.values()), *table.plain.get_columns()])
@@ -172,7 +172,7 @@ def _class(given: str | None, rows: _Rows, masked: object = None) -> str:
     """The class column: named, or the one with that role."""
     if given is not None:
         if not isinstance(given, str):
-            raise PolicyError(f"class_ = {given!r}; it is the name of a column")
+            raise PolicyError(f"class_ = {given!r}; it must be the name of a column")
         return given
     if rows.class_ is not None:
         return rows.class_
@@ -180,7 +180,7 @@ def _class(given: str | None, rows: _Rows, masked: object = None) -> str:
         names = masked.with_role(Role.CLASS)
         if len(names) == 1:
             return names[0]
-    raise PolicyError("which column is the class is not said; name it in `class_`, or give one column that role")
+    raise PolicyError("no class column is given; name it in `class_`, or give one column the role 'class'")
 
 
 def _masked(masked: Masked, train: pl.DataFrame, test: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -194,23 +194,25 @@ def _masked(masked: Masked, train: pl.DataFrame, test: pl.DataFrame) -> tuple[pl
         return mine, theirs
     if not callable(masked):
         raise PolicyError(
-            f"masked is {_called(masked)}; it is a release, a function that masks rows, or the masked training rows "
-            "and the masked held-out rows, (train, test)"
+            f"masked is {_called(masked)}; it must be a release, a function that masks rows, or the masked training "
+            "rows and the masked held-out rows, (train, test)"
         )
     return _with(train, masked(train)), _with(test, masked(test))
 
 
 def _called(given: object) -> str:
-    """What was given, in few words."""
+    """A short description of what was given."""
     return f"{len(given)} tables" if isinstance(given, tuple) else f"of type {type(given).__name__}"
 
 
 def _with(frame: pl.DataFrame, shown: pl.DataFrame) -> pl.DataFrame:
     """Rows with their masked columns in place of the raw ones."""
     if not isinstance(shown, pl.DataFrame):
-        raise DataError(f"the mask gave an object of type {type(shown).__name__}; it gives a Polars DataFrame")
+        raise DataError(
+            f"the mask returned an object of type {type(shown).__name__}; it must return a Polars DataFrame"
+        )
     if shown.height != frame.height:
-        raise DataError(f"masking {frame.height} rows gave {shown.height}; a mask gives one row for each")
+        raise DataError(f"masking {frame.height} rows returned {shown.height}; a mask must return one row per row")
     return frame.with_columns(shown.get_columns())
 
 
@@ -218,21 +220,23 @@ def _attributes(what: str, given: str | Sequence[str], columns: Sequence[str], c
     """Attributes by name, none of which is the class."""
     for name in names(given):
         if name not in columns or name == class_:
-            raise PolicyError(f"{what} names {name!r}, which is no attribute{nearest(name, set(columns) - {class_})}")
+            raise PolicyError(
+                f"{what} names {name!r}, which is not an attribute{nearest(name, set(columns) - {class_})}"
+            )
     return list(names(given))
 
 
 def _changed(masked: Masked, raw: pl.DataFrame, shown: pl.DataFrame, columns: Sequence[str]) -> list[str]:
-    """The attributes that masking concerns: quasi-identifiers of a release, else columns that look different."""
+    """The masked attributes: the quasi-identifiers of a release, or else the columns that differ."""
     if isinstance(masked, Release):
         return [n for n in masked.quasi() if n in columns]
     if raw.height != shown.height:
-        raise PolicyError("which attributes are masked is not said; name them in `x`")
+        raise PolicyError("the masked attributes are not given; name them in `x`")
     return [n for n in columns if not raw[n].cast(pl.String).equals(shown[n].cast(pl.String))]
 
 
 def _sensitive(masked: Masked, rows: _Rows, columns: Sequence[str]) -> list[str]:
-    """The attributes with the role sensitive, where roles are known."""
+    """The attributes with the role sensitive, if roles are known."""
     names = list(rows.sensitive)
     if isinstance(masked, Release):
         names = masked.with_role(Role.SENSITIVE)
@@ -243,6 +247,6 @@ def _error(learner: Learner, coded: Examples) -> float:
     predicted = learner.predict(coded)
     if len(predicted) != len(coded.held_out):
         raise DataError(
-            f"the learner gave {len(predicted)} classes for {len(coded.held_out)} rows; it must give one each"
+            f"the learner returned {len(predicted)} classes for {len(coded.held_out)} rows; it must return one per row"
         )
     return float((predicted != coded.held_out).mean())

@@ -1,4 +1,4 @@
-"""Conditions on attributes: comparisons joined by and, or, not. They are data, and nothing in them is executed."""
+"""Conditions on attributes: comparisons joined by and, or, not. They are data; nothing in them is executed."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping
@@ -69,7 +69,7 @@ def comparisons(condition: Condition) -> Iterator[Comparison]:
 
 
 def evaluate(condition: Condition, known: Mapping[Comparison, Truth]) -> Any:
-    """The truth of a condition where the truth of its comparisons is known."""
+    """The truth of a condition, given the truth of its comparisons."""
     if isinstance(condition, Comparison):
         return known[condition]
     if isinstance(condition, Not):
@@ -83,9 +83,9 @@ def evaluate(condition: Condition, known: Mapping[Comparison, Truth]) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class PossibleValues:
-    """The values an attribute can have: as text, as numbers (nan: none), and by rank where words have an order.
+    """The values an attribute can have: as text, as numbers (nan: not a number), and by rank if words have an order.
 
-    ``days``: the numbers are days; ``hidden``: the release tells no value at all.
+    ``days``: the numbers are days; ``hidden``: the release shows no value at all.
     """
 
     texts: tuple[str, ...]
@@ -98,8 +98,9 @@ class PossibleValues:
         """For which values a comparison is true."""
         if self.hidden:
             raise PolicyError(
-                f"the release shows nothing of {c.attribute!r}, all its values are suppressed; ask without it, or ask "
-                "the publisher for a release that shows it"
+                f"the release shows nothing of {c.attribute!r}, because all its values are suppressed; leave it out "
+                "of the "
+                "query, or ask the publisher for a release that shows it"
             )
         if c.op in ("=", "!="):
             equal = np.zeros(len(self.texts), np.bool_)
@@ -123,7 +124,7 @@ class PossibleValues:
     def _kind(self) -> str:
         if self.numbers is None:
             return "words without an order"
-        return f"{'dates' if self.days else 'numbers'}, and this is none"
+        return f"{'dates' if self.days else 'numbers'}, and this is not one"
 
     def _equal(self, attribute: str, literal: str | float) -> Truth:
         number = self.number(literal)

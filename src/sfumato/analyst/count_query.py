@@ -1,7 +1,7 @@
 """How well a release answers random count queries (ASAP, section 8.1.3; Xiao and Tao, Anatomy, VLDB 2006).
 
-The analyst answers from the release alone: by the labels of a group, taking its rows as spread evenly over the values
-that they stand for, or by the exact quasi-identifiers of a bucket, taking its sensitive values as dealt out evenly.
+The analyst answers from the release alone: from the labels of a group, assuming that its rows are spread evenly over
+the values they stand for, or from the exact quasi-identifiers of a bucket, assuming that its values are spread evenly.
 """
 
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ from sfumato.table.taxonomy import named
 Integers = NDArray[np.int64]
 
 _MOST_CELLS = 10_000_000
-"""Up to so many counts of groups and values are kept at once; beyond, groups are gone through one by one."""
+"""The most counts of groups and values kept at once; beyond that, groups are processed one by one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +43,7 @@ class RelativeErrors:
 
     @property
     def error(self) -> NDArray[np.float64]:
-        """The relative error of each query, NaN where it has none."""
+        """The relative error of each query, NaN if it has none."""
         base = np.maximum(self.actual, self.bound)
         return np.divide(np.abs(self.actual - self.estimate), base, out=np.full(len(base), np.nan), where=base > 0)
 
@@ -70,21 +70,22 @@ def relative_errors(release: Release, truth: Microdata, workload: Workload, *, b
     a usual choice). Without one, queries that count no row are left out.
     """
     if isinstance(bound, bool) or not isinstance(bound, int | float) or not 0 <= bound < np.inf:
-        raise PolicyError(f"the sanity bound is {bound!r}; it is a number, 0 or more")
+        raise PolicyError(f"the sanity bound is {bound!r}; it must be a number, 0 or more")
     refuse_unpublished(release)
     refuse_raw(truth)
     if not isinstance(workload, Workload):
-        raise PolicyError(f"a workload is a Workload(dimension=..., selectivity=...), not {workload!r}")
+        raise PolicyError(f"workload must be a Workload(dimension=..., selectivity=...), not {workload!r}")
     queries = workload.draw(truth)
     if release.description.rows != truth.rows:
         raise DataError(
-            f"the release has {release.description.rows} rows and the table {truth.rows}; the release is of another "
-            "table, or rows of it were suppressed: give the table that it was made of, or publish all rows"
+            f"the release has {release.description.rows} rows and the table {truth.rows}; the release was made from "
+            "another table, or rows were suppressed: give the table that it was made from, or publish all rows"
         )
     found = RelativeErrors(true_counts(truth, queries), estimates(release, queries), float(bound))
     if found.left_out == len(queries):
         raise PolicyError(
-            f"all {len(queries)} queries count no row, so there is no relative error; raise the selectivity, lower the "
+            f"none of the {len(queries)} queries counts a row, so there is no relative error; raise the selectivity, "
+            "lower the "
             "dimension, or give a sanity bound"
         )
     return found
@@ -93,17 +94,17 @@ def relative_errors(release: Release, truth: Microdata, workload: Workload, *, b
 def true_counts(truth: Microdata, queries: Queries) -> Integers:
     """How many rows of the private table each query counts."""
     last = truth[queries.sensitive]
-    order = sort_order(last.codes.astype(np.int64), last.size)  # so that a stretch of rows has few sensitive values
+    order = sort_order(last.codes.astype(np.int64), last.size)  # so that a run of rows has few sensitive values
     columns = [exact(truth[name].codes[order], truth[name].size) for name in queries.domains]
     return count(_items(queries, columns), queries.predicates)
 
 
 def estimates(release: Release, queries: Queries) -> NDArray[np.float64]:
-    """What an analyst answers to each query who has nothing but the release.
+    """The answer to each query from the release alone.
 
     Generalization: the sum over groups of c · product over the asked quasi-identifiers of |label and pred| / |label|,
-    where c is the number of rows of the group with an allowed sensitive value and a label is as large as the number
-    of values of the domain that it stands for. Bucketization: the sum over groups of c · (the share of the group's
+    where c is the number of rows of the group with an allowed sensitive value and |label| is the number of values
+    of the domain that it stands for. Bucketization: the sum over groups of c · (the share of the group's
     rows that meet the predicates on quasi-identifiers).
     """
     _refuse_other(release, queries)
@@ -112,21 +113,20 @@ def estimates(release: Release, queries: Queries) -> NDArray[np.float64]:
     if release.scheme == "generalization":
         return _generalized(release, queries)
     raise PolicyError(
-        f"counts are estimated here from generalized and bucketized releases, and this one is by {release.scheme}; "
-        "ask it by Analyst"
+        f"this needs a generalized or bucketized release, and this one is by {release.scheme}; use Analyst instead"
     )
 
 
 def _refuse_other(release: Release, queries: Queries) -> None:
-    """A release whose attributes are others than those asked about is of another table."""
+    """Refuse a release whose attributes differ from those queried: it was made from another table."""
     if sorted(release.quasi()) != sorted(queries.quasi):
         raise DataError(
             f"the quasi-identifiers of the release are {named(release.quasi())}, those of the table "
-            f"{named(queries.quasi)}; give the table that the release was made of"
+            f"{named(queries.quasi)}; give the table that the release was made from"
         )
     if queries.sensitive not in release.with_role(Role.SENSITIVE):
         raise DataError(
-            f"{queries.sensitive!r} is no sensitive attribute of the release; give the table it was made of"
+            f"{queries.sensitive!r} is not a sensitive attribute of the release; give the table it was made from"
         )
 
 
@@ -154,7 +154,7 @@ def _items(queries: Queries, columns: Sequence[ColumnLabels], places: Sequence[I
 
 
 def _ends(columns: Sequence[ColumnLabels]) -> Integers:
-    """Where the labels of each column start, numbered through all columns, and where the last ends."""
+    """Where the labels of each column start, numbered across all columns, and where the last one ends."""
     return np.cumsum([0, *(len(column.lo) for column in columns)])
 
 
@@ -179,7 +179,7 @@ def _generalized(release: Release, queries: Queries) -> NDArray[np.float64]:
 def _weights(group_of_row: Integers, groups: int, values: ColumnLabels) -> tuple[Integers, Weights]:
     """How often each value occurs in each group, by the binary digits of the counts: which values have the digit.
 
-    Groups come in the order of how many entries they have, which is easier on the processor; also their order.
+    Groups are sorted by their number of entries, which is faster; also returns this order.
     """
     size = len(values.lo)
     pairs = group_rows([group_of_row, values.of_row], [groups, size])
@@ -199,7 +199,7 @@ def _weights(group_of_row: Integers, groups: int, values: ColumnLabels) -> tuple
 
 
 def _bucketized(release: Release, queries: Queries) -> NDArray[np.float64]:
-    """The quasi-identifiers and the sensitive values of a group lie in the same places, each in any order."""
+    """The quasi-identifiers and the sensitive values of a group occupy the same places, each in any order."""
     quasi, sensitive = release.tables["quasi"], release.tables["sensitive"]
     number = sensitive[COUNT].to_numpy()
     codes = np.concatenate([quasi[GROUP].to_numpy(), np.repeat(sensitive[GROUP].to_numpy(), number)])
@@ -218,7 +218,7 @@ def _bucketized(release: Release, queries: Queries) -> NDArray[np.float64]:
 
 
 def _ranks(group_of_row: Integers, sizes: Integers) -> Integers:
-    """The place of each row among those of its group."""
+    """The rank of each row within its group."""
     order = sort_order(group_of_row, len(sizes))
     ranks = np.empty(len(order), np.int64)
     ranks[order] = np.arange(len(order)) - np.repeat(np.cumsum(sizes) - sizes, sizes)

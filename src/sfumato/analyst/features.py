@@ -1,4 +1,4 @@
-"""Rows as learners see them: numbers and intervals in their order, everything else as categories, and a class."""
+"""Rows as learners see them: numbers and intervals as ordered features, everything else as categories, and a class."""
 
 from collections.abc import Collection
 from dataclasses import dataclass, replace
@@ -23,9 +23,9 @@ _DAY = 86_400_000_000
 class Feature:
     """One attribute of the rows to learn from, and of those to predict.
 
-    ``codes`` are ranks of ``numbers`` (the ascending numbers of the training rows) where these are given, else
-    places among ``categories``, those of the training rows. In ``held_out`` a category that these lack is -1, a number
-    that they lack takes the place of the next greater one. ``labelled`` marks intervals; their middles are the numbers.
+    ``codes`` are ranks of ``numbers`` (the ascending numbers of the training rows) if these are given, otherwise
+    indices into ``categories``, those of the training rows. In ``held_out`` an unseen category is -1 and an unseen
+    number gets the rank of the next greater one. ``labelled`` marks intervals; their midpoints are the numbers.
     """
 
     name: str
@@ -57,7 +57,7 @@ class Examples:
 
 
 class _Numbers(NamedTuple):
-    """A column as numbers, and whether these are the middles of intervals."""
+    """A column as numbers, and whether these are the midpoints of intervals."""
 
     of_row: NDArray[np.float64]
     labelled: bool
@@ -68,9 +68,9 @@ def examples(
 ) -> Examples:
     """Code training and held-out rows alike; all columns but the class become features.
 
-    A column is ordered where it holds numbers, dates or intervals of them in both tables, also as text (codes with
-    leading zeros excepted), unless it is named ``categorical``. A missing number stands below all others, a missing
-    category is one of its own.
+    A column is ordered if it holds numbers, dates or intervals of them in both tables, also as text (except codes with
+    leading zeros), unless it is named in ``categorical``. A missing number sorts below all others; a missing category
+    is a category of its own.
 
     >>> rows = pl.DataFrame({"age": ["[20, 30)", "[30, 50)"], "job": ["Cook", "Nurse"], "ill": ["no", "yes"]})
     >>> age, job = examples(rows, rows, "ill").features
@@ -89,16 +89,16 @@ def examples(
 
 
 def _check(train: pl.DataFrame, held_out: pl.DataFrame, class_: str) -> None:
-    """Refuse tables from which nothing can be learnt, or that cannot be compared."""
+    """Refuse tables from which nothing can be learned, or that cannot be compared."""
     for what, frame in (("training", train), ("held-out", held_out)):
         if class_ not in frame.columns:
             raise PolicyError(f"the {what} rows have no class column {class_!r}{nearest(class_, frame.columns)}")
         if frame.height == 0:
-            raise DataError(f"there are no {what} rows; a classifier needs some")
+            raise DataError(f"there are no {what} rows; a classifier needs at least one")
         if missing := frame[class_].null_count():
             raise DataError(f"{missing} {what} rows have no class in {class_!r}; leave them out")
     if absent := [n for n in train.columns if n not in held_out.columns]:
-        raise DataError(f"the held-out rows lack the column {named(absent)} of the training rows; add it to them")
+        raise DataError(f"the held-out rows have no column {named(absent)}, which the training rows have; add it")
     if train[class_].n_unique() < 2:
         only = train[class_][0]
         raise DataError(f"all training rows have the class {only!r}; a classifier needs two classes or more")
@@ -123,7 +123,7 @@ def _feature(train: pl.Series, held_out: pl.Series, categorical: bool) -> Featur
 
 
 def _numbers(column: pl.Series) -> _Numbers | None:
-    """The numbers that a column holds, or the middles of the intervals that it shows; None where it does not."""
+    """The numbers in a column, or the midpoints of the intervals it shows; None if it has neither."""
     if column.dtype == pl.Boolean or column.dtype.is_nested():
         return None
     if column.dtype in (pl.Date, pl.Datetime):
@@ -140,7 +140,7 @@ def _numbers(column: pl.Series) -> _Numbers | None:
 
 
 def _middle(label: str) -> float | None:
-    """The number that stands for a label in an ordered column: the middle of an interval, or the one end it has."""
+    """The number that stands for a label in an ordered column: the midpoint of an interval, or its only end."""
     if bounds := shown_ends(label):
         known = [end for end in bounds if np.isfinite(end)]
         return sum(known) / len(known)

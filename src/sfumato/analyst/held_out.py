@@ -1,4 +1,4 @@
-"""Show held-out rows as a release shows its own, from what its manifest says of its labels."""
+"""Show held-out rows as a release shows its own, from what its manifest says about its labels."""
 
 import numpy as np
 import polars as pl
@@ -15,16 +15,16 @@ from sfumato.table.taxonomy import SUPPRESSED, named
 def as_released(release: Release, frame: pl.DataFrame) -> pl.DataFrame:
     """The rows of a raw table with the labels of a release in place of its quasi-identifiers.
 
-    A value gets the narrowest label that contains it; that may be the one that hides everything, for a missing value
-    the one of missing values. Numbers below all intervals, and above them where nothing hides everything, get the
-    nearest interval; a category without label stays as it is. Labels of local recoding overlap, and which group a row
-    outside the release would have joined is not public: the narrowest is a guess there.
+    A value gets the narrowest label that contains it, possibly the one that hides everything; a missing value gets the
+    label of missing values. Numbers below all intervals, and above them if no label hides everything, get the
+    nearest interval; a category without a label is unchanged. Labels of local recoding overlap, and it is not public
+    which group a row outside the release would have joined: there the narrowest label is a guess.
     """
     if release.bucketized:
-        raise PolicyError("a bucketized release shows exact quasi-identifiers; train on its table 'quasi' as it is")
+        raise PolicyError("a bucketized release shows exact quasi-identifiers; train on its table 'quasi' directly")
     quasi = release.quasi()
     if absent := [n for n in quasi if n not in frame.columns]:
-        raise PolicyError(f"the held-out rows lack {named(absent)}, which the release shows; add it to them")
+        raise PolicyError(f"the held-out rows have no column {named(absent)}, which the release shows; add it")
     shown = [_shown(frame[n], release.description.label(n)) for n in quasi]
     return frame.with_columns(shown)
 
@@ -44,7 +44,7 @@ def _shown(column: pl.Series, entry: LabelAttribute) -> pl.Series:
 def _by_interval(
     numbers: list[float], covered: dict[str, list[Interval]], told: dict[str, LabelMeaning]
 ) -> list[str | None]:
-    """The narrowest label around each number, else what hides everything, else the nearest interval."""
+    """The narrowest label around each number, or else the label that hides everything, or else the nearest interval."""
     whole = next((label for label, t in told.items() if not t.listed), None)
     lacks = next((label for label, t in told.items() if t.listed and MISSING in t.names), whole)
     names = [label for label, span in covered.items() for _ in span]
@@ -64,7 +64,7 @@ def _by_interval(
 
 
 def _as_numbers(values: pl.Series, kind: object) -> list[float]:
-    """Numbers, days for dates, also where they are text; not a number where a value is missing."""
+    """Numbers, or days for dates, also if they are text; NaN for missing values."""
     if kind == Kind.DATE:
         days = values.str.slice(0, 10).str.to_date("%Y-%m-%d", strict=False) if values.dtype == pl.String else values
         values = days.cast(pl.Date).to_physical()
@@ -72,7 +72,7 @@ def _as_numbers(values: pl.Series, kind: object) -> list[float]:
 
 
 def _by_value(values: pl.Series, told: dict[str, LabelMeaning], masks: set[str]) -> list[str | None]:
-    """The label of the fewest values around each one, else of the mask that hides least of it."""
+    """For each value, the label that covers the fewest values, or else the mask that hides the least."""
     label_of: dict[str, str] = {}
     hiding: list[tuple[bool, int, str, str]] = []
     for label, t in sorted(told.items(), key=lambda pair: len(pair[1].names)):

@@ -1,4 +1,4 @@
-"""Who learns: the own C4.5, and scikit-learn's decision tree and naive Bayes (the extra ``sfumato[analysis]``)."""
+"""The learners: our own C4.5, and scikit-learn's decision tree and naive Bayes (the extra ``sfumato[analysis]``)."""
 
 from dataclasses import dataclass
 from importlib import import_module
@@ -18,12 +18,12 @@ class Learner(Protocol):
     """Learns from the training rows and predicts the class of the held-out ones."""
 
     def predict(self, examples: Examples) -> NDArray[np.int64]:
-        """The place of the predicted class of each held-out row among ``examples.classes``."""
+        """The predicted class of each held-out row, as an index into ``examples.classes``."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class EntropyTree:
-    """scikit-learn's binary tree by information gain; categories one by one, no leaf below ``leaf`` rows."""
+    """scikit-learn's binary tree by information gain; one-hot categories, at least ``leaf`` rows per leaf."""
 
     leaf: int = 25
 
@@ -65,13 +65,13 @@ def _sklearn(module: str) -> Any:
         return import_module(f"sklearn.{module}")
     except ImportError:
         raise PolicyError(
-            "this learner is scikit-learn's, which is not installed; install it with the extra sfumato[analysis], "
-            "or take the learner 'c45', which needs nothing"
+            "this learner needs scikit-learn, which is not installed; install it with the extra sfumato[analysis], "
+            "or use the learner 'c45', which needs nothing"
         ) from None
 
 
 def _finite(feature: Feature, held_out: bool) -> NDArray[np.float64]:
-    """The numbers of an ordered feature, a missing one as one less than the least."""
+    """The numbers of an ordered feature; a missing one becomes the smallest minus one."""
     known = np.asarray(feature.numbers)
     numbers = np.asarray(feature.held_out_numbers) if held_out else known[feature.codes]
     least = known[np.isfinite(known)]
@@ -79,7 +79,7 @@ def _finite(feature: Feature, held_out: bool) -> NDArray[np.float64]:
 
 
 def _one_by_one(feature: Feature, held_out: bool) -> NDArray[np.float64]:
-    """A feature as columns of numbers: itself, or for each category whether a row has it."""
+    """A feature as numeric columns: itself, or one indicator per category."""
     if feature.numbers is not None:
         return _finite(feature, held_out)[:, None]
     codes = feature.held_out if held_out else feature.codes
@@ -97,7 +97,7 @@ def learner_of(given: str | Learner) -> Learner:
     """A learner by its name, or the given one."""
     if not isinstance(given, str):
         if not callable(getattr(given, "predict", None)):
-            raise PolicyError(f"{given!r} is no learner: it has no predict(examples); name one of {named(LEARNERS)}")
+            raise PolicyError(f"{given!r} is not a learner: it has no predict(examples); use one of {named(LEARNERS)}")
         return given
     if given not in LEARNERS:
         raise PolicyError(f"there is no learner {given!r}{nearest(given, LEARNERS)}")

@@ -24,7 +24,7 @@ _DEEPEST = 30
 _GOLDEN = (5**0.5 - 1) / 2
 
 Classes = Mapping[str, Sequence[str]]
-"""The classes to tell apart: a name, and the sensitive values that belong to it."""
+"""The classes to distinguish: a name, and the sensitive values that belong to it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,8 +32,8 @@ class DecisionTree:
     """A binary tree over the quasi-identifiers that predicts to which class a person's sensitive value belongs.
 
     It is grown on unbiased estimates of how many people of each class a node has: perturbed values, weighted by the
-    sizes G of their groups, less what perturbation adds. A node is cut where the Gini index falls most, if that is
-    no chance (chi-square on what was observed).
+    sizes G of their groups, minus what perturbation adds. A node is cut where the Gini index falls most, if the
+    decrease is significant (chi-square on what was observed).
     """
 
     classes: tuple[str, ...]
@@ -49,7 +49,7 @@ class DecisionTree:
         """Grow a tree on a PG release; without ``classes`` each sensitive value is a class of its own."""
         name, domain, p = perturbed(release)
         if p == 0:
-            raise DataError("the retention probability is 0: the published values tell nothing of the true ones")
+            raise DataError("the retention probability is 0: the published values reveal nothing about the true ones")
         names, of_value = classes_of(domain, classes)
         data = release.tables["data"]
         lo, hi = boxes_of(release.description, data, release.quasi())
@@ -86,10 +86,10 @@ class DecisionTree:
         return int((self.grown.feature < 0).sum())
 
     def predict(self, table: Microdata) -> NDArray[np.int64]:
-        """The class, as a place in ``classes``, that the tree gives each row of a table."""
+        """The class, as an index into ``classes``, that the tree predicts for each row of a table."""
         if lacking := [n for n in self.attributes if n not in {c.name for c in table.quasi}]:
             raise PolicyError(
-                f"the tree asks for {', '.join(self.attributes)}, and the table has no quasi-identifier {lacking[0]!r}"
+                f"the tree tests {', '.join(self.attributes)}, but the table has no quasi-identifier {lacking[0]!r}"
             )
         features = np.stack([self._feature(table[n]) for n in self.attributes], axis=1)
         leaf = walk(self.grown, _binned(features, self.edges))
@@ -104,11 +104,11 @@ class DecisionTree:
         return np.asarray(middle[column.codes])
 
     def error(self, table: Microdata, classes: Classes | None = None) -> float:
-        """The share of the rows whose class is not the one that the tree gives them."""
+        """The share of the rows whose class is not the predicted one."""
         (column,) = table.sensitive
         names, of_value = classes_of(column.domain.leaves, classes)
         if names != self.classes:
-            raise PolicyError(f"the tree tells {', '.join(self.classes)} apart, not {', '.join(names)}")
+            raise PolicyError(f"the tree distinguishes {', '.join(self.classes)}, not {', '.join(names)}")
         return float((self.predict(table) != of_value[column.codes]).mean())
 
 
@@ -133,10 +133,10 @@ def classes_of(domain: Sequence[str], classes: Classes | None) -> tuple[tuple[st
 
 
 def _spread(lo: NDArray[np.int64], hi: NDArray[np.int64]) -> NDArray[np.float64]:
-    """A cell of each row's box on each attribute, so that rows lie evenly in boxes that many share.
+    """One cell of each row's box per attribute, so that rows are spread evenly over boxes that many share.
 
-    The places follow multiples of the golden ratio, which fill an interval evenly however many are taken. Middles
-    would not do: where a wide box holds people of one value only, they would all be taken for the middle one's.
+    The positions are multiples of the golden ratio modulo 1, which fill an interval evenly however many are used.
+    Midpoints would not work: if a wide box holds people with only one value, all of them would count as the middle one.
     """
     rows, axes = np.ogrid[1 : len(lo) + 1, 1 : lo.shape[1] + 1]
     part = (rows * _GOLDEN + axes * _GOLDEN**2) % 1.0
@@ -162,7 +162,7 @@ def _grown(
 
 
 def _edges(feature: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Where the bins of a feature begin, all but the first: between its values, or between quantiles of many."""
+    """Where the bins of a feature begin, except the first: between its values or, if there are many, quantiles."""
     values = np.unique(feature)
     if len(values) > _BINS:
         values = np.unique(np.quantile(feature, np.linspace(0, 1, _BINS), method="nearest"))

@@ -40,7 +40,7 @@ class _Token(NamedTuple):
 
 
 def parse(text: str) -> Query:
-    """Read a query; what is not understood is said with its place."""
+    """Parse a query; a syntax error says where it is."""
     reader = _Reader(text)
     reader.need("select")
     selected = reader.selection()
@@ -51,7 +51,7 @@ def parse(text: str) -> Query:
     reader.takes(";")
     reader.end()
     if columns and (extra := [c for c in selected if c not in columns]):
-        raise PolicyError(f"the query selects {extra[0]!r} and does not group by it; add it to GROUP BY")
+        raise PolicyError(f"the query selects {extra[0]!r} but does not group by it; add it to GROUP BY")
     chosen = columns or selected
     if len(set(chosen)) < len(chosen):
         raise PolicyError("the query names a column twice; name it once")
@@ -59,7 +59,7 @@ def parse(text: str) -> Query:
 
 
 def parse_condition(text: str) -> Condition:
-    """Read a condition alone; nothing is always true."""
+    """Parse a condition alone; an empty one is always true."""
     reader = _Reader(text)
     if reader.now.kind == "end":
         return All()
@@ -69,11 +69,11 @@ def parse_condition(text: str) -> Condition:
 
 
 class _Reader:
-    """Tokens from left to right, one method a rule of the grammar."""
+    """A recursive-descent parser: one method per rule of the grammar."""
 
     def __init__(self, text: str) -> None:
         if not isinstance(text, str) or len(text) > _LONGEST:
-            raise PolicyError(f"a query is a text of at most {_LONGEST:,} characters")
+            raise PolicyError(f"a query must be a string of at most {_LONGEST:,} characters")
         self.tokens = list(_tokens(text))
         self.at = 0
         self.depth = 0
@@ -83,7 +83,7 @@ class _Reader:
         return self.tokens[self.at]
 
     def takes(self, word: str) -> bool:
-        """Go on if the next token is this word or sign."""
+        """Consume the next token if it is this word or symbol."""
         found = self.now.kind in ("word", "sign") and self.now.text.lower() == word
         self.at += found
         return found
@@ -91,13 +91,13 @@ class _Reader:
     def need(self, word: str) -> None:
         if not self.takes(word):
             raise PolicyError(
-                f"{word.upper()} is expected where the query says {self.now.text or 'nothing more'!r}; "
+                f"syntax error at {self.now.text or 'the end'!r}: expected {word.upper()}; "
                 "write SELECT COUNT(*) [, columns] [WHERE condition] [GROUP BY columns | CUBE columns]"
             )
 
     def end(self) -> None:
         if self.now.kind != "end":
-            raise PolicyError(f"the query is not understood from {self.now.text!r} on; join conditions by AND or OR")
+            raise PolicyError(f"syntax error at {self.now.text!r}; join conditions with AND or OR")
 
     def name(self) -> str:
         token = self.now
@@ -106,8 +106,8 @@ class _Reader:
             return token.text[1:-1].replace('""', '"') if token.text[0] == '"' else token.text[1:-1]
         if token.kind != "word" or token.text.lower() in _RESERVED:
             raise PolicyError(
-                f"a column is expected where the query says {token.text or 'nothing more'!r}; "
-                'names with blanks stand in double quotes: "marital status"'
+                f"syntax error at {token.text or 'the end'!r}: expected a column; "
+                'quote names that contain spaces: "marital status"'
             )
         self.at += 1
         return token.text
@@ -119,7 +119,7 @@ class _Reader:
         return found
 
     def selection(self) -> list[str]:
-        """COUNT(*) once, columns beside it."""
+        """COUNT(*) exactly once, optionally with columns."""
         columns, counts = [], 0
         while True:
             if self.takes("count"):
@@ -132,7 +132,7 @@ class _Reader:
             if not self.takes(","):
                 break
         if counts != 1:
-            raise PolicyError("a query counts rows: SELECT COUNT(*), once, with columns beside it or without")
+            raise PolicyError("a query must count rows: SELECT COUNT(*) exactly once, optionally with columns")
         return columns
 
     def grouping(self) -> tuple[list[str], bool]:
@@ -151,7 +151,7 @@ class _Reader:
     def condition(self) -> Condition:
         self.depth += 1
         if self.depth > _DEEPEST:
-            raise PolicyError(f"the condition is nested deeper than {_DEEPEST} levels; write it more simply")
+            raise PolicyError(f"the condition is nested deeper than {_DEEPEST} levels; simplify it")
         parts = [self.conjunction()]
         while self.takes("or"):
             parts.append(self.conjunction())
@@ -195,7 +195,9 @@ class _Reader:
             return Not(inside) if negated else inside
         op = {"<>": "!=", "==": "="}.get(self.now.text, self.now.text)
         if negated or self.now.kind != "sign" or op not in ("=", "!=", "<", "<=", ">", ">="):
-            raise PolicyError(f"after {name!r} comes =, !=, <, <=, >, >=, IN or BETWEEN, not {self.now.text!r}")
+            raise PolicyError(
+                f"syntax error at {self.now.text!r}: expected =, !=, <, <=, >, >=, IN or BETWEEN after {name!r}"
+            )
         self.at += 1
         return Comparison(name, op, (self.literal(),))
 
@@ -207,8 +209,7 @@ class _Reader:
         if token.kind == "text":
             return token.text[1:-1].replace("''", "'")
         raise PolicyError(
-            f"a value is expected where the query says {token.text or 'nothing more'!r}; "
-            "words stand in single quotes: 'Sales'"
+            f"syntax error at {token.text or 'the end'!r}: expected a value; put words in single quotes: 'Sales'"
         )
 
 
@@ -219,8 +220,9 @@ def _tokens(text: str) -> "list[_Token]":
         match = _TOKEN.match(text, at)
         if match is None or match.end() == at:
             raise PolicyError(
-                f"the query is not understood from {text[at:].lstrip()[:20]!r} on; words stand in single quotes, names "
-                "with blanks in double quotes, numbers as they are"
+                f"syntax error at {text[at:].lstrip()[:20]!r}; put words in single quotes and names that contain "
+                "spaces "
+                "in double quotes; numbers need no quotes"
             )
         kind = str(match.lastgroup)
         found.append(_Token(kind, match.group(kind)))

@@ -1,4 +1,4 @@
-"""The way back from randomized values: distributions with their covariance (Guo, Ying, Wu, Eq. 2)."""
+"""Reconstruction from randomized values: distributions with their covariance (Guo, Ying, Wu, Eq. 2)."""
 
 import math
 from collections.abc import Sequence
@@ -19,14 +19,16 @@ _MOST_COVARIANCE = 5_000
 def check_sampling(sampling: str) -> None:
     """Refuse an unknown word."""
     if sampling not in ("fixed", "iid"):
-        raise PolicyError(f"sampling = {sampling!r}; it is 'fixed' (this very table) or 'iid' (a sample of people)")
+        raise PolicyError(
+            f"sampling = {sampling!r}; it must be 'fixed' (exactly this table) or 'iid' (a sample of people)"
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class Reconstruction:
     """π̂ = P⁻¹ λ: the distribution of some attributes, from the shares λ that a release of ``rows`` rows shows.
 
-    ``seen`` and all results are tables with one axis an attribute.
+    ``seen`` and all results are tables with one axis per attribute.
 
     >>> way = Distortion.keeping(0.75, 2, what="sex")
     >>> back = Reconstruction(np.array([0.5, 0.5]), (way,), 100)
@@ -41,17 +43,17 @@ class Reconstruction:
     def estimate(self, estimator: Estimator = "unbiased") -> Floats:
         """The distribution by one of the estimators."""
         if estimator not in ("unbiased", "simplex", "bayes"):
-            raise PolicyError(f"estimator = {estimator!r}; it is 'unbiased', 'simplex' or 'bayes'")
+            raise PolicyError(f"estimator = {estimator!r}; it must be 'unbiased', 'simplex' or 'bayes'")
         if estimator == "bayes":
             return self.bayes()
         return self.unbiased() if estimator == "unbiased" else onto_simplex(self.unbiased())
 
     def unbiased(self) -> Floats:
-        """P⁻¹ λ; it sums to 1, and some entries may be negative."""
+        """P⁻¹ λ, which sums to 1; entries may be negative."""
         return self._through(self.seen, undo=True)
 
     def bayes(self, steps: int = 10_000, tolerance: float = 1e-10) -> Floats:
-        """Iterative Bayes (EM): the distribution under which what is seen is most likely; no entry is negative."""
+        """Iterative Bayes (EM): the distribution under which the observation is most likely; no entry is negative."""
         guess = np.full(self.seen.shape, 1.0 / self.seen.size)
         for _ in range(steps):
             expected = self._through(guess)
@@ -65,8 +67,8 @@ class Reconstruction:
     def variances(self, sampling: Sampling = "fixed") -> Floats:
         """The diagonal of the covariance, without the matrix.
 
-        ``iid``: the rows are a sample (Eq. 2). ``fixed``: the question is about this very table, and only the
-        randomization is random; then diag(π) stands in place of ππᵀ, and P = I gives 0.
+        ``iid``: the rows are a sample (Eq. 2). ``fixed``: the query is about exactly this table, and only the
+        randomization is random; then diag(π) takes the place of ππᵀ, and P = I gives 0.
         """
         check_sampling(sampling)
         pi = self.unbiased()
@@ -74,7 +76,7 @@ class Reconstruction:
         return np.maximum(squared - (pi if sampling == "fixed" else pi**2), 0.0) / self.rows
 
     def standard_errors(self, sampling: Sampling = "fixed") -> Floats:
-        """Of each entry of the unbiased estimate."""
+        """The standard error of each entry of the unbiased estimate."""
         return np.sqrt(self.variances(sampling))
 
     def covariance(self, sampling: Sampling = "fixed") -> Floats:
@@ -82,7 +84,7 @@ class Reconstruction:
         check_sampling(sampling)
         if self.seen.size > _MOST_COVARIANCE:
             raise PolicyError(
-                f"the covariance of {self.seen.size:,} cells has {self.seen.size**2:,} entries; take fewer attributes, "
+                f"the covariance of {self.seen.size:,} cells has {self.seen.size**2:,} entries; use fewer attributes, "
                 f"at most {_MOST_COVARIANCE:,} cells, or ask for the standard errors"
             )
         back = np.ones((1, 1))
@@ -101,7 +103,7 @@ class Reconstruction:
 
 
 def onto_simplex(x: Floats) -> Floats:
-    """The nearest distribution: no entry negative, the sum 1 (Euclidean projection).
+    """The nearest distribution: no negative entries, sum 1 (Euclidean projection).
 
     >>> onto_simplex(np.array([0.75, 0.5, -0.25])).tolist()
     [0.625, 0.375, 0.0]
@@ -124,19 +126,19 @@ def smoothed(p: Floats, rows: int) -> Floats:
 
 
 def kullback_leibler(p: Floats, q: Floats, *, rows: int) -> float:
-    """Σ p ln(p/q) after `smoothed` of both: it is undefined where a cell is empty; ``rows`` is the table's size."""
+    """Σ p ln(p/q) after `smoothed` of both, since it is undefined if a cell is empty; ``rows`` is the table's size."""
     a, b = smoothed(p, rows), smoothed(q, rows)
     return float((a * np.log(a / b)).sum())
 
 
 def chi_squared(p: Floats, q: Floats, *, rows: int) -> float:
-    """Σ (p − q)²/p after `smoothed` of both, since it is undefined where a cell is empty."""
+    """Σ (p − q)²/p after `smoothed` of both, since it is undefined if a cell is empty."""
     a, b = smoothed(p, rows), smoothed(q, rows)
     return float(((a - b) ** 2 / a).sum())
 
 
 def uncertainty(joint: Floats) -> float:
-    """The uncertainty coefficient of two attributes (Eq. 12): mutual information by the entropy of the second.
+    """The uncertainty coefficient of two attributes (Eq. 12): mutual information over the entropy of the second.
 
     >>> uncertainty(np.array([[0.5, 0.0], [0.0, 0.5]])), uncertainty(np.full((2, 2), 0.25))
     (1.0, 0.0)

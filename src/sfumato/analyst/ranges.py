@@ -18,7 +18,7 @@ _MOST_WEIGHTS = 20_000_000
 
 @dataclass(frozen=True, eq=False)
 class Ranges:
-    """Labels with the half-open ranges of each; none stands for all there is, or for missing values.
+    """Labels with their half-open ranges; a label without ranges stands for everything, or for missing values.
 
     >>> ages = Ranges({"[20, 24)": [(20.0, 24.0)], "[24, 30)": [(24.0, 30.0)]}, days=False)
     >>> values, weights = ages.spread(ages.cuts([22.0]))
@@ -35,14 +35,14 @@ class Ranges:
         return sorted({x for span in self.spans.values() for interval in span for x in interval})
 
     def ends(self) -> list[float]:
-        """Whole numbers one by one where all ends are whole and near each other, else where the ranges end."""
+        """Every integer if all ends are integers and close together, otherwise the ends of the ranges."""
         known = self.known
         span = known[-1] - known[0]
         near = span <= _MOST_GRID and span * len(self.spans) <= _MOST_WEIGHTS
         return list(np.arange(known[0], known[-1])) if near and common_step(np.array(known)) == 1 else known
 
     def cuts(self, literals: Iterable[float]) -> list[float]:
-        """Where each of some numbers begins and ends; of a number between two steps, where the next one begins."""
+        """Where each of some numbers begins and ends; for a number between two steps, where the next one begins."""
         known = self.known
         step = common_step(np.array(known))
         found = set()
@@ -58,7 +58,7 @@ class Ranges:
         return sorted(found)
 
     def spread(self, cuts: Iterable[float]) -> tuple[PossibleValues, Floats]:
-        """The pieces between cuts, each known by where it begins, and the share of each label in each."""
+        """The pieces between cuts, each identified by its start, and the share of each label in each piece."""
         low, high = self.known[0], self.known[-1]
         edges = np.unique([low, high, *(x for x in cuts if low < x < high)])
         left, right = edges[:-1], edges[1:]

@@ -28,8 +28,8 @@ _CLOSE = 1e-10
 class Estimate:
     """Estimated counts with their standard errors; ``total`` is their sum.
 
-    By inversion the counts are unbiased, and may be negative; by EM none is. The covariance is that of the
-    unbiased counts. It is conservative: it takes the rows' values for drawn from one distribution.
+    By inversion the counts are unbiased and may be negative; by EM none is negative. The covariance is that of the
+    unbiased counts. It is conservative: it assumes that the rows' values are drawn from one distribution.
     """
 
     values: tuple[str, ...]
@@ -43,7 +43,7 @@ class Estimate:
 
     @property
     def total(self) -> float:
-        """All that was counted."""
+        """The sum of all counts."""
         return float(self.counts.sum())
 
     def of(self, *values: str) -> tuple[float, float]:
@@ -54,7 +54,7 @@ class Estimate:
         return float(chosen @ self.counts), math.sqrt(max(float(chosen @ self.covariance @ chosen), 0.0))
 
     def frame(self) -> pl.DataFrame:
-        """A row a value."""
+        """One row per value."""
         return pl.DataFrame({"value": self.values, "count": self.counts, "standard error": self.errors})
 
 
@@ -68,8 +68,8 @@ def reconstruct(
 ) -> Estimate:
     """Estimate the counts of true values from the counts of published ones.
 
-    ``matrix[a, b]`` is the probability that ``a`` is published as ``b``. Where rows have weights, ``observed`` adds
-    up the weights of each published value and ``squares`` their squares.
+    ``matrix[a, b]`` is the probability that ``a`` is published as ``b``. If rows have weights, ``observed`` sums
+    the weights of each published value and ``squares`` their squares.
 
     >>> e = reconstruct([70, 30], retention_matrix(0.5, 2))
     >>> e.counts.round(9).tolist(), e.errors.round(4).tolist()
@@ -77,13 +77,15 @@ def reconstruct(
     """
     seen = np.asarray(observed, np.float64)
     if matrix.shape != (len(seen), len(seen)) or not np.allclose(matrix.sum(axis=1), 1) or (matrix < 0).any():
-        raise PolicyError(f"the matrix has a row and a column for each of {len(seen)} values; each row adds up to 1")
+        raise PolicyError(
+            f"the matrix must have one row and one column per value ({len(seen)}), and each row must add up to 1"
+        )
     try:
         inverse = np.linalg.inv(matrix)
     except np.linalg.LinAlgError:
-        raise DataError("the values were perturbed beyond recognition: their matrix has no inverse") from None
+        raise DataError("the counts cannot be reconstructed: the perturbation matrix has no inverse") from None
     if way not in ("inversion", "em"):
-        raise PolicyError(f"the way is {way!r}; it is 'inversion' or 'em'")
+        raise PolicyError(f"way = {way!r}; it must be 'inversion' or 'em'")
     counts = seen @ inverse if way == "inversion" else expectation_maximization(seen, matrix)
     weight = seen if squares is None else np.asarray(squares, np.float64)
     share = weight / max(weight.sum(), 1e-300)
@@ -113,17 +115,17 @@ def expectation_maximization(observed: Floats, matrix: Floats) -> Floats:
 def sensitive_counts(release: Release, *, within: Mapping[str, Any] | None = None, way: Way = "inversion") -> Estimate:
     """How many people have each sensitive value, estimated from a PG release.
 
-    ``within`` restricts to people: ``{"age": (30, 50), "sex": ["F"]}``, half-open intervals and lists of values.
-    People are taken to be spread evenly in their boxes; the standard errors do not cover how far they are not.
+    ``within`` selects people: ``{"age": (30, 50), "sex": ["F"]}``, half-open intervals and lists of values.
+    People are assumed to be spread evenly over their boxes; the standard errors do not cover deviations from that.
     """
     name, domain, p = perturbed(release)
     if p == 0:
-        raise DataError("the retention probability is 0: the published values tell nothing of the true ones")
+        raise DataError("the retention probability is 0: the published values reveal nothing about the true ones")
     data = release.tables["data"]
     weight = data[SIZE].to_numpy().astype(np.float64)
     for attribute, region in (within or {}).items():
         if attribute not in release.quasi():
-            raise PolicyError(f"{attribute!r} is no quasi-identifier; there are {', '.join(release.quasi())}")
+            raise PolicyError(f"{attribute!r} is not a quasi-identifier; there are {', '.join(release.quasi())}")
         weight = weight * _share(release, attribute, region)
     codes = domain_codes(data[name], domain, DataError)
     observed = np.bincount(codes, weights=weight, minlength=len(domain))

@@ -1,4 +1,4 @@
-"""What an analyst makes of a release: for each attribute, what a row shows and how that spreads over values."""
+"""How an analyst reads a release: for each attribute, what a row shows and how that is spread over values."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -26,8 +26,8 @@ from sfumato.table.taxonomy import SUPPRESSED
 @dataclass(frozen=True, eq=False)
 class AttributeView:
     """One attribute: the code of what each row shows, the values there can be, and the weights of values given
-    what is shown (values x shown), or the distortion to undo, or None where what is shown is the value. Where labels
-    are ranges of numbers, ``ranges`` cuts them anew."""
+    what is shown (values x shown), or the distortion to undo, or None if the value itself is shown. If labels are
+    ranges of numbers, ``ranges`` can cut them differently."""
 
     name: str
     shown: Counted
@@ -36,8 +36,8 @@ class AttributeView:
     ranges: Ranges | None = None
 
     def cut(self, literals: Iterable[object], *, grouped: bool) -> "AttributeView":
-        """The same, with ranges cut where the literals stand, so that a comparison is true of a whole piece or of none;
-        where it is grouped by, its own pieces are cut further."""
+        """The same, with ranges cut at the literals, so that a comparison is true for all of a piece or none of it; if
+        it is grouped by, its own pieces are cut further."""
         if self.ranges is None:
             return self
         cuts = self.ranges.cuts(number for x in literals if (number := self.values.number(x)) is not None)
@@ -58,17 +58,19 @@ class AttributeView:
         way = self.weights
         if way is None:
             return member
-        if isinstance(way, Distortion) and way.share is not None:  # as the inverse does, and it may be large
+        if isinstance(way, Distortion) and way.share is not None:  # closed form: the matrix may be large
             return np.asarray((member - way.share / WORDS * member.sum(axis=0)) / way.retained)
         return np.asarray(self.matrix.T @ member)
 
 
 class View:
-    """A release as an analyst sees it; columns are read when they are first asked for."""
+    """A release as an analyst sees it; columns are read on first use."""
 
     def __init__(self, release: Release) -> None:
         if release.scheme not in ("randomization", "generalization", "bucketization"):
-            raise PolicyError(f"queries are not answered from releases by {release.scheme}; analyse its tables")
+            raise PolicyError(
+                f"queries cannot be answered from releases by {release.scheme}; analyse its tables directly"
+            )
         self.release = release
         self.attributes = release.description.attributes
         self.ways = release.description.distortions() if release.scheme == "randomization" else {}
@@ -138,7 +140,7 @@ def _labelled(name: str, column: pl.Series, about: LabelAttribute) -> AttributeV
 def _on_leaves(
     told: Mapping[str, LabelMeaning], known: Mapping[str, LabelMeaning], about: LabelAttribute
 ) -> tuple[PossibleValues, Floats]:
-    """Labels over the values that the manifest tells; a mask stands for those that fit it, or is a value of its own."""
+    """Labels over the values in the manifest; a mask stands for those that fit it, or is a value of its own."""
     listed, masks = (v for t in told.values() if t.listed for v in t.names), masks_of(about.domain, known)
     stated = (v for v in map(str, about.domain) if v not in known or v in known[v].names)
     texts = [v for v in dict.fromkeys([*stated, *listed]) if v not in masks]
@@ -146,7 +148,7 @@ def _on_leaves(
     for mask in sorted(masks - {SUPPRESSED}, key=lambda m: (m.count(SUPPRESSED), m)):
         if not any(fits(v, mask) for v in texts):
             texts.append(mask)
-    if not texts:  # all is suppressed, and the manifest does not tell what
+    if not texts:  # everything is suppressed, and the manifest does not say what
         return PossibleValues((SUPPRESSED,), None, hidden=True), np.ones((1, len(told)))
     place = {t: i for i, t in enumerate(texts)}
     weights = np.zeros((len(texts), len(told)))

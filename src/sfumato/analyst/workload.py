@@ -18,9 +18,9 @@ _ORDERED = (Kind.CONTINUOUS, Kind.ORDINAL, Kind.DATE)
 
 @dataclass(frozen=True, eq=False)
 class Queries:
-    """Queries with the domains that they speak of, quasi-identifiers first, the sensitive attribute last.
+    """Queries with the domains they refer to, quasi-identifiers first, the sensitive attribute last.
 
-    A domain lists the values that a query can name; nothing here tells how often one occurs.
+    A domain lists the values that a query can name; nothing here says how often one occurs.
     """
 
     domains: Mapping[str, Domain]
@@ -66,9 +66,9 @@ class Queries:
 class Workload:
     """A workload of random count queries (ASAP, section 8.1.3; Xiao and Tao, Anatomy, VLDB 2006, section 6.1).
 
-    Each query asks about ``dimension`` quasi-identifiers (qd), drawn anew, and about the sensitive attribute. Each of
-    these qd + 1 predicates allows ``values_of(|D|)`` values of its attribute's domain D: neighbours, where the
-    values are ordered (continuous, ordinal, date), else any. ``selectivity`` (s) is the share of the rows that a
+    Each query asks about ``dimension`` quasi-identifiers (qd), drawn afresh, and about the sensitive attribute. Each of
+    these qd + 1 predicates allows ``values_of(|D|)`` values of its attribute's domain D: consecutive ones if the
+    values are ordered (continuous, ordinal, date), otherwise any. ``selectivity`` (s) is the share of the rows that a
     query would count if all values were equally frequent and independent. The same ``seed`` gives the same queries.
 
     >>> Workload(dimension=3, selectivity=0.05).values_of(79)
@@ -87,13 +87,13 @@ class Workload:
         for name, least in (("dimension", 1), ("queries", 1), ("seed", 0)):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or value < least:
-                raise PolicyError(f"the {name} of a workload is {value!r}; it is a whole number, {least} or more")
+                raise PolicyError(f"the {name} of a workload is {value!r}; it must be a whole number, {least} or more")
         s = self.selectivity
         if isinstance(s, bool) or not isinstance(s, int | float) or not 0 < s <= 1:
-            raise PolicyError(f"the selectivity of a workload is {s!r}; it is a number above 0 and at most 1")
+            raise PolicyError(f"the selectivity of a workload is {s!r}; it must be in (0, 1]")
 
     def values_of(self, size: int) -> int:
-        """How many of ``size`` values a predicate allows: b = ceil(|D| s^(1/(qd+1))), at least 1, without rounding."""
+        """How many of ``size`` values a predicate allows: b = ceil(|D| s^(1/(qd+1))), at least 1, computed exactly."""
         power, share = self.dimension + 1, Fraction(str(self.selectivity))
         b = max(int(size * float(share) ** (1 / power)) - 1, 1)
         while b < size and Fraction(b, size) ** power < share:
@@ -105,7 +105,8 @@ class Workload:
         quasi, sensitive = table.quasi, self._sensitive(table)
         if self.dimension > len(quasi):
             raise PolicyError(
-                f"a query of dimension {self.dimension} asks about so many quasi-identifiers, and the table has "
+                f"a query of dimension {self.dimension} asks about {self.dimension} quasi-identifiers, but the table "
+                "has "
                 f"{len(quasi)}; lower the dimension"
             )
         rng = np.random.default_rng(self.seed)
@@ -120,14 +121,12 @@ class Workload:
     def _sensitive(self, table: Microdata) -> Column:
         there = {c.name: c for c in table.sensitive}
         if not there:
-            raise PolicyError(
-                "a query asks about a sensitive attribute, and the table has none; give a column that role"
-            )
+            raise PolicyError("a workload needs a sensitive attribute, but the table has none; give a column that role")
         if self.sensitive is None and len(there) > 1:
             raise PolicyError(f"the table has the sensitive attributes {named(there)}; name one: sensitive = ...")
         name = self.sensitive or next(iter(there))
         if name not in there:
-            raise PolicyError(f"{name!r} is no sensitive attribute of the table; there are {named(there)}")
+            raise PolicyError(f"{name!r} is not a sensitive attribute of the table; there are {named(there)}")
         return there[name]
 
     def _columns(self, rng: np.random.Generator, quasi: int) -> NDArray[np.int32]:
@@ -140,7 +139,7 @@ class Workload:
     def _draw_one(
         self, rng: np.random.Generator, column: Column, number: int, words: "_BitSets"
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """So many predicates on one attribute: a range, or where a set starts among the words."""
+        """A number of predicates on one attribute: each a range, or where its set starts among the words."""
         size, b = column.size, self.values_of(column.size)
         if column.kind in _ORDERED:
             first = rng.integers(0, size - b + 1, number)

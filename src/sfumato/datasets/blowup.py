@@ -15,9 +15,9 @@ _ADULT_QUASI = ("age", "workclass", "education", "marital-status", "race", "sex"
 def blow_up(frame: pl.DataFrame, columns: Sequence[str], scale: int, rng: np.random.Generator) -> pl.DataFrame:
     """The records of ``frame``, followed by ``scale`` - 1 variations of each.
 
-    In a variation q of the ``columns``, q uniform on 1 .. len(columns), get values drawn uniformly from the
+    In a variation, q of the ``columns`` (q uniform on 1 .. len(columns)) get values drawn uniformly from the
     column's domain (the values that occur in it, without null); everything else is inherited. The variations
-    come in passes over the records, so that the head of the result holds about as many of each record.
+    come in passes over the records, so any prefix of the result has about equally many of each record.
 
     >>> small = pl.DataFrame({"age": [30, 40], "id": ["a", "b"]})
     >>> blow_up(small, ["age"], 3, np.random.default_rng(0))["id"].to_list()
@@ -37,9 +37,7 @@ def adult_million(rows: int = 1_000_000, seed: int = 2025) -> pl.DataFrame:
     """Adult's records and variations of them over seven quasi-identifiers, ``rows`` rows in all."""
     frame = adult()
     if rows < frame.height:
-        raise PolicyError(
-            f"{rows} rows cannot hold all {frame.height} records of Adult; ask for {frame.height} or more"
-        )
+        raise PolicyError(f"rows = {rows}; Adult alone has {frame.height} records: ask for {frame.height} or more")
     scale = -(-rows // frame.height)
     return blow_up(frame, _ADULT_QUASI, scale, np.random.default_rng(seed)).head(rows)
 
@@ -47,16 +45,16 @@ def adult_million(rows: int = 1_000_000, seed: int = 2025) -> pl.DataFrame:
 def _check(frame: pl.DataFrame, columns: Sequence[str], scale: int) -> None:
     """Refuse what cannot be blown up."""
     if scale < 1:
-        raise PolicyError(f"a table cannot be blown up {scale} times; the scale is 1 (as it is) or more")
+        raise PolicyError(f"a table cannot be blown up {scale} times; the scale must be 1 (unchanged) or more")
     unknown = [name for name in columns if name not in frame.columns]
     if unknown:
         raise PolicyError(f"there are no columns {', '.join(unknown)}; choose from {', '.join(frame.columns)}")
     if not columns or len(set(columns)) < len(columns):
-        raise PolicyError(f"columns to vary are {list(columns)}; name at least one, and each once")
+        raise PolicyError(f"columns = {list(columns)}; name at least one column to vary, and each only once")
 
 
 def _select(rows: int, width: int, rng: np.random.Generator) -> list[NDArray[np.bool_]]:
-    """For each row a subset of ``width`` columns, of a size uniform on 1 .. ``width``; a mask a column.
+    """For each row a subset of ``width`` columns, of a size uniform on 1 .. ``width``; one mask per column.
 
     Selection sampling (Knuth, volume 2, algorithm 3.4.2 S): a column is taken with probability
     (still wanted) / (still to come), which gives each subset of the wanted size the same chance.

@@ -1,4 +1,4 @@
-"""A synthetic table of hospital discharges, in which age, sex, place, job and diagnosis hang together.
+"""A synthetic table of hospital discharges, in which age, sex, place, job and diagnosis are correlated.
 
 Every draw is the inverse of a distribution function applied to ``Generator.random``, and no transcendental
 function is used, so that a seed gives the same table on every machine and with every NumPy.
@@ -25,7 +25,7 @@ _LONGEST_STAY = 90
 
 
 class _People(NamedTuple):
-    """Who comes to the hospital, as codes; one element of each array a person."""
+    """The patients, as codes; one element of each array per person."""
 
     region: Codes
     age: Codes
@@ -50,7 +50,7 @@ def hospital(rows: int = 4000, seed: int = 2025) -> pl.DataFrame:
     True
     """
     if rows < 1:
-        raise PolicyError(f"a table of {rows} discharges cannot be drawn; ask for 1 row or more")
+        raise PolicyError(f"rows = {rows}; ask for 1 row or more")
     rng = np.random.default_rng(seed)
     people = _draw_people(rng, rows)
     diagnosis = _draw_diagnosis(rng, people)
@@ -71,7 +71,7 @@ def hospital(rows: int = 4000, seed: int = 2025) -> pl.DataFrame:
 
 
 def _draw(rng: np.random.Generator, weights: Floats, which: Codes) -> Codes:
-    """For each element of ``which``, draw a column of that row of ``weights``, in proportion to the weights.
+    """For each element of ``which``, draw a column of that row of ``weights``, proportionally to the weights.
 
     The rows' distribution functions are laid end to end, row i on [i, i + 1): one binary search serves all.
     """
@@ -92,7 +92,7 @@ def _draw_people(rng: np.random.Generator, rows: int) -> _People:
 
 
 def _age_weights() -> Floats:
-    """Region x age: many infants, few pupils, then more with age; tilted by how aged the region is."""
+    """Region x age: many infants, few pupils, then more with age; tilted by how old the region's population is."""
     base = np.interp(_AGES, (0, 2, 8, 14, 30, 50, 72, 84, 99), (22, 12, 6, 7, 11, 14, 20, 14, 1))
     ageing = np.array([[region.ageing] for region in REGIONS])
     weights: Floats = base * (1 + ageing * (_AGES - 50) / 50)
@@ -162,7 +162,7 @@ def _draw_readmission(rng: np.random.Generator, diagnosis: Codes, age: Codes, st
 
 
 def _draw_names(rng: np.random.Generator, woman: Codes) -> pl.Series:
-    """A first name that goes with the sex, an initial and a surname; nobody shares all three while they last."""
+    """A first name matching the sex, an initial and a surname; unique as long as the combinations last."""
     surnames = SURNAMES.split()
     names = pl.Series([""] * len(woman), dtype=pl.String)
     for sex, firsts in enumerate((MEN.split(), WOMEN.split())):

@@ -1,6 +1,6 @@
 """Public tables that benchmarks and reproductions use, read from the folder that ``SFUMATO_DATA`` names.
 
-They are not bundled. What is missing is said with where to get it and how it has to look.
+They are not bundled. If one is missing, the error says where to get it and what it must look like.
 """
 
 import json
@@ -17,21 +17,21 @@ _UCI = "the UCI Machine Learning Repository (https://archive.ics.uci.edu)"
 
 
 class _Table(NamedTuple):
-    """A file that is expected in the folder: how the repository calls it and what it has to hold."""
+    """A file expected in the folder: its name in the repository and what it must contain."""
 
     file: str
     title: str
     rows: str
-    header: str  # the columns' names, separated by blanks
+    header: str  # the columns' names, separated by spaces
 
     @property
     def columns(self) -> list[str]:
-        """The columns that it has."""
+        """Its columns."""
         return self.header.split()
 
     @property
     def origin(self) -> str:
-        """Where the file comes from and how it has to look."""
+        """Where the file comes from and what it must look like."""
         columns = ", ".join(self.columns)
         return f'get "{self.title}" from {_UCI} and store it as {self.rows}; columns {columns}'
 
@@ -67,7 +67,7 @@ _CENSUS_INCOME = _Table(
 
 
 def adult() -> pl.DataFrame:
-    """UCI Adult without missing values: 45,222 rows; ``split`` tells its training from its test rows."""
+    """UCI Adult without missing values: 45,222 rows; ``split`` separates training from test rows."""
     return _read(_ADULT)
 
 
@@ -95,38 +95,40 @@ def adult_taxonomies() -> dict[str, Any]:
     except ValueError as wrong:
         raise DataError(f"{path} is not JSON: {wrong}; {origin}") from wrong
     if not isinstance(trees, dict):
-        raise DataError(f"{path} holds no object of trees; {origin}")
+        raise DataError(f"{path} does not contain an object of trees; {origin}")
     return trees
 
 
 def arx_hierarchy(name: str) -> Path:
-    """The file of ARX's hierarchy of Adult's attribute ``name`` (leaf first, one column a level)."""
+    """The file of ARX's hierarchy of Adult's attribute ``name`` (leaf first, one column per level)."""
     origin = "get it from the data folder of ARX's source (https://github.com/arx-deidentifier/arx)"
     return _find(f"arx/adult_hierarchy_{name}.csv", origin)
 
 
 def _find(file: str, origin: str) -> Path:
-    """The path of a file in the data folder; an error with the remedy when there is none."""
+    """The path of a file in the data folder; raises an error with the remedy if it is missing."""
     folder = os.environ.get(_VARIABLE)
     if not folder:
         raise DataError(
             f"{file} is not bundled and the environment variable {_VARIABLE} is not set; {origin}. "
-            f"Put it into a folder and name the folder: export {_VARIABLE}=/path/to/folder"
+            f"Put it in a folder and set the variable to it: export {_VARIABLE}=/path/to/folder"
         )
     path = Path(folder).expanduser() / file
     if path.is_file():
         return path
     if not path.parent.is_dir():
-        raise DataError(f"{path.parent}, where {_VARIABLE} leads to, is not a folder; put {file} there: {origin}")
+        raise DataError(
+            f"{path.parent}, the value of {_VARIABLE}, is not a folder; create it and put {file} there: {origin}"
+        )
     present = ", ".join(sorted(other.name for other in path.parent.glob(f"*{path.suffix}"))) or "nothing"
     raise DataError(
-        f"{path.parent}, where {_VARIABLE} leads to, holds no {path.name}, only {present}; "
-        f"{origin}; or let {_VARIABLE} name the folder that holds it"
+        f"{path.parent}, the value of {_VARIABLE}, has no {path.name}, only {present}; "
+        f"{origin}; or set {_VARIABLE} to the folder that contains it"
     )
 
 
 def _read(table: _Table) -> pl.DataFrame:
-    """Read a table and make sure that it has the columns that the callers rely on."""
+    """Read a table and check that it has the columns that callers rely on."""
     path = _find(table.file, table.origin)
     try:
         frame = pl.read_parquet(path) if path.suffix == ".parquet" else pl.read_csv(path, infer_schema_length=None)
@@ -134,5 +136,5 @@ def _read(table: _Table) -> pl.DataFrame:
         raise DataError(f"{path} cannot be read: {wrong}; {table.origin}") from wrong
     absent = [column for column in table.columns if column not in frame.columns]
     if absent:
-        raise DataError(f"{path} lacks the columns {', '.join(absent)}; {table.origin}")
+        raise DataError(f"{path} has no columns {', '.join(absent)}; {table.origin}")
     return frame

@@ -1,4 +1,4 @@
-"""What the synthetic hospital is made of: names, regions, jobs and diagnoses with their tendencies.
+"""The vocabulary of the synthetic hospital: names, regions, jobs and diagnoses with their tendencies.
 
 Everything here is invented. A weight is relative to its neighbours;
 no number is an estimate of anything real.
@@ -14,7 +14,7 @@ class Region(NamedTuple):
     weight: float
     ageing: float  # above 0: older people than elsewhere, below 0: younger
     zips: dict[str, str]
-    hazards: dict[str, float]  # diagnosis -> how much more often than elsewhere
+    hazards: dict[str, float]  # diagnosis -> how much more frequent than elsewhere
 
 
 class Occupation(NamedTuple):
@@ -139,7 +139,7 @@ DIAGNOSES = (
     Diagnosis("pregnancy complication", (0, 0, 0, 12, 13, 0, 0, 0, 0, 0), 0.0, 1.0, 1.0, 1.0, 4, 0.10),
 )
 
-# Names, separated by blanks.
+# Names, separated by spaces.
 WOMEN = (
     "Ada Aisha Amara Berta Carmen Chiara Dilek Edith Elena Fatima Freya Greta Hanna Ines Ingrid Joana "
     "Kamala Leila Lucia Mai Mei Nadia Noor Olga Paula Renata Rosa Sofia Tamar Ulla Vera Wanda Yuki Zofia"

@@ -1,1 +1,1 @@
-"""The verbs on rows: count, tally, recode, shuffle. One engine a place where rows can lie."""
+"""Operations on rows: count, tally, recode, shuffle. One engine per place where rows can be stored."""

@@ -1,4 +1,4 @@
-"""What an engine does: everything that is as long as the table. Methods and schemes see counts only."""
+"""What an engine does: everything proportional to the number of rows. Methods and schemes only see counts."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
@@ -14,7 +14,7 @@ from sfumato.table.microdata import Microdata
 
 
 class AsIs(NamedTuple):
-    """A column that shows each row's own value."""
+    """A column that shows each row its own value."""
 
     name: str
 
@@ -35,18 +35,18 @@ class Numbered(NamedTuple):
 
 
 class Randomized(NamedTuple):
-    """A column whose values are drawn by a public matrix, each row by itself."""
+    """A column whose values are drawn by a public matrix, independently for each row."""
 
     name: str
     way: Distortion
 
 
 Output = AsIs | ByGroup | Numbered | Randomized
-"""How a published column comes about."""
+"""How a published column is made."""
 
 
 class Engine(Protocol):
-    """Where the rows lie. It counts them, applies a decision to them, and puts them into a secret order.
+    """Where the rows are stored. It counts them, applies a decision to them, and puts them in a secret order.
 
     A decision is made on the `Counts` of an engine and applied by the same engine.
     """
@@ -61,7 +61,7 @@ class Engine(Protocol):
         ...
 
     def without(self, counts: Counts, grouping: Grouping) -> "Engine":
-        """The rows that a grouping keeps, without a trace of those that it leaves out."""
+        """The rows that a grouping keeps, without a trace of those it leaves out."""
         ...
 
     def publish(
@@ -72,5 +72,5 @@ class Engine(Protocol):
 
 
 def as_is(columns: Mapping[str, Column], *, but: Sequence[str] = ()) -> list[Output]:
-    """These columns as they are, all but some."""
+    """These columns unchanged, except for some."""
     return [AsIs(name) for name in columns if name not in but]

@@ -24,7 +24,7 @@ _BLOCK_CELLS = 8_000_000
 
 @dataclass(frozen=True)
 class Counted:
-    """A column, or a combination of columns, whose values are counted: codes and how many there can be."""
+    """A column, or a combination of columns, whose values are counted: codes and the number of possible values."""
 
     codes: Codes
     size: int
@@ -47,9 +47,9 @@ def count(columns: Sequence[Counted]) -> EqualRows:
 class Counts:
     """The compressed table: ``weights[v]`` rows have the codes of vector v in every counted column.
 
-    Rows that agree in all of these are interchangeable: whatever is decided on counts says how many of them go where,
-    and which row is which is drawn when the decision is applied. ``others`` are columns that are not coded
-    (identifiers) and that requirements read: their values, one per vector.
+    Rows that agree in all of these are interchangeable: a decision on counts says how many of them go where, and
+    which row is which is drawn when the decision is applied. ``others`` are uncoded columns (identifiers) that
+    requirements read: their values, one per vector.
     """
 
     columns: Mapping[str, Column]
@@ -119,7 +119,7 @@ class Counts:
         return np.repeat(np.arange(len(self)), self.weights)
 
     def people(self) -> Microdata:
-        """The rows one by one, in the order of their vectors, for algorithms that tell equal rows apart."""
+        """The rows one by one, in the order of their vectors, for algorithms that distinguish equal rows."""
         columns = {n: replace(c, codes=c.codes[self.vector_of_person]) for n, c in self.columns.items()}
         hidden = self.others[self.vector_of_person] if self.others.width else self.others
         return Microdata(columns, pl.DataFrame(), hidden, self.rows, self.dropped)
@@ -127,7 +127,7 @@ class Counts:
 
 @dataclass(frozen=True)
 class Block:
-    """The counts of a stretch of groups."""
+    """The counts of a range of groups."""
 
     sizes: Integers
     counts: Mapping[Key, Integers]
@@ -143,7 +143,7 @@ def tally(
 ) -> Iterator[Block]:
     """Count values in groups, a block of groups at a time, so that a block stays within bounded memory.
 
-    ``group`` is the group of each entry, and an entry stands for as many rows as its weight says, else for one.
+    ``group`` is the group of each entry; an entry stands for as many rows as its weight, or for one without weights.
     """
     widest = max([1] + [c.size for c in counted.values()])
     step = max(1, _BLOCK_CELLS // widest)
@@ -164,7 +164,7 @@ def tally(
 
 
 def _weighed(codes: NDArray[Any], size: int, weights: Integers | None) -> Integers:
-    """How many rows have each code; sums of whole numbers below 2^53, which floating point holds exactly."""
+    """How many rows have each code; sums of integers below 2^53, which floating point represents exactly."""
     found = np.bincount(codes, weights=weights, minlength=size)
     return found if weights is None else found.astype(np.int64)
 

@@ -1,4 +1,4 @@
-"""What a method decides, in numbers of people: never which row, and never as long as the table."""
+"""What a method decides, as numbers of people: never which row, and never one entry per row of the table."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from sfumato.engine.counts import Counts, Integers
 
 
 class Groups(NamedTuple):
-    """The group of each row, or of each other thing that is grouped, numbered from 0, and how many groups there are."""
+    """The group of each row (or other grouped item), numbered from 0, and the number of groups."""
 
     of_row: Integers
     number: int
@@ -52,7 +52,7 @@ class Grouping:
         return np.bincount(self.group, weights=self.number, minlength=self.groups).astype(np.int64)
 
     def published(self, counts: Counts) -> Counts:
-        """The people as they are published, an entry each for those of one vector in one group."""
+        """The people as published, one entry for those of the same vector in the same group."""
         if not self.values and len(self.vector) == len(counts) and self.number is counts.weights:
             return counts
         return counts.taken(self.vector, self.number, self.values)

@@ -1,4 +1,4 @@
-"""The one place where randomness comes from: the operating system's entropy, or a given generator in experiments."""
+"""The only source of randomness: the operating system's entropy, or a given generator in experiments."""
 
 import math
 import os
@@ -11,7 +11,7 @@ from sfumato.kernel.arrange import shuffle
 
 
 class Draws:
-    """Random draws of a job: secret, from the operating system's entropy; or repeatable, from a generator.
+    """The random draws of a job: secret, from the operating system's entropy, or repeatable, from a generator.
 
     >>> sorted(Draws().order(4).tolist()), Draws(np.random.default_rng(2)).secret
     ([0, 1, 2, 3], False)
@@ -31,7 +31,7 @@ class Draws:
         return self._rng is None
 
     def order(self, number: int) -> NDArray[np.int64]:
-        """A random order of so many things."""
+        """A random permutation."""
         if self._rng is not None:
             return self._rng.permutation(number)
         return shuffle(number, lambda words: np.frombuffer(os.urandom(4 * words), dtype=np.uint32))
@@ -47,22 +47,22 @@ class Draws:
         return np.frombuffer(os.urandom(number) if self._rng is None else self._rng.bytes(number), dtype=np.uint8)
 
     def below(self, limits: NDArray[np.int64]) -> NDArray[np.int64]:
-        """For each limit a whole number from 0 up to it, uniform but for one part in 2^64 / limit."""
+        """For each limit a whole number from 0 up to it, uniform except for one part in 2^64 / limit."""
         return (self.words(len(limits)) % limits.astype(np.uint64)).astype(np.int64)
 
     def two_sided_geometric(self, number: int, epsilon: float) -> NDArray[np.int64]:
-        """Whole numbers k with probability proportional to a^|k|, where a is e^-epsilon or a hair more.
+        """Integers k with probability proportional to a^|k|, where a is e^-epsilon or minimally more.
 
         This is discrete Laplace noise. Each number is the difference of two geometric draws, made of coin flips
-        with probability a = A / 2^64 for a whole A, so that the law is exact: no floating point, and no end of the
-        tail.
+        with probability a = A / 2^64 for an integer A, so the distribution is exact: no floating point, and no
+        truncated tail.
         """
-        chance = math.nextafter(math.exp(-epsilon), 1.0)  # exp is off by less than this
+        chance = math.nextafter(math.exp(-epsilon), 1.0)  # the error of exp is smaller than this
         heads = np.uint64(min(math.ceil(chance * 2**64), 2**64 - 1))
         return self._geometric(number, heads) - self._geometric(number, heads)
 
     def _geometric(self, number: int, heads: np.uint64) -> NDArray[np.int64]:
-        """How many flips in a row come up heads, before the first that does not."""
+        """The number of heads before the first tail."""
         found = np.zeros(number, np.int64)
         going = np.arange(number)
         while len(going):

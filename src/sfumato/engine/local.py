@@ -60,17 +60,17 @@ class LocalEngine:
         return self._vectors[counts.names].of_row
 
     def entries(self, counts: Counts, grouping: Grouping, draws: Draws) -> Integers:
-        """The entry of a grouping that each row is; -1 for rows left out. Rows of one vector are dealt out by lot."""
+        """The entry of a grouping for each row; -1 for rows left out. Equal rows are assigned at random."""
         vector = self.vectors(counts)
         starts = np.searchsorted(grouping.vector, np.arange(len(counts) + 1))
         if (grouping.number == counts.weights[grouping.vector]).all():  # all people of a vector, or none
             entry = np.where(np.diff(starts) == 1, starts[:-1], -1)
             return np.asarray(entry[vector])
         dealt = draws.order(len(vector))
-        dealt = dealt[sort_order(vector[dealt], len(counts))]  # rows by vector, those of one vector in random order
+        dealt = dealt[sort_order(vector[dealt], len(counts))]  # rows by vector, in random order within one
         of_row = np.full(len(vector), -1, np.int64)
         entry = np.repeat(np.arange(len(grouping.vector)), grouping.number)
-        if len(entry) < len(vector):  # the first of each vector's rows are kept, and chance has chosen which these are
+        if len(entry) < len(vector):  # the first rows of each vector are kept; their order is random
             first = np.cumsum(counts.weights) - counts.weights
             before = np.cumsum(grouping.number) - grouping.number
             place = first[grouping.vector] - before[starts[grouping.vector]]
@@ -93,10 +93,11 @@ class LocalEngine:
     ) -> pl.DataFrame:
         """The rows in a secret order, each with its outputs.
 
-        The bytes of randomized columns come from the operating system's generator: it is the one source that stays
-        unpredictable to whoever knows what it gave before. Fast generators such as PCG64 or Philox can be reconstructed
-        from their output, and with them every draw. To be fast all the same, a draw reads the bytes of its 32-bit word
-        only as far as they matter, one byte where the value is kept for certain, and columns are drawn side by side.
+        The bytes of randomized columns come from the operating system's generator: it is the only source that stays
+        unpredictable to someone who knows its earlier output. The state of fast generators such as PCG64 or Philox can
+        be reconstructed from their output, and with it every draw. To be fast nevertheless, a draw reads the bytes of
+        its 32-bit word only as far as they matter, one byte if that already decides that the value is kept, and
+        columns are drawn in parallel.
         """
         entry = self.entries(counts, grouping, draws) if grouping is not None and counts is not None else None
         if entry is not None and (entry < 0).any():
@@ -114,7 +115,7 @@ class LocalEngine:
     def _column(
         self, output: Output, *, entry: Integers | None, grouping: Grouping | None, draws: Draws
     ) -> Callable[[Integers], pl.Series]:
-        """What makes an output column once the order of rows is known: codes are cheaper to order than text."""
+        """Makes an output column once the row order is known: codes are cheaper to reorder than text."""
         if isinstance(output, Randomized):
             codes = _randomized(self._table[output.name].codes, output.way, draws)
             return partial(_shown, replace(self._table[output.name], codes=codes))
@@ -126,7 +127,7 @@ class LocalEngine:
                 column = replace(column, codes=grouping.values[output.name][entry])
             return partial(_shown, column)
         if grouping is None or entry is None:
-            raise SfumatoError(f"{output.name!r} shows groups, and there are none; please report this")
+            raise SfumatoError(f"{output.name!r} shows groups, but there are none; please report this")
         of_entry = output.of_group[grouping.group]
         if isinstance(output, Numbered):
             return lambda order: pl.Series(output.name, of_entry[entry[order]])
@@ -149,7 +150,7 @@ def _randomized(codes: Codes, way: Distortion, draws: Draws) -> Codes:
 
 
 def recode(name: str, labels: Sequence[str], codes: NDArray[Any], *, unseen: bool = False) -> pl.Series:
-    """The column that shows for each row the label of its code; equal labels become one, in text order.
+    """The column with the label of each row's code; equal labels become one, in text order.
 
     Only labels that some row shows are in its type, which is written into the metadata of parquet files; with
     ``unseen`` all of them, for columns that are compared with others and not published.
@@ -163,7 +164,7 @@ def recode(name: str, labels: Sequence[str], codes: NDArray[Any], *, unseen: boo
 
 
 def as_published(column: Column) -> pl.Series:
-    """A column that is published as it is: numbers and dates by their type, all else by its text."""
+    """A column published unchanged: numbers and dates by their type, everything else as text."""
     values = column.domain.typed_values()
     if values is None:
         return recode(column.name, column.domain.leaves, column.codes)

@@ -1,1 +1,1 @@
-"""Numba on arrays: group, judge, partition, summarize. Knows no word of the domain."""
+"""Numba on arrays: group, judge, partition, summarize. Domain-free: it knows nothing about privacy."""

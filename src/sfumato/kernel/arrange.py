@@ -24,9 +24,9 @@ def _place(group_of_row: Any, sizes: Any, columns: Any, rows: Any) -> None:
 
 @kernel
 def _shuffle(order: Any, words: Any) -> bool:
-    """Fisher and Yates: each place gets one of those not yet placed, drawn; whether the words sufficed.
+    """Fisher and Yates: each place gets a random one of those not yet placed; returns whether the words sufficed.
 
-    A word w chooses among s by the upper half of w s; the few words that would favour some are passed over (Lemire).
+    A word w chooses among s by the upper half of w s; the few words that would cause a bias are skipped (Lemire).
     """
     at = 0
     for i in range(len(order) - 1, 0, -1):
@@ -45,7 +45,7 @@ def _shuffle(order: Any, words: Any) -> bool:
 
 
 def shuffle(size: int, words: Callable[[int], NDArray[np.uint32]]) -> NDArray[np.int64]:
-    """A uniform order of ``size`` things; ``words`` gives as many random 32-bit numbers as it is asked for.
+    """A uniform permutation of ``size`` items; ``words(n)`` returns n random 32-bit numbers.
 
     >>> shuffle(3, lambda n: np.full(n, 2**31 + 1, np.uint32)).tolist()
     [0, 2, 1]
@@ -69,7 +69,7 @@ def _count_sort(keys: Any, size: int, out: Any) -> None:
 
 
 def sort_order(keys: NDArray[np.int64], size: int) -> NDArray[np.int64]:
-    """The stable order that sorts keys below ``size``: by counting where they are dense, else by comparing.
+    """The stable order that sorts keys below ``size``: by counting if they are dense, otherwise by comparing.
 
     >>> sort_order(np.array([2, 0, 2, 1]), 3).tolist()
     [1, 3, 0, 2]

@@ -17,9 +17,9 @@ MOST_CHILDREN = 63
 class Space(NamedTuple):
     """The axes of a table in few arrays, since every array passed on costs compile time.
 
-    ``axes`` has a row an axis: kind, whether it shows sets of children, size, and where its
-    positions, nodes and leaves begin. ``nodes`` has a row a node: lo, hi, parent and where its
-    children begin in ``child``; the next node's begin is its end.
+    ``axes`` has one row per axis: kind, whether it shows sets of children, size, and where its
+    positions, nodes and leaves begin. ``nodes`` has one row per node: lo, hi, parent and where its
+    children begin in ``child``; they end where the next node's begin.
     """
 
     axes: NDArray[np.int64]
@@ -34,7 +34,7 @@ LO, HI, PARENT, CHILD = range(4)
 
 
 class Axis(NamedTuple):
-    """One axis before it is put with the others: a line has positions, a tree has nodes."""
+    """One axis before it is joined with the others: a line has positions, a tree has nodes."""
 
     size: int
     position: Sequence[float] | NDArray[np.float64] = ()
@@ -78,7 +78,7 @@ def make_space(axes: Sequence[Axis]) -> Space:
 
 @inner
 def words_for(size: int) -> int:
-    """How many 64-bit words hold a bit a code."""
+    """The number of 64-bit words that hold one bit per code."""
     return (size + 63) // 64
 
 
@@ -225,7 +225,7 @@ def _summarize(space: Any, rows: Any, starts: Any, n: int, bits: Any, out: Any) 
 def summarize(space: Space, rows: NDArray[Any], starts: NDArray[np.int64], n: int) -> NDArray[np.int64]:
     """For each group of rows and axis: first and last code, the covering node and the children touched.
 
-    The mask is 0 where the whole node is shown.
+    The mask is 0 if the whole node is shown.
     """
     out = np.zeros((4, len(space.axes), len(starts)), np.int64)
     largest = int(space.axes[:, SIZE].max(initial=1))

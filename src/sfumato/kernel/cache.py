@@ -1,6 +1,6 @@
-"""Where compiled kernels are kept between runs: a folder that nobody else can write to, or nowhere.
+"""Where compiled kernels are kept between runs: in a folder that nobody else can write to, or nowhere.
 
-A cached kernel is machine code inside a pickle: whoever can write the file runs code in our name. So a folder
+A cached kernel is machine code inside a pickle: anyone who can write the file can run code as us. So a folder
 is used only if it and all folders above it belong to this user or to root and others cannot write there. A file
 that is damaged is compiled again, and a folder that cannot be written costs time, never the run.
 """
@@ -72,7 +72,7 @@ class KernelCache(_FunctionCache):  # type: ignore[misc]
             _say_uncached(f"{self.cache_path} cannot be written ({getattr(error, 'strerror', None) or error})")
 
     def _forget(self) -> None:
-        """Empty the index, so that the kernel is saved anew."""
+        """Empty the index, so that the kernel is saved again."""
         try:
             self.flush()
         except OSError as error:
@@ -82,7 +82,7 @@ class KernelCache(_FunctionCache):  # type: ignore[misc]
 def cache_of(function: Callable[..., Any], stamp: str) -> KernelCache | None:
     """The cache of a kernel in the first folder that is private and writable; None, said once, if there is none.
 
-    Numba's own choice comes first (NUMBA_CACHE_DIR, beside the source, the user's folder for Numba), then our own.
+    Numba's own choice comes first (NUMBA_CACHE_DIR, next to the source, the user's folder for Numba), then our own.
     """
     found = _cache_in(None, function, stamp)
     if found is None and (folder := _user_folder()) is not None:
@@ -117,7 +117,7 @@ def are_kept() -> bool:
 @cache
 def is_private(folder: str) -> bool:
     """Whether only this user and root can put files into a folder or put another in its place."""
-    if not hasattr(os, "geteuid"):  # Windows: a user's folders are his own
+    if not hasattr(os, "geteuid"):  # Windows: a user's folders are private
         return True
     try:
         path = Path(folder).resolve(strict=True)
@@ -132,7 +132,7 @@ def is_private(folder: str) -> bool:
 
 @cache
 def _user_folder() -> str | None:
-    """``sfumato`` in the user's cache folder, made for the user alone; None where there is no such folder."""
+    """``sfumato`` in the user's cache folder, made for the user alone; None if there is no such folder."""
     try:
         base = os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser()
         folder = Path(base) / "sfumato"

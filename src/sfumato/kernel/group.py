@@ -24,8 +24,8 @@ class EqualRows(NamedTuple):
 def _group_keys(keys: Any, slot_key: Any, slot_group: Any, of_row: Any, first: Any, size: Any) -> int:
     """Number the distinct keys in the order of their first row (open addressing, linear probing).
 
-    ``slot_group`` is one more than the group, 0 where a slot is free. The key stands in the slot too: to look it up by
-    the group would take two more reads from memory that is not in the cache.
+    ``slot_group`` is the group plus one, 0 if a slot is free. The key is stored in the slot too: looking it up by
+    the group would take two more reads from uncached memory.
     """
     mask = np.uint64(len(slot_group) - 1)
     groups = 0

@@ -65,7 +65,7 @@ def _choose(
     picked: Any,
     wanted: Any,
 ) -> None:
-    """Pick one bucket after the other, the fullest first: those that must be, then those that fit, then any."""
+    """Pick one bucket after the other, the fullest first: those that must be picked, then those that fit, then any."""
     never = np.zeros(barred.shape[1], np.uint64)
     number, l = 0, len(picked)
     for turn in range(3):
@@ -92,9 +92,10 @@ def _choose(
 def fit(rows: Any, first: Any, value: Any, barred: Any, l: int, tries: int, draws: Any, values: Any, out: Any) -> int:
     """Anatomy over one table: bucket b has the rows ``rows[first[b] : first[b + 1]]``, all of ``value[b]``.
 
-    A group takes a row each of l buckets: of those so full that they must be reduced, else of those with a row that
-    fits, else of the fullest. ``barred[row]`` are the values that a row cannot take, as bits; of ``tries`` rows of a
-    bucket the one that can take most of the group's values is picked. ``values[group]`` gets the values of each group.
+    A group takes one row from each of l buckets: from those so full that they must be reduced, else from those with a
+    row that fits, else from the fullest. ``barred[row]`` are the values that a row cannot take, as bits; of ``tries``
+    rows of a bucket, the one that can take most of the group's values is picked. ``values[group]`` gets the values of
+    each group.
     Returns how many groups there are, or -1 if a value is too frequent.
     """
     left = np.empty(len(value), np.int64)

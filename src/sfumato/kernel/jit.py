@@ -1,4 +1,4 @@
-"""How kernels are compiled: cached, without the GIL; inner ones as a part of those that call them."""
+"""How kernels are compiled: cached, without the GIL; inner ones as part of the kernels that call them."""
 
 import gc
 import hashlib
@@ -38,7 +38,7 @@ def kernel(function: F) -> F:
     """A function that Python calls."""
     compiled = _compile(nogil=True)(function)
     found = cache_of(function, _stamp())
-    if found is not None and hasattr(compiled, "_cache"):  # not where NUMBA_DISABLE_JIT leaves the function as it is
+    if found is not None and hasattr(compiled, "_cache"):  # not if NUMBA_DISABLE_JIT leaves the function unchanged
         compiled._cache = found
     return compiled
 
@@ -86,7 +86,7 @@ class _Compilation(_Listener):  # type: ignore[misc]
             self.tell(False)
 
     def tell(self, begun: bool) -> None:
-        """Tell whoever asked."""
+        """Notify the listener."""
         for heard in self.told:
             heard(begun)
 

@@ -15,12 +15,12 @@ from sfumato.kernel.jit import inner, kernel
 SIZE, DISTINCT, SHARE, ENTROPY, TAIL, EQUAL, ORDERED, TREE, AHEAD, SHARE_AT_LEAST = range(10)
 """What a test compares with its limit ``p/q``.
 
-AHEAD is judged before a group is cut: each side must be at least p/q times as large as the most
-frequent value of the whole group is frequent. Of a side alone it says nothing.
+AHEAD is judged before a group is cut: each side must have at least p/q times as many rows as the most
+frequent value of the whole group. It says nothing about a side alone.
 """
 
 _CHEAP = (SIZE, DISTINCT, SHARE, SHARE_AT_LEAST, AHEAD)
-"""Tests whose code is short; that of the others is compiled only where one of them is asked for."""
+"""Tests whose code is short; that of the others is compiled only if one of them is used."""
 
 NO, YES, CLOSE = 0, 1, 2
 """A verdict; CLOSE: nearer to the limit than floating point tells, and not on it."""
@@ -200,7 +200,7 @@ def _moved(op: int, extra: Any, values: int, aux: Any) -> Any:
 
 @inner
 def _unit(op: int, values: int, aux: Any) -> int:
-    """What the mass times way is divided by, so that the greatest distance is 1."""
+    """The divisor of mass times distance that makes the greatest distance 1."""
     if op == TREE:
         return max(aux[4, 0], 1)
     return max(values - 1, 1) if op == ORDERED else 2
@@ -218,7 +218,7 @@ def _distance(op: int, counts: Any, n: int, aux: Any) -> float:
 
 @inner
 def _near(op: int, counts: Any, n: int, p: int, q: int, aux: Any) -> int:
-    """Whether the distance is at most p/q: in whole numbers where they fit, else as near as floats tell."""
+    """Whether the distance is at most p/q: in integers if they fit, otherwise as far as floats can tell."""
     total = _total(counts, aux)
     unit = _unit(op, len(counts), aux)
     if float(unit) * float(n) * float(total) < 4e18:
@@ -250,7 +250,7 @@ def verdict(spec: Any, aux: Any, counts: Any, n: int, distinct: int, costly: Any
             if not at_most(aux[0, i], n, counts[i], aux[1, i]):
                 return NO
         return YES
-    if costly is not None:  # an argument that is None is known when this is compiled, and what follows is left out
+    if costly is not None:  # None is known at compile time, so what follows is then not compiled
         if op == ENTROPY:
             return _entropy(counts, n, p, q)
         if op == TAIL:

@@ -1,4 +1,4 @@
-"""Inner kernels become a part of the kernels that call them; no machine code is made of them alone.
+"""Inner kernels become part of the kernels that call them, instead of being compiled separately first.
 
 Numba turns every function into machine code as soon as it is typed, together with all that it calls. Nobody runs the
 machine code of a function that only other compiled functions call: the caller takes over its LLVM code. Here an inner
@@ -48,6 +48,6 @@ class LinkedCompiler(_Compiler):  # type: ignore[misc]
 
 
 def inner_compiler() -> Any:
-    """How inner functions are compiled: as here, or as Numba does it where its inside is not the one we know."""
+    """How inner functions are compiled: as here, or by Numba's default if its internals are not the ones we know."""
     known = all(hasattr(_Library, name) for name in _NEEDED) and hasattr(_Flags, "no_compile")
     return LinkedCompiler if known else _Compiler

@@ -1,7 +1,7 @@
 """Products of many small matrices of the form a I + b J, applied along the axes of a table without building them.
 
-A table of D cells is a flat array in row-major order; ``sizes`` are the lengths of its axes. What one pass along one
-axis costs is linear in D, so a product over m axes costs m passes where the matrix itself would have D x D entries.
+A table of D cells is a flat array in row-major order; ``sizes`` are the lengths of its axes. One pass along one
+axis costs O(D), so a product over m axes costs m passes, whereas the matrix itself would have D x D entries.
 """
 
 from collections.abc import Callable
@@ -66,13 +66,13 @@ def product(
 
 @kernel
 def _replace(codes: Any, noise: Any, share: int, size: int, out: Any, first: int) -> tuple[int, int]:
-    """Below ``share`` for each other value, a 32-bit word chooses one of them; else the code stays.
+    """A 32-bit word below ``share`` times the number of other values chooses one of them; otherwise the code stays.
 
-    The word is read byte by byte, and its last three only where the first leaves the choice open. Ends where the
-    noise does; returns how many codes are done and how much noise was read.
+    The word is read byte by byte, and its last three bytes only if the first leaves the choice open. Stops when the
+    noise runs out; returns how many codes are done and how much noise was read.
     """
     changed = share * (size - 1)
-    top = changed >> 24
+    top = changed >> 24  # a first byte above this decides alone: the whole word cannot be below ``changed``
     at = 0
     for i in range(first, len(codes)):
         if at + 4 > len(noise):
@@ -92,7 +92,7 @@ def _replace(codes: Any, noise: Any, share: int, size: int, out: Any, first: int
 
 @kernel
 def _replace_by(codes: Any, noise: Any, ends: Any, out: Any) -> None:
-    """A 32-bit word falls into one of the stretches that the row of ``ends`` for the code divides 2^32 into."""
+    """A 32-bit word falls into one of the intervals that the code's row of ``ends`` divides 2^32 into."""
     for i in range(len(codes)):
         word = np.int64(0)
         for b in range(4):
@@ -109,7 +109,7 @@ def _replace_by(codes: Any, noise: Any, ends: Any, out: Any) -> None:
 
 
 Noise = Callable[[int], NDArray[np.uint8]]
-"""Gives that many fresh random bytes."""
+"""Returns that many fresh random bytes."""
 
 
 def replaced(codes: NDArray[Any], noise: Noise, share: int, size: int) -> NDArray[Any]:

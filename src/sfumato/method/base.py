@@ -111,7 +111,7 @@ class Method(ABC):
     def described(
         self, made: Made, decision: Decision, bound: Sequence[Requirement], table: Microdata, title: str
     ) -> Release:
-        """The release with its manifest, warning of sensitive values that its groups give away."""
+        """The release with its manifest, with warnings about sensitive values that its groups reveal."""
         method = {**self.settings(), **decision.statement}
         manifest = describe(made, title=title, scheme=self.shown_by(), method=method).plain()
         release = Release(manifest, made.tables)
@@ -138,11 +138,11 @@ class Method(ABC):
         return completed(requirements, table)
 
     def counted(self, table: Microdata, bound: Sequence[Requirement]) -> list[str]:
-        """The columns to count beside the quasi-identifiers: those that requirements read."""
+        """The columns to count besides the quasi-identifiers: those that requirements read."""
         return list(dict.fromkeys(name for r in bound for name in r.reads()))
 
     def refuse_infeasible(self, bound: Sequence[Requirement], counts: Counts) -> None:
-        """Raise where the whole table fails a requirement."""
+        """Raise if the whole table fails a requirement."""
         refuse_infeasible(bound, counts)
 
     def warnings_about(self, table: Microdata) -> list[str]:
@@ -150,7 +150,7 @@ class Method(ABC):
         return []
 
     def warnings(self, requirements: Sequence[Requirement]) -> list[str]:
-        """What whoever uses a release for these requirements should know."""
+        """Warnings for users of a release for these requirements."""
         return [self.refuted] if self.refuted else []
 
     def if_steered(self, requirements: Sequence[Requirement], by: str) -> list[str]:

@@ -85,6 +85,6 @@ def _refuse(what: str, kinds: Kinds, number: int, most: int, numbers: int) -> No
     raise PolicyError(
         f"{what} uses every set of quasi-identifiers with a large enough sample: {len(kinds.names)} of them make "
         f"at least {number:,} sets, each over {kinds.number:,} kinds of people ({gigabytes:,.1f} GB); the limit here "
-        f"is {most:,} sets. Set size = {size} or less (sets of at most that many attributes), or take fewer "
+        f"is {most:,} sets. Set size = {size} or less (sets of at most that many attributes), or use fewer "
         "quasi-identifiers"
     )

@@ -16,7 +16,7 @@ from sfumato.requirement.pg_bounds import Setting, checked_rho1, checked_rho2, f
 
 @dataclass(frozen=True, kw_only=True)
 class CorruptionPromise(Promise):
-    """A promise about the confidence of an adversary with λ-skewed knowledge, whoever is corrupted.
+    """A promise about the confidence of an adversary with λ-skewed knowledge, no matter who is corrupted.
 
     ``skew`` is λ: the adversary gives no value a prior probability above it. A policy writes ``lambda``.
     """

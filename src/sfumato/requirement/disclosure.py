@@ -135,7 +135,7 @@ class Disclosure(Promise):
             (
                 "It is not how often the best attacker is right. An attacker who reconstructs the distribution and "
                 "guesses the most frequent value among people with the same quasi-identifiers is right as often as it "
-                "is frequent, whatever was randomized; this report states that rate beside the risk.",
+                "is frequent, whatever was randomized; this report states that rate along with the risk.",
                 "The release reveals that the private table meets this limit with the public matrices.",
                 ONE_ROW,
             ),

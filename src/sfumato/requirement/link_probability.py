@@ -133,6 +133,7 @@ def _draw(chance: Chances, held: Counts, draws: int, rng: np.random.Generator) -
     n, k = chance.shape
     left = np.tile(held.astype(np.float64), (draws, 1))
     world, log_weight = np.zeros((draws, n), np.int64), np.zeros(draws)
+    # people with the most one-sided chances first; rest[step]: the demand for each value by those still to be placed
     order = np.argsort(chance.max(axis=1) / np.maximum(chance.sum(axis=1), 1e-300))[::-1]
     rest = np.cumsum(chance[order[::-1]], axis=0)[::-1]
     rows = np.arange(draws)

@@ -27,7 +27,7 @@ class MConfidentiality(GroupRequirement):
     """In each group, as published, the sensitive values have a share of at most 1/m (Wong et al., VLDB 2007).
 
     ``values`` are the sensitive ones among the values of the attribute; they are bounded together, as one. Without
-    ``values`` every value is sensitive and each is bounded by itself. It is judged on the values as published,
+    ``values`` every value is sensitive and each is bounded separately. It is judged on the values as published,
     which the methods that serve it (mask, mask+, mask++) may have changed; the table itself need not satisfy it.
 
     >>> MConfidentiality(m=2, values=["AIDS"]).words()

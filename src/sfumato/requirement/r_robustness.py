@@ -42,7 +42,7 @@ _WORLDS = ("values", "two-valued")
 _LISTS = "it must be a list of sensitive values, or a list of such lists"
 _OTHER_VALUES = {
     "values": "It compares the actual sensitive values with each other. An adversary who knows the algorithm can be "
-    "surer.",
+    "more confident.",
     "two-valued": "It compares a protected value only with its absence, as published in ART. That is refuted: an "
     "adversary who knows the distributions of the other values as well can exceed it (0.6435 where 1/2 was promised).",
 }
@@ -206,9 +206,7 @@ class RRobustness(Promise):
         shares = [of_values[:, list(members)].sum(axis=1) / of_values.sum(axis=1) for members in values.protected]
         share = float(np.max(shares))
         if self.fails(np.array([share]))[0]:
-            return Verdict(
-                "broken", self.achieved(share), f"a group holds a protected value with a share of {share:.4g}"
-            )
+            return Verdict("broken", self.achieved(share), f"a protected value makes up {share:.4g} of a group")
         if not (bucketized and self.distributions):
             return Verdict("stated", {}, self._unseen(bucketized, share))
         columns, codes = [_words_column(tables["quasi"][name]) for name in quasi], np.zeros(0, np.int64)
@@ -243,7 +241,7 @@ class RRobustness(Promise):
             if bucketized
             else "exact quasi-identifiers are not published"
         )
-        return f"{why}; no group holds a protected value with a share above {share:.4g}"
+        return f"{why}; no protected value makes up more than {share:.4g} of any group"
 
 
 def _sets(model: str, values: Any) -> tuple[tuple[str, ...], ...]:

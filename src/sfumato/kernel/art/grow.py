@@ -1,4 +1,4 @@
-"""Grow groups by their closest points until the chances of what they hold are even enough."""
+"""Grow groups by their closest points until the chances of the values they hold are even enough."""
 
 from typing import Any
 
@@ -62,9 +62,9 @@ def grow(
 ) -> int:  # fmt: skip
     """Grow the groups, each from ``cells[starts[g] : starts[g + 1]]`` with ``rows`` of each; returns how many steps.
 
-    ``points[cell]`` are chances and ``odds[cell]`` odds, a dimension for each distribution and value; ``of_dim``
-    says which of the ``values``, ``value`` which one the rows of a cell have (-1: none that counts). ``fresh`` groups
-    are first taken out of the tree, and left out where it has no such row. Each step of ``out`` is group, cell, rows.
+    ``points[cell]`` are chances and ``odds[cell]`` odds, with one dimension per distribution and value; ``of_dim``
+    gives the value of a dimension, ``value`` the one that the rows of a cell have (-1: none that counts). ``fresh``
+    groups are first taken out of the tree, and skipped if it has no such row. A step of ``out`` is group, cell, rows.
     """
     dims = points.shape[1]
     lo, hi, sums, most = np.empty(dims), np.empty(dims), np.empty(dims), np.empty(dims)

@@ -26,7 +26,7 @@ class KdTree(NamedTuple):
 
 @inner
 def _halve(points: Any, a: int, order: Any, begin: int, end: int, middle: int) -> None:
-    """Bring the points that are least along a dimension before the middle (quickselect)."""
+    """Move the points that are smallest along a dimension before the middle (quickselect)."""
     while end - begin > 1:
         pivot = points[order[(begin + end) // 2], a]
         i, j = begin, end - 1
@@ -49,7 +49,7 @@ def _halve(points: Any, a: int, order: Any, begin: int, end: int, middle: int) -
 
 @kernel
 def _build(points: Any, order: Any, first: Any, last: Any, child: Any, parent: Any, low: Any, high: Any) -> int:
-    """Split at the median of the widest dimension until a node has few points, or all alike."""
+    """Split at the median of the widest dimension until a node has few points, or only equal ones."""
     n, dims = points.shape
     first[0], last[0], parent[0] = 0, n, -1
     nodes, at = 1, 0
@@ -76,7 +76,7 @@ def _build(points: Any, order: Any, first: Any, last: Any, child: Any, parent: A
 
 
 def make_tree(points: NDArray[np.float64]) -> KdTree:
-    """The tree over points, a row each."""
+    """The tree over points, one per row."""
     n, dims = points.shape
     most = 2 * max(1, n)
     order = np.arange(n)
@@ -91,7 +91,7 @@ def make_tree(points: NDArray[np.float64]) -> KdTree:
 
 @inner
 def _away(low: Any, high: Any, lo: Any, hi: Any, best: float) -> float:
-    """The L1 distance of two boxes, or something not below ``best``."""
+    """The L1 distance of two boxes; stops early with a partial sum once that reaches ``best``."""
     total = 0.0
     for a in range(len(lo)):
         if low[a] > hi[a]:

@@ -12,7 +12,7 @@ from sfumato.kernel.c45.tree import ABOVE, CUT, FIELDS, FIRST, FORKS, HI, LEAF, 
 from sfumato.kernel.jit import inner, kernel
 
 _LEAST = 2
-"""How many rows at least two branches of a test must have."""
+"""The smallest number of rows that at least two branches of a test must have."""
 
 _EPSILON = 1e-3
 _MOST_TRIMMED = 25.0
@@ -42,7 +42,7 @@ def _spread(counts: Any, xlogx: Any) -> float:
 
 @inner
 def _by_category(codes: Any, rows: Any, label: Any, weight: Any, counts: Any, table: Any, xlogx: Any) -> Any:
-    """What a branch for each code gains, and the entropy of the branch sizes; ``table`` is room for the counts."""
+    """The gain of one branch per code, and the entropy of the branch sizes; ``table`` is work space for the counts."""
     for code in range(len(table)):
         for c in range(len(counts)):
             table[code, c] = 0
@@ -65,9 +65,9 @@ def _by_category(codes: Any, rows: Any, label: Any, weight: Any, counts: Any, ta
 
 @inner
 def _by_cut(codes: Any, rows: Any, label: Any, weight: Any, counts: Any, xlogx: Any) -> Any:
-    """The best cut of rows sorted by code: gain less the cost of choosing it, entropy of the sizes, codes beside it.
+    """The best cut of rows sorted by code: gain minus the cost of choosing it, entropy of the sizes, adjacent codes.
 
-    A side has at least two rows, or a tenth of the average class where that is more, but never needs more than 25.
+    A side has at least two rows, or a tenth of the average class if that is more, but never needs more than 25.
     """
     low, high = np.zeros(len(counts), np.int64), np.empty(len(counts), np.int64)
     total = 0
@@ -101,7 +101,7 @@ def _by_cut(codes: Any, rows: Any, label: Any, weight: Any, counts: Any, xlogx: 
 
 @inner
 def _best(gain: Any, info: Any, usual: Any) -> int:
-    """The column of the greatest gain ratio among those of at least average gain; -1 where none gains.
+    """The column with the greatest gain ratio among those of at least average gain; -1 if none gains.
 
     ``usual`` says which columns count for the average.
     """
@@ -204,7 +204,7 @@ def _grow(
 
 @kernel
 def _collapse(nodes: Any, label: Any, weight: Any, rows: Any, classes: int) -> None:
-    """Make a leaf of every node whose branches err as often on the rows as a leaf would."""
+    """Turn every node whose branches make as many errors on the rows as a leaf would into a leaf."""
     errors, counts = np.zeros(len(nodes), np.int64), np.empty(classes, np.int64)
     for node in range(len(nodes) - 1, -1, -1):
         total, most = tell(rows[nodes[node, LO] : nodes[node, HI]], label, weight, counts)

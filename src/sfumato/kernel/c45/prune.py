@@ -1,4 +1,4 @@
-"""Prune a tree of tests by the errors to be expected of it on new rows."""
+"""Prune a tree of tests by its expected errors on new rows."""
 
 import math
 from typing import Any
@@ -12,7 +12,7 @@ from sfumato.kernel.jit import inner, kernel
 
 @inner
 def extra_errors(rows: float, errors: float, confidence: float, deviation: float) -> float:
-    """How many more errors than seen are expected of a leaf: the upper end of a confidence interval.
+    """How many more errors than seen a leaf is expected to make: the upper end of a confidence interval.
 
     ``deviation`` is the squared normal deviate of ``confidence`` (Quinlan, C4.5, section 4.2).
     """
@@ -104,7 +104,7 @@ def _branches(nodes: Any, node: int, rows: Any, weight: Any, expected: Any) -> A
 def _prune(
     nodes: Any, codes: Any, label: Any, weight: Any, rows: Any, classes: int, confidence: float, deviation: float
 ) -> Any:
-    """Replace nodes, from below, by a leaf or by their largest branch where that is expected to err no more."""
+    """Replace nodes, bottom up, by a leaf or by their largest branch if that is expected to make no more errors."""
     n = codes.shape[1]
     branch, room, counts = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(classes, np.int64)
     list_ = np.empty(len(nodes), np.int64)
@@ -152,5 +152,5 @@ def prune(
     confidence: float,
     deviation: float,
 ) -> float:
-    """Prune a grown tree in place; returns how many errors are expected of what is left."""
+    """Prune a grown tree in place; returns the expected errors of what is left."""
     return float(_prune(nodes, codes, label, weight, rows, classes, confidence, deviation))

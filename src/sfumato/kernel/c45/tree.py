@@ -1,4 +1,4 @@
-"""Trees of tests over integer columns: nodes, how rows find their way down, and what is predicted where they end.
+"""Trees of tests over integer columns: nodes, how rows descend, and what is predicted at the leaves.
 
 A node tests one column: a column of categories has a branch for each code, an ordered one has two, up to a cut and
 above it. Nodes are numbered from the root, a node's branches side by side after it; ``nodes[i]`` has the fields below.
@@ -46,7 +46,7 @@ def way(nodes: Any, node: int, codes: Any, row: int) -> int:
 
 @inner
 def sort_out(order: Any, branch: Any, begins: Any, room: Any) -> None:
-    """Bring rows into the order of their branches, keeping the order within; ``begins`` says where each begins."""
+    """Sort rows by branch, keeping the order within each; ``begins`` says where each branch begins."""
     at = begins.copy()
     for i in range(len(order)):
         b = branch[order[i]]
@@ -58,7 +58,7 @@ def sort_out(order: Any, branch: Any, begins: Any, room: Any) -> None:
 
 @kernel
 def _classify(nodes: Any, codes: Any, out: Any) -> None:
-    """The class of each row; where a node has no branch for a code, what the node predicts."""
+    """The class of each row; if a node has no branch for a code, what the node predicts."""
     for row in range(codes.shape[1]):
         node = 0
         while nodes[node, TEST] >= 0:

@@ -1,7 +1,7 @@
 """Form groups by picking one row each from several buckets of equal values.
 
-All randomness comes in as arguments, rows in a random order and random numbers for what is left
-over: so a caller can draw it in secret, and a test can go through all of it.
+All randomness is passed in, as rows in a random order and random numbers for the rows left over: so a caller
+can draw it in secret, and a test can enumerate all of it.
 """
 
 from typing import Any, NamedTuple
@@ -13,7 +13,7 @@ from sfumato.kernel.arrange import sort_order
 from sfumato.kernel.jit import inner, kernel
 
 _MANY = 256
-"""From so many buckets on a heap finds the fullest sooner than a look at all."""
+"""From this many buckets on, a heap finds the fullest faster than a scan of all."""
 
 
 class Buckets(NamedTuple):
@@ -61,7 +61,7 @@ def _fuller(left: Any, a: int, b: int) -> bool:
 
 @inner
 def _sink(heap: Any, size: int, left: Any, at: int) -> None:
-    """Bring the bucket at a place of the heap down to where none below it goes before it."""
+    """Sift the bucket at a place of the heap down until none below it goes before it."""
     b = heap[at]
     while 2 * at + 1 < size:
         child = 2 * at + 1
@@ -76,7 +76,7 @@ def _sink(heap: Any, size: int, left: Any, at: int) -> None:
 
 @inner
 def _rise(heap: Any, left: Any, at: int) -> None:
-    """Bring the bucket at a place of the heap up to where none above it goes after it."""
+    """Sift the bucket at a place of the heap up until none above it goes after it."""
     b = heap[at]
     while at > 0 and _fuller(left, b, heap[(at - 1) // 2]):
         heap[at] = heap[(at - 1) // 2]
@@ -86,7 +86,7 @@ def _rise(heap: Any, left: Any, at: int) -> None:
 
 @inner
 def _heap_top(heap: Any, size: int, left: Any, top: Any) -> int:
-    """As ``fullest``, from a heap, and take a row from each; returns how many buckets have rows then."""
+    """As ``fullest``, from a heap, and take a row from each; returns how many buckets still have rows."""
     for i in range(len(top)):
         size -= 1
         top[i], heap[0] = heap[0], heap[size]
@@ -102,7 +102,7 @@ def _heap_top(heap: Any, size: int, left: Any, top: Any) -> int:
 
 @inner
 def _scan_top(left: Any, begin: int, end: int, size: int, top: Any) -> int:
-    """As ``_heap_top``, by going through all buckets."""
+    """As ``_heap_top``, by scanning all buckets."""
     fullest(left, begin, end, top)
     for b in top:
         left[b] -= 1
@@ -112,7 +112,7 @@ def _scan_top(left: Any, begin: int, end: int, size: int, top: Any) -> int:
 
 @inner
 def _without(members: Any, start: int, l: int, groups: int, value: int, draw: Any) -> int:
-    """One of the groups of ``l`` members each that lack a value, drawn; -1 where all have it."""
+    """A random one of the groups of ``l`` members each that lack a value; -1 if all have it."""
     chosen = np.uint64(0)
     # count the groups that lack it, draw one of them, and go through them again up to that one
     for attempt in range(2):

@@ -1,4 +1,4 @@
-"""The Hilbert curve in any dimension: a key a row, such that rows near on the curve are near in space."""
+"""The Hilbert curve in any dimension: one key per row, such that rows near on the curve are near in space."""
 
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -52,7 +52,7 @@ def bits_needed(sizes: list[int]) -> int:
 
 
 def hilbert_keys(columns: list[NDArray[Any]], sizes: list[int]) -> NDArray[np.uint64]:
-    """The place of each row on the curve that starts at the end of the first axis.
+    """The position of each row on the curve that starts at the end of the first axis.
 
     >>> hilbert_keys([np.array([1, 1, 0, 0]), np.array([0, 1, 1, 0])], [2, 2]).argsort().tolist()
     [0, 1, 2, 3]

@@ -53,12 +53,12 @@ def _rest_holds(left: Any, taken: Any, total: int, want: int, l: int) -> bool:
 
 @kernel
 def greedy_groups(rows: Any, first: Any, rank: Any, l: int, ahead: bool, out: Any) -> int:
-    """Split groups off the low end until no row is left; returns how many groups, or -1 if that cannot be.
+    """Split groups off the low end until no row is left; returns how many groups, or -1 if that is impossible.
 
     Rows of value ``v`` are ``rows[first[v] : first[v + 1]]``, by rank. Looking ``ahead``: take the l
-    lowest rows of different values if the rest holds even in the worst case, else all that is left.
-    Otherwise: take the fewest lowest rows, at least l, such that the rest is l-diverse; if no number
-    will do, take rows of the fullest values instead.
+    lowest rows of different values if the rest holds even in the worst case, otherwise all that is left.
+    Without looking ahead: take the fewest lowest rows, at least l, such that the rest is l-diverse; if no number
+    works, take rows of the fullest values instead.
     """
     values = len(first) - 1
     left, at = np.empty(values, np.int64), np.empty(values, np.int64)

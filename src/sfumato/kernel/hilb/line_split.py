@@ -11,7 +11,7 @@ from sfumato.kernel.mondrian.partition import twice
 
 @inner
 def _middle(places: Any, start: int, end: int) -> int:
-    """Where the rows ``[start, end)`` part most evenly without parting equal places; -1 where they cannot."""
+    """Where to split the rows ``[start, end)`` most evenly without separating equal places; -1 if impossible."""
     low = start + (end - start) // 2
     high = low + 1
     while low > start and places[low - 1] == places[low]:
@@ -61,7 +61,7 @@ def _halve(places: Any, values: Any, counts: Any, p: int, q: int, least: int, is
 def halve(places: NDArray[Any], values: NDArray[Any], size: int, *, p: int, q: int, least: int) -> NDArray[np.int64]:
     """Where groups start among rows in the order of their ``places``.
 
-    A group is parted as evenly as equal places allow, the first of equally even ways, if both sides have ``least``
+    A group is split as evenly as equal places allow, at the first of equally even places, if both sides have ``least``
     rows and p/q times as many as its most frequent value; there are ``size`` values.
 
     >>> halve(np.array([0, 1, 2, 3]), np.array([0, 0, 1, 1]), 2, p=1, q=1, least=1).tolist()

@@ -1,7 +1,7 @@
 """How likely each member of a group is to hold a value, group by group: exact, or a bound where states are too many.
 
-Rows come in group order, group g has the rows ``starts[g] : starts[g + 1]``. What is asked for are sets of values; a
-set is held by whoever holds one of its values. For the bound see `sfumato.kernel.linkage.swap`.
+Rows are in group order; group g has the rows ``starts[g] : starts[g + 1]``. Queries are about sets of values; a
+member holds a set by holding one of its values. For the bound see `sfumato.kernel.linkage.swap`.
 """
 
 from typing import Any
@@ -69,8 +69,8 @@ def exposed(
 ) -> None:
     """``out[row, i]``: how likely a row holds a value of ``sets[i]`` (truth values), by ``chance[signature, value]``.
 
-    ``held[group, value]`` says what each group holds. Where there are more than ``limit`` states, or where the bound is
-    nowhere above ``enough``, ``out`` is the bound, and the group is marked as ``bounded``.
+    ``held[group, value]`` says what each group holds. If there are more than ``limit`` states, or the bound is
+    nowhere above ``enough``, ``out`` is the bound and the group is marked as ``bounded``.
     """
     mark, stamp = np.empty(len(chance), np.int64), np.full(len(chance), -1, np.int64)
     for g in range(len(held)):

@@ -3,8 +3,8 @@
 A matching weighs the product of ``weight[item, kind]`` over its items. How much of the total weight has item i in
 kind j is a ratio of permanents; a state is how many places of each kind are filled, so its digits add up to the number
 of items placed, and one table forwards and one backwards give all ratios in states x kinds steps. All terms are
-positive: nothing cancels. Rows and columns are scaled, which changes no ratio; where products could still underflow
-the same sums are taken in logarithms.
+positive: nothing cancels. Rows and columns are scaled, which changes no ratio; if products could still underflow,
+the same sums are computed in logarithms.
 """
 
 from typing import Any

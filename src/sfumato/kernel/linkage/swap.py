@@ -26,7 +26,7 @@ _LEAST = 1e-290
 
 @inner
 def _gain(weight: Any, inside: Any, a: int, b: int) -> float:
-    """A(a, b): by how much likelier a has a value of the set than b; infinite where b cannot have one that a can."""
+    """A(a, b): how much likelier a is to have a value of the set than b; infinite if b cannot have one that a can."""
     gain = 0.0
     for v in range(weight.shape[1]):
         if inside[v] and weight[a, v] > 0.0:

@@ -41,7 +41,7 @@ class Scratch(NamedTuple):
 
 TALLY, RUN_CODE, RUN_WEIGHT, RUN_FIRST, ORDER, ROW_KEY, CUT_FIRST, CUT_LAST, BALANCE = range(9)
 """By code: its weight. By run of equal codes: code, weight, where its rows begin in the order. By place in the order:
-row and key. By candidate cut: the stretch of runs [first, last) to part from the rest, the weight of the lighter side.
+row and key. By candidate cut: the runs [first, last) to split off from the rest, the weight of the lighter side.
 """
 
 
@@ -59,7 +59,7 @@ def make_scratch(space: Space, n: int, sizes: NDArray[np.int64]) -> Scratch:
 
 @inner
 def _sort_keys(key: Any, order: Any, n: int) -> None:
-    """Heapsort ``key[:n]``, taking ``order`` along."""
+    """Heapsort ``key[:n]``, permuting ``order`` along with it."""
     for size in range(n // 2 - 1, -n, -1):
         if size >= 0:
             root, last = size, n
@@ -182,7 +182,7 @@ def _move(weights: Any, counted: Any, i: int, to_left: bool, s: Any) -> None:
 
 @inner
 def look_ahead(sizes: Any, spec: Any, s: Any) -> int:
-    """How large a side must at least be by the tests that look ahead, with the whole group on the right."""
+    """The smallest size of a side that the look-ahead tests allow, with the whole group on the right."""
     least = np.int64(0)
     for t in range(len(spec)):
         if spec[t, 0] == AHEAD:
@@ -233,10 +233,10 @@ def _child_cuts(space: Any, j: int, node: int, runs: int, s: Any) -> int:
 
 @inner
 def _candidates(space: Any, j: int, lo: int, hi: int, runs: int, s: Any) -> int:
-    """List the cuts of axis ``j``, each a stretch of runs to part from the rest, in the order that settles ties.
+    """List the cuts of axis ``j``, each a range of runs to split off from the rest, in the order that breaks ties.
 
     On a line: the runs up to each boundary. In a tree: each child, then the first two children, the
-    first three, and so on, where a set of children can be shown. Returns how many there are.
+    first three, and so on, if a set of children can be shown. Returns how many there are.
     """
     if space.axes[j, KIND] == LINE:
         for r in range(1, runs):
@@ -260,7 +260,7 @@ def _move_runs(weights: Any, counted: Any, first: int, last: int, to_left: bool,
 def _sweep(weights: Any, counted: Any, sizes: Any, spec: Any, aux: Any, costly: Any, cuts: int, s: Any) -> int:
     """The most balanced cut whose sides pass all tests; each row is moved a bounded number of times.
 
-    A cut that begins with the first run only adds rows to those that are on the left already.
+    A cut that begins with the first run only adds rows to those already on the left.
     """
     best, best_balance, reached = -1, np.int64(-1), np.int64(0)
     for i in range(cuts):
@@ -287,7 +287,7 @@ def best_cut(
     space: Any, rows: Any, weights: Any, counted: Any, sizes: Any, spec: Any, aux: Any, costly: Any, least: int,
     total: int, start: int, end: int, j: int, lo: int, hi: int, s: Any,
 ) -> Any:  # fmt: skip
-    """The codes ``[a, b)`` to part from the rest on axis ``j``: (found, a, b). Counts are loaded if there are tests.
+    """The codes ``[a, b)`` to split off on axis ``j``: (found, a, b). Counts are loaded if there are tests.
 
     The most balanced cut is judged alone first, since mostly it passes; only if it fails are the others tried.
     """
@@ -309,7 +309,7 @@ def best_cut(
 
 @inner
 def _balance_cuts(cuts: int, least: int, total: int, s: Any) -> int:
-    """Weigh the lighter side of each cut, -1 where it is too light; returns the first of the most balanced, or -1."""
+    """Weigh the lighter side of each cut, -1 if it is too light; returns the first of the most balanced, or -1."""
     best, best_balance, reached, below = -1, np.int64(-1), np.int64(0), np.int64(0)
     for i in range(cuts):
         first, last = s.ints[CUT_FIRST, i], s.ints[CUT_LAST, i]
@@ -348,7 +348,7 @@ def relaxed_cut(
     space: Any, rows: Any, weights: Any, counted: Any, sizes: Any, spec: Any, aux: Any, costly: Any, least: int,
     start: int, end: int, measures: Any, flags: Any, s: Any,
 ) -> bool:  # fmt: skip
-    """Divide a group within equal codes, on the axis and at the place that narrow it most; sets ``flags``."""
+    """Divide a group within equal codes, on the axis and at the place that narrow it the most; sets ``flags``."""
     n = end - start
     best_gain = 1e-9
     for j in range(measures.shape[1]):
@@ -362,7 +362,7 @@ def relaxed_cut(
         for place in (least, n // 2, n - least):
             left = _part_width(space, rows, 0, place, j, s)
             right = _part_width(space, rows, place, n, j, s)
-            # by how much the widths of all rows together shrink
+            # how much the total width of all rows shrinks
             gain = n * width - place * left - (n - place) * right
             if gain <= best_gain:
                 continue

@@ -1,7 +1,7 @@
 """Strict and relaxed recursive partitioning of coded rows, in place, on two threads.
 
 Rows are kept row by row in 64-bit words and are moved physically, so that a group is always a
-contiguous stretch of memory.
+contiguous range of memory.
 """
 
 from collections.abc import Callable
@@ -38,7 +38,7 @@ class Parts(NamedTuple):
 
 
 WIDTH, FIRST, LAST, LEFT = range(4)
-"""Rows of the measures of a group, a column an axis: width, first and last code, width still to be tried."""
+"""Rows of the measures of a group, with one column per axis: width, first and last code, width still to be tried."""
 
 
 @inner
@@ -79,7 +79,7 @@ def _find_cut(
     space: Any, rows: Any, weights: Any, counted: Any, sizes: Any, spec: Any, aux: Any, costly: Any, least: int,
     relaxed: Any, start: int, end: int, flat: Any, measures: Any, flags: Any, scratch: Any,
 ) -> Any:  # fmt: skip
-    """Flag the rows to part from the others: (the axes known to be flat, whether there is a cut)."""
+    """Flag the rows to split off: (the axes known to be flat, whether there is a cut)."""
     total = np.int64(0)
     for i in range(start, end):
         total += weights[i]
@@ -102,7 +102,7 @@ def _find_cut(
         )
         if found:
             _flag_range(rows, start, end, j, a, b, flags)
-    if relaxed is not None and not found:  # left out when this is compiled for strict cuts
+    if relaxed is not None and not found:  # not compiled for strict cuts
         found = relaxed_cut(
             space, rows, weights, counted, sizes, spec, aux, costly, least, start, end, measures, flags, scratch
         )
@@ -113,7 +113,7 @@ def _find_cut(
 
 @inner
 def twice(rows: Any) -> Any:
-    """The same rows with as much room again."""
+    """The same rows with twice the room."""
     more = np.zeros((2 * len(rows), rows.shape[1]), np.int64)
     for i in range(len(rows)):
         for c in range(rows.shape[1]):
@@ -128,7 +128,7 @@ def _divide(words: Any, ids: Any, weights: Any, counted: Any, flags: Any, start:
     left, right = start, 0
     for i in range(start, end):
         flag = np.int64(flags[i - start])
-        # Write each row to both sides and advance one of them: no branch that the processor could guess wrong.
+        # Write each row to both sides and advance one of them: no branch to mispredict.
         for w in range(words.shape[1]):
             word = words[i, w]
             words[left, w] = word
@@ -166,7 +166,7 @@ def _split(
     space: Any, rows: Any, words: Any, ids: Any, weights: Any, counted: Any, sizes: Any, spec: Any, aux: Any,
     costly: Any, least: int, relaxed: Any, begin: int, finish: int, stop: int, is_start: Any, room: Any,
 ) -> Any:  # fmt: skip
-    """Split ``[begin, finish)`` until no cut is allowed; stretches of fewer than ``stop`` rows are given back.
+    """Split ``[begin, finish)`` until no cut is allowed; ranges of fewer than ``stop`` rows are handed back.
 
     ``relaxed`` is True or None, ``costly`` as ``costly_tests`` says: what is None is not compiled.
     """
@@ -216,8 +216,8 @@ def partition(
 
     A cut is allowed if both sides weigh at least ``least`` and pass all ``tests`` on the
     ``counted`` columns. On a line a cut is the allowed boundary nearest to the median; in a tree it
-    parts one child, or the first few children, of the covering node from the others. ``relaxed``
-    also divides equal codes where no strict cut is left.
+    separates one child, or the first few children, of the covering node from the others. ``relaxed``
+    also divides equal codes if no strict cut is left.
     """
     n = len(codes[0])
     rows, words = pack_rows(codes)

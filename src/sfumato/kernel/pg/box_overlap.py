@@ -1,4 +1,4 @@
-"""Which boxes meet which: a divide and conquer that never compares all with all unless it must."""
+"""Which boxes overlap: divide and conquer that never compares all with all unless it must."""
 
 from typing import Any, NamedTuple
 
@@ -55,7 +55,7 @@ def _side(boxes: Any, chosen: Any, j: int, at: int, below: bool, number: int) ->
 
 @inner
 def _plane(boxes: Any, others: Any, a: Any, b: Any) -> Any:
-    """The axis and place that leave least to compare, and how much that is."""
+    """The axis and place that leave the least to compare, and how much that is."""
     best, axis, place = float(len(a)) * len(b), -1, np.int64(0)
     for j in range(boxes.shape[2]):
         for sample in range(_SAMPLES):
@@ -92,7 +92,7 @@ def _meet(boxes: Any, others: Any, same: bool) -> Any:
 
 
 class Met(NamedTuple):
-    """For each of the others two boxes that it meets, -1 where there is none; and which boxes are such a pair."""
+    """For each of the others two boxes that it meets, -1 if there is none; and which boxes are such a pair."""
 
     hit: NDArray[np.int64]
     second: NDArray[np.int64]

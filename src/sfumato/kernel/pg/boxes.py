@@ -1,7 +1,7 @@
-"""Divide a space of codes into disjoint boxes with enough rows each; find which boxes meet; draw one row a group.
+"""Divide a space of codes into disjoint boxes with enough rows each; find which boxes meet; draw one row per group.
 
-A box is a range of codes ``[lo, hi)`` on each axis. Closed boxes together cover the space, but for parts of it in
-which there is no row at all; tight boxes reach only as far as their rows.
+A box is a range of codes ``[lo, hi)`` on each axis. Closed boxes together cover the space, except for parts
+without any row; tight boxes reach only as far as their rows.
 """
 
 from collections.abc import Callable
@@ -47,7 +47,7 @@ def _ends(rows: Any, start: int, end: int, ends: Any) -> None:
 
 @inner
 def _narrow(space: Any, mode: Any, ends: Any, lo: Any, hi: Any) -> None:
-    """Where an axis allows only whole or single ranges, leave out codes without rows that stand in the way."""
+    """On an axis that allows only whole or single ranges, leave out codes without rows that prevent a cut."""
     for j in range(len(mode)):
         size = space.axes[j, SIZE]
         if mode[j] == WHOLE_OR_ONE and ends[0, j] == ends[1, j] and hi[j] - lo[j] < size:
@@ -60,7 +60,7 @@ def _narrow(space: Any, mode: Any, ends: Any, lo: Any, hi: Any) -> None:
 
 @inner
 def _tighten(space: Any, mode: Any, ends: Any, lo: Any, hi: Any) -> None:
-    """Let a box reach only as far as its rows, where its axis can show that."""
+    """Let a box reach only as far as its rows, if its axis can show that."""
     for j in range(len(mode)):
         first, last = ends[0, j], ends[1, j]
         whole = mode[j] == WHOLE_OR_ONE or (mode[j] == LAST_APART and last == space.axes[j, SIZE] - 1)
@@ -70,7 +70,7 @@ def _tighten(space: Any, mode: Any, ends: Any, lo: Any, hi: Any) -> None:
 
 @inner
 def _width(space: Any, j: int, mode: int, ends: Any, part: bool) -> float:
-    """How wide the occupied codes are on axis ``j``; an axis that is cut in part already must be cut on."""
+    """How wide the occupied codes are on axis ``j``; an axis that is already partly cut must be cut further."""
     first, last = ends[0, j], ends[1, j]
     if first == last:
         return 0.0
@@ -117,7 +117,7 @@ def _boundary(
     space: Any, rows: Any, weights: Any, start: int, end: int, j: int, mode: int, part: bool, ends: Any,
     least: int, total: int, s: Any,
 ) -> int:  # fmt: skip
-    """Where to cut axis ``j``: the first code of the right side, or -1 where no cut leaves enough on both sides."""
+    """Where to cut axis ``j``: the first code of the right side, or -1 if no cut leaves enough on both sides."""
     runs = runs_on(rows, weights, start, end, j, ends[0, j], ends[1, j], s)
     if mode == WHOLE_OR_ONE:
         for r in range(runs):
@@ -135,7 +135,7 @@ def _cut(
     space: Any, mode: Any, rows: Any, weights: Any, start: int, end: int, least: int, lo: Any, hi: Any,
     ends: Any, widths: Any, s: Any,
 ) -> Any:  # fmt: skip
-    """The axis and the code to cut at, widest axis first; (-1, -1) where there is no cut."""
+    """The axis and the code to cut at, widest axis first; (-1, -1) if there is no cut."""
     none = np.int64(-1)
     total = np.int64(0)
     for i in range(start, end):
@@ -162,7 +162,7 @@ def _cut(
 
 @inner
 def _move(rows: Any, words: Any, ids: Any, weights: Any, start: int, end: int, j: int, at: int, buffer: Any) -> int:
-    """Bring the rows below ``at`` on axis ``j`` to the front, keeping order; returns where the others start."""
+    """Move the rows below ``at`` on axis ``j`` to the front, keeping order; returns where the others start."""
     b_words, b_ids, b_weights = buffer
     left, right = start, 0
     for i in range(start, end):
@@ -188,7 +188,7 @@ def _split(
     space: Any, mode: Any, rows: Any, words: Any, ids: Any, weights: Any, least: int, begin: int, finish: int,
     stop: int, tight: bool, box: Any, is_start: Any, room: Any,
 ) -> Any:  # fmt: skip
-    """Divide ``[begin, finish)``, whose box stands at ``box[:, begin]``; stretches below ``stop`` are given back."""
+    """Divide ``[begin, finish)``, whose box is at ``box[:, begin]``; ranges shorter than ``stop`` are handed back."""
     axes = len(mode)
     ends, widths, buffer, scratch = room
     stack, pending = np.zeros((64, 2), np.int64), np.zeros((64, 2), np.int64)

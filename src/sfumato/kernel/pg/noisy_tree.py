@@ -1,8 +1,8 @@
 """Grow a binary tree on binned features and weighted classes that were observed through a noisy channel.
 
-The channel keeps a class with probability ``p`` and else shows class ``c`` with probability ``away[c]``, so
-the weight of class ``c`` that was observed, less ``away[c]`` times all weight, divided by ``p``, is unbiased for
-the true weight. The tree is grown on these.
+The channel keeps a class with probability ``p`` and otherwise shows class ``c`` with probability ``away[c]``, so
+(observed weight of class ``c`` - ``away[c]`` times the total weight) / ``p`` is an unbiased estimate of the true
+weight. The tree is grown on these.
 """
 
 from typing import Any, NamedTuple
@@ -14,7 +14,7 @@ from sfumato.kernel.jit import inner, kernel
 
 
 class Grown(NamedTuple):
-    """A node a row: its feature (-1: a leaf), the bins below ``at`` go left; the unbiased weight of each class."""
+    """One row per node: its feature (-1: a leaf), the bins below ``at`` go left; the unbiased weight of each class."""
 
     feature: NDArray[np.int64]
     at: NDArray[np.int64]
@@ -77,7 +77,7 @@ def _best(table: Any, rows: Any, total: Any, every: float, squares: float, least
                 gain += difference * difference
                 if total[c] > 0.0:
                     pearson += difference * difference * every / total[c]
-            # weights make rows count for fewer: every^2 / squares of them (Kish's effective sample size)
+            # weighted rows count as fewer: every^2 / squares of them (Kish's effective sample size)
             scale = weight * rest / every
             if gain * scale > best:
                 best, statistic, feature, at = gain * scale, pearson * scale * every / squares, j, np.int64(b + 1)

@@ -1,7 +1,7 @@
-"""Bitmaps: one bit an item for each value of a column, built for a stretch of items that fits in the cache.
+"""Bitmaps: one bit per item for each value of a column, built for a range of items that fits in the cache.
 
-An item shows one label a column. On a line a label is a range ``[lo, hi)`` of values; else it is a list of values,
-``leaves[lo:hi]``. A predicate is a range of values on a line, else a bit set of values. An item meets a predicate if
+An item shows one label per column. On a line a label is a range ``[lo, hi)`` of values; otherwise a list of values,
+``leaves[lo:hi]``. A predicate is a range of values on a line, otherwise a bit set. An item meets a predicate if
 its label has a value in it.
 """
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sfumato.kernel.jit import inner, kernel
 
 LINE, LIST, WIDE_LINE, WIDE_LIST = range(4)
-"""How a column is looked up: by the bitmaps of its values, or, where these are too many, item by item."""
+"""How a column is looked up: by the bitmaps of its values or, if there are too many, item by item."""
 
 _MOST_ON_LINE = 1024
 _MOST_LISTED = 256
@@ -22,9 +22,9 @@ Words = NDArray[np.uint64]
 
 
 class Items(NamedTuple):
-    """Items in places, 64 a word: the label of each on each column, -1 where a place is empty.
+    """Items in places, 64 per word: the label of each on each column, -1 if a place is empty.
 
-    Labels are numbered through all columns; column ``c`` has the values ``0 .. size[c]-1``. Its bitmaps start at
+    Labels are numbered across all columns; column ``c`` has the values ``0 .. size[c]-1``. Its bitmaps start at
     row ``base[c]`` of ``base[-1]`` rows.
     """
 
@@ -38,7 +38,7 @@ class Items(NamedTuple):
 
 
 class Predicates(NamedTuple):
-    """A row a query, a column a predicate: its column, and its range, or in ``lo`` where its bit set starts."""
+    """One row per query, one column per predicate: its column and its range or, in ``lo``, where its bit set starts."""
 
     column: NDArray[np.int32]
     lo: NDArray[np.int64]
@@ -54,7 +54,7 @@ def make_items(
     on_line: list[bool],
     size: list[int],
 ) -> Items:
-    """Items with the layout of their bitmaps: a line has two a value, a list of values one a value."""
+    """Items with the layout of their bitmaps: a line has two per value, a list of values one per value."""
     kinds, rows = [], [0]
     for line, values in zip(on_line, size, strict=True):
         wide = values > (_MOST_ON_LINE if line else _MOST_LISTED)
@@ -80,7 +80,7 @@ def has(words: Any, start: int, value: int) -> bool:
 
 
 class Room(NamedTuple):
-    """Room for the bitmaps of a stretch of words, which of them have a bit set, and for their unions."""
+    """Work space for the bitmaps of a range of words, which of them have a bit set, and for their unions."""
 
     maps: Words
     present: Words
@@ -145,7 +145,7 @@ def _meets(items: Any, label: int, kind: int, asked: Any, q: int, j: int) -> boo
 
 @inner
 def _test(items: Any, begin: int, count: int, asked: Any, q: int, j: int, out: Any) -> None:
-    """Keep the items that meet a predicate, each tested by itself."""
+    """Keep the items that meet a predicate, each tested separately."""
     c = asked.column[q, j]
     for w in range(count):
         word = np.uint64(0)
@@ -180,7 +180,7 @@ def _keep_any(maps: Any, rows: Any, number: int, count: int, union: Any, out: An
 
 @inner
 def _list(present: Any, base: int, size: int, words: Any, start: int, rows: Any) -> int:
-    """Which bitmaps a set of values asks for, of those that have a bit set."""
+    """Which bitmaps a set of values needs, among those that have a bit set."""
     number = 0
     for v in range(size):
         rows[number] = base + v
@@ -217,7 +217,7 @@ def select(items: Any, room: Any, begin: int, end: int, asked: Any, q: int, firs
 
 @kernel
 def fill_random(draws: Any, size: int, out: Any) -> None:
-    """A random set of ``draws.shape[1]`` values below ``size`` a row, as bits (Floyd's sampling)."""
+    """A random set of ``draws.shape[1]`` values below ``size`` per row, as bits (Floyd's sampling)."""
     for row in range(draws.shape[0]):
         for j in range(draws.shape[1]):
             last = size - draws.shape[1] + j
@@ -236,7 +236,7 @@ def fill_ranges(lo: Any, hi: Any, out: Any) -> None:
 
 
 def random_sets(draws: Words, size: int) -> Words:
-    """Uniformly random sets of values below ``size``, a row each, as many values as there are draws in a row.
+    """Uniformly random sets of values below ``size``, one per row, with as many values as there are draws in a row.
 
     >>> random_sets(np.array([[0, 0, 0]], dtype=np.uint64), 3).tolist(), random_sets(np.array([[7]], np.uint64), 5)
     ([[7]], array([[4]], dtype=uint64))

@@ -26,13 +26,13 @@ from sfumato.kernel.queries.bitmap import (
 _THREADS = 2
 _CACHE = 50_000
 SMALL = 64
-"""Groups of fewer places lie side by side, 64 in a word; larger ones one after the other."""
+"""Groups of fewer places are interleaved, 64 per word; larger ones are stored one after the other."""
 LANES = 16
 """A block has at most this many words of small groups side by side."""
 
 
 class Weights(NamedTuple):
-    """A weight an item and set of values: the sum of ``times`` over the values that are in ``mask`` and in the set.
+    """A weight per item and set of values: the sum of ``times`` over the values that are in ``mask`` and in the set.
 
     Item ``i`` has the entries ``start[i] .. start[i+1]-1``; ``mask[e]`` is about word ``word[e]`` of the set.
     """
@@ -44,10 +44,10 @@ class Weights(NamedTuple):
 
 
 class Blocks(NamedTuple):
-    """Where groups lie: a block is one large group, or small groups of one size side by side.
+    """Where groups are stored: a block is one large group, or small groups of the same size interleaved.
 
     Block ``b`` has the words ``at[b] .. at[b+1]-1`` and groups of ``size[b]`` places. Of small groups it has first
-    the words with the first place of each, 64 groups a word, at most `LANES` words; then those with the second.
+    the words with the first place of each, 64 groups per word, at most `LANES` words; then those with the second.
     """
 
     at: NDArray[np.int64]
@@ -149,7 +149,7 @@ def _share_of_lines(lo: Any, hi: Any, first: int, last: int, a: int, b: int, sha
 def _share_of_sets(
     lo: Any, hi: Any, first: int, last: int, sets: Any, at: int, width: int, words: Any, start: int, shares: Any
 ) -> None:
-    """Which share of each label's values a predicate's set holds; ``width`` words a set."""
+    """Which share of each label's values a predicate's set holds; ``width`` words per set."""
     for label in range(first, last):
         inside = 0
         for w in range(width):
@@ -159,7 +159,7 @@ def _share_of_sets(
 
 @inner
 def _share_of_lists(lo: Any, hi: Any, first: int, last: int, leaves: Any, words: Any, start: int, shares: Any) -> None:
-    """The same where the values are too many for sets."""
+    """The same if there are too many values for sets."""
     for label in range(first, last):
         inside = 0
         for at in range(lo[label], hi[label]):
@@ -274,7 +274,7 @@ def _cuts(items: Items) -> NDArray[np.int64]:
 
 
 def _halved(queries: int, work: Callable[[int, int], None]) -> None:
-    """Do the work on the queries, a part of them a thread."""
+    """Do the work on the queries, one part of them per thread."""
     ends = np.linspace(0, queries, _THREADS + 1).astype(int).tolist()
     with ThreadPoolExecutor(_THREADS) as pool:
         list(pool.map(work, ends[:-1], ends[1:]))
@@ -311,7 +311,7 @@ def spread(
 
 
 class ValueCounts(NamedTuple):
-    """How often an item has a value: ``number`` times ``value`` in ``item``, an entry each; ``values`` there can be."""
+    """How often an item has a value: ``number`` times ``value`` in ``item``, one entry each, of ``values`` possible."""
 
     item: NDArray[np.int64]
     value: NDArray[np.int64]
@@ -324,7 +324,7 @@ def spread_cells(
 ) -> NDArray[np.float64]:
     """What `spread` gives, by first adding up the first ``number`` items that look alike to a query.
 
-    Queries about the same columns share the cells. It takes room for a count a cell and value.
+    Queries about the same columns share the cells. It needs memory for one count per cell and value.
     """
     out = np.zeros(len(asked.column))
     sets, at = _label_sets(items, bounds)

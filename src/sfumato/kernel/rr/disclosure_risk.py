@@ -1,8 +1,8 @@
-"""Many increasing functions of kept shares, their gradients, and the way back to where none exceeds 0.
+"""Many increasing functions of kept shares, their gradients, and the step back to where none exceeds 0.
 
-The variables are kept shares ``c`` in (0, 1], one an axis of a table and one for the values that follow it. Function j
-stands at one cell of the table; it is the logarithm of the chance that a draw from the cell, spread by the kept shares,
-is traced back to it, times the like for one of the cell's values.
+The variables are kept shares ``c`` in (0, 1], one per axis of a table and one for the values that follow it. Function
+j belongs to one cell of the table; it is the logarithm of the chance that a draw from the cell, spread by the kept
+shares, is traced back to it, times the same chance for one of the cell's values.
 """
 
 from typing import Any, NamedTuple
@@ -136,7 +136,7 @@ def worst(u: Any, pi: Any, sizes: Any, limits: Any, out: Any, none: Any) -> floa
 def _to_border(
     u: Any, way: Any, pi: Any, sizes: Any, limits: Any, out: Any, none: Any, first: float, steps: int
 ) -> bool:
-    """Move u along ``-way`` until no function exceeds 0, as little as need be; False where no way leads there."""
+    """Move u along ``-way`` until no function exceeds 0, as little as necessary; False if that is impossible."""
     here = u.copy()
     if worst(here, pi, sizes, limits, out, none) <= 0.0:
         return True

@@ -1,6 +1,6 @@
-"""Minimize a sum of log(1 + a / c^2) where many increasing functions of c may not exceed 0.
+"""Minimize a sum of log(1 + a / c^2) subject to many increasing functions of c not exceeding 0.
 
-Sequential quadratic programming in log c: the gradients are exact, the curvature is learnt (damped BFGS on the
+Sequential quadratic programming in log c: the gradients are exact, the curvature is learned (damped BFGS on the
 inverse), the steps come from Hildreth's procedure.
 """
 
@@ -31,7 +31,7 @@ def _cost(u: Any, weight: Any) -> float:
 
 @inner
 def _pick(out: Any, chosen: Any) -> int:
-    """The greatest functions, at most as many as there is room for."""
+    """The greatest functions, as many as there is room for."""
     found = 0
     for j in range(len(out)):
         place = found
@@ -85,9 +85,10 @@ def _merit(u: Any, weight: Any, penalty: float, table: Any, out: Any) -> float:
 def _search(
     u: Any, d: Any, size: float, goal: Any, weight: Any, table: Any, out: Any, program: Any, picked: Any, room: Any
 ) -> tuple[float, bool]:
-    """The share of the step d to take, halved until the merit sinks by enough, and whether it does.
+    """The share of the step d to take, halved until the merit decreases enough, and whether it does.
 
-    Where the whole step fails, it is bent to where the functions really are: d becomes the bent one if that will do.
+    If the full step fails, it is corrected to where the functions really are (second-order correction); d becomes the
+    corrected step if that works.
     """
     merit, aim, penalty = goal
     chosen, found = picked
@@ -122,7 +123,7 @@ def _lagrangian(g: Any, dual: Any, a: Any, near: int, was: Any) -> None:
 def _learn(
     h: Any, free: Any, step: Any, g: Any, grad: Any, chosen: Any, found: int, dual: Any, was: Any, a: Any, size: float
 ) -> None:
-    """Learn the curvature from how the slopes changed along the step; ``g`` and ``grad`` are the new ones."""
+    """Update the curvature from how the slopes changed along the step; ``g`` and ``grad`` are the new ones."""
     n, near = len(g), len(chosen)
     s, y, bs = np.zeros(n), np.zeros(n), np.empty(n)
     for k in range(n):
@@ -157,7 +158,7 @@ def _descend(u: Any, free: Any, weight: Any, pi: Any, sizes: Any, limits: Any, c
         length, most = np.abs(d).max(), max(0.0, highest(out))
         if length < close and most < close:
             break
-        # a penalty above the sum of the multipliers makes the merit sink along the step (exact penalty)
+        # a penalty above the sum of the multipliers makes the merit decrease along the step (exact penalty)
         penalty = max(penalty, 1.5 * dual[:near].sum())
         aim = 1e-4 * min((g * d).sum() - penalty * most, 0.0)
         merit = _cost(u, weight) + penalty * most + 1e-13

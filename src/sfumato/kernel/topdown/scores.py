@@ -1,4 +1,4 @@
-"""What refining a candidate gains and costs: whole numbers throughout, one division for the score."""
+"""What refining a candidate gains and costs: integers throughout, one division for the score."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from sfumato.kernel.topdown.state import State, count_pending, kill
 from sfumato.kernel.topdown.xlogx import GAIN_BITS, xlogx
 
 NOTHING = np.int64(1) << 62
-"""The size of the smallest group where there is none."""
+"""Stands for the size of the smallest group if there is none."""
 
 
 @inner
@@ -46,7 +46,7 @@ def gain(state: State, total: int, before: int, after: int) -> int:
 
 @inner
 def beneficial(state: State, b: int, a: int) -> bool:
-    """Whether more than one class is involved; where the measure looks at no class, whether any row is."""
+    """Whether more than one class is involved; if the measure ignores the class, whether any row is."""
     classes = state.classes
     if state.run[r.MEASURE] != r.INFORMATION:
         return rows_between(classes, b, a) > 0
@@ -59,7 +59,7 @@ def beneficial(state: State, b: int, a: int) -> bool:
 
 @inner
 def best_cut(state: State, at: int, lo: int, hi: int) -> int:
-    """The code at which an interval falls into the two purest parts; the first of equals, -1 if it has one value."""
+    """The code that splits an interval into the two purest parts; the first of equals, -1 if it has only one value."""
     classes = state.classes
     best, least = -1, NOTHING
     for cut in range(lo + 1, hi):
@@ -109,11 +109,11 @@ def offer(state: State, label: int) -> None:
 
 @inner
 def offer_set(state: State, attribute: int) -> None:
-    """Make the hidden values of a set candidates, or say anew what disclosing each of them gains (Eq. 4.5)."""
+    """Make the hidden values of a set candidates, or update what disclosing each of them gains (Eq. 4.5)."""
     labels, classes = state.labels, state.classes
     base, at = state.attributes[attribute, r.BASE], state.attributes[attribute, r.CLASSES]
     rest, hidden = state.attributes[attribute, r.SPARE], state.attributes[attribute, r.HIDDEN]
-    others = hidden + 1  # a row to work in
+    others = hidden + 1  # a work row
     good = beneficial(state, at, hidden)
     before, rows = impurity(state, at, hidden), rows_between(classes, at, hidden)
     for code in range(state.attributes[attribute, r.SIZE]):
@@ -167,7 +167,7 @@ def involved(state: State, label: int) -> int:
 
 @inner
 def rescore(state: State, label: int) -> None:
-    """The score (Eq. 4.1): the gain, or the gain by one more than the average loss; one division of whole numbers."""
+    """The score (Eq. 4.1): the gain, or the gain divided by the average loss plus one; one division of integers."""
     amount = state.labels[label, r.GAIN]
     one = np.float64(1 << GAIN_BITS)
     unit = 1.0 if state.run[r.MEASURE] == r.INFORMATION else one
@@ -206,10 +206,10 @@ def _leader(state: State) -> int:
 
 @inner
 def winner(state: State) -> int:
-    """The valid candidate of the best score; -1: there is none.
+    """The valid candidate with the best score; -1: there is none.
 
     A leaf that has not been counted can only make a candidate worse. So the one that looks best is counted
-    to the end; if it still looks best, it is.
+    completely; if it still looks best, it is (lazy evaluation).
     """
     while True:
         label = _leader(state)

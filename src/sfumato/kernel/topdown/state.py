@@ -3,8 +3,8 @@
 A *label* is what a code shows: a node of a tree, an interval of a line, a value of a set, or the mark of
 the set's hidden rest. A *candidate* is a label that can be refined; of a set, a hidden value. Each template
 has its own rows (distinct vectors over its attributes) in the ``order`` of its leaves, and for every candidate
-the worst that refining it would leave, in ``kept``. It only ever gets worse, so it is never taken back: what
-was counted in a leaf that has since been split is a union of groups of today, one of which is as bad.
+the worst that refining it would leave, in ``kept``. It only ever gets worse, so it is never reset: what was
+counted in a leaf that has since been split is a union of current groups, one of which is at least as bad.
 """
 
 from typing import Any, NamedTuple
@@ -24,7 +24,7 @@ BRANCH, SHOWN = 0, 1
 
 ATTRIBUTE, LO, HI, FIRST, PARTS, STATUS, GAIN, CUT, DIRTY, LISTED = range(10)
 """Columns of ``labels``: the parts are the labels FIRST .. FIRST + PARTS; of a hidden rest, PARTS are live values.
-LISTED is no property of the label: down the column stand the candidates."""
+LISTED is not a property of the label: its column lists the candidates."""
 
 ABSENT, LIVE, DEAD = 0, 1, 2
 
@@ -32,7 +32,7 @@ BY_SIZE, BY_DISTINCT, BY_SHARE = 0, 1, 2
 MODE, LIMIT, WIDTH, COLUMNS, NUMBER, ROWS, LEAF, LINKS, LEAVES, LIMITS, VALUES, NOW, NOW_OF, SORTED = range(14)
 """Columns of ``templates``: where its rows, leaves and links begin, how many rows and leaves it has; NOW (of NOW_OF)
 is the anonymity, or the confidence, of the present state; SORTED is how many leaves there were when its rows were last
-put into the order of the leaves. Its rows stand column by column: WIDTH codes, then what
+put into the order of the leaves. Its rows are stored column by column: WIDTH codes, then what
 is counted, then the multiplicity."""
 
 PLACE, MEMBER = 0, 1
@@ -47,7 +47,7 @@ SHOWING, WAITING = 0, 1
 NOT_WAITING = -2
 
 COUNT, LAST, ALONE, BY_VALUE = 0, 1, 2, 3
-"""Columns of ``cells``, one a part; from BY_VALUE on the counts of the sensitive values."""
+"""Columns of ``cells``, one cell per part; from BY_VALUE on, the counts of the sensitive values."""
 
 INFORMATION, DISTORTION, DISCERNIBILITY = 0, 1, 2
 MEASURE, PER_LOSS, BITS, CANDIDATES, STALE, FRESH, BEGUN = range(7)
@@ -55,7 +55,7 @@ MEASURE, PER_LOSS, BITS, CANDIDATES, STALE, FRESH, BEGUN = range(7)
 
 
 class State(NamedTuple):
-    """All that a refinement knows; ``spare`` and ``cells`` are room to work in."""
+    """The full state of a refinement; ``spare`` and ``cells`` are work space."""
 
     run: NDArray[Any]
     attributes: NDArray[Any]
@@ -105,7 +105,7 @@ def count_sizes(rows: Any, codes: Any, cells: Any, order: Any, offset: int, at: 
 def count_values(rows: Any, codes: Any, cells: Any, order: Any, offset: int, at: int, values: int) -> int:
     """How many distinct values each part of a label has, how many only it has, and all of them together.
 
-    Equal values lie side by side in every leaf.
+    Equal values are adjacent in every leaf.
     """
     total, seen, one, mixed = np.int64(0), np.int64(-1), np.int64(0), True
     for row in order:
@@ -161,7 +161,7 @@ def keep_share(state: State, j: int, label: int, value: int, count: int, of: int
 
 @inner
 def judge_part(state: State, j: int, label: int, cell: int, total: int) -> None:
-    """Keep what a counted part shows to be worse, and empty its cell.
+    """Record anything worse that a counted part shows, and clear its cell.
 
     The candidate is the label, or of a set's hidden rest the value, whose other part is all the rest.
     """
@@ -192,7 +192,7 @@ def judge_part(state: State, j: int, label: int, cell: int, total: int) -> None:
 
 @inner
 def count_leaf(state: State, j: int, place: int, label: int, begin: int, end: int) -> None:
-    """Count the rows of a leaf by the parts of one of its labels, and keep what is worse."""
+    """Count the rows of a leaf by the parts of one of its labels, and record anything worse."""
     templates, rows, codes, cells = state.templates, state.rows, state.codes, state.cells
     attribute, all_rows, mode = state.labels[label, ATTRIBUTE], templates[j, NUMBER], templates[j, MODE]
     offset, first, number = state.attributes[attribute, OFFSET], templates[j, ROWS], end - begin
@@ -221,7 +221,7 @@ def count_leaf(state: State, j: int, place: int, label: int, begin: int, end: in
 
 @inner
 def count_pending(state: State, label: int) -> bool:
-    """Count the leaves that show a label and are not counted yet; whether there were any."""
+    """Count the leaves that show a label and are not counted yet; returns whether there were any."""
     templates, kept, links = state.templates, state.kept, state.links
     attribute, found = state.labels[label, ATTRIBUTE], False
     for j in range(len(templates)):

@@ -1,4 +1,4 @@
-"""Top-down refinement: take the candidate of the best score, refine it, and wait with counting what it touched."""
+"""Top-down refinement: take the candidate with the best score, refine it, and postpone counting what it touched."""
 
 from typing import Any
 
@@ -10,20 +10,20 @@ from sfumato.kernel.topdown.scores import involved, loss, offer, offer_set, winn
 from sfumato.kernel.topdown.state import State, kill
 
 BEGIN, END, TEMPLATE, WHICH, WHAT = range(5)
-"""Columns of ``leaves``: the rows of a leaf; and down the last three, the leaves that the last refinement touched."""
+"""Columns of ``leaves``: the rows of a leaf; the last three list the leaves that the last refinement touched."""
 
 UNSORTED = 8
-"""When the leaves are so many times as many as they were, the rows are sorted anew."""
+"""When the number of leaves has grown by this factor, the rows are sorted again."""
 
 SAME, ONLY_HERE, SHRUNK, NEW = 0, 1, 2, 3
-"""What became of a leaf under a refined label: nothing, one part of it, less than it was, a new leaf."""
+"""What became of a leaf under a refined label: unchanged, one part of it, smaller, or a new leaf."""
 
 
 @inner
 def _list_leaf(state: State, j: int, leaf: int, here: int, what: int) -> None:
     """Put a leaf on the lists of its live labels: of those that show it, and of those that have to be counted.
 
-    A leaf keeps its place on the lists of other attributes when it shrinks; the refined one lists it anew.
+    A leaf keeps its place on the lists of other attributes when it shrinks; the refined one lists it again.
     """
     templates, attributes, links, kept = state.templates, state.attributes, state.links, state.kept
     begin = state.leaves[templates[j, r.LEAF] + leaf, BEGIN]
@@ -58,7 +58,7 @@ def _list_fresh(state: State, attribute: int) -> None:
 
 @inner
 def _note(leaves: Any, run: Any, j: int, leaf: int, what: int) -> None:
-    """Write down a leaf that a refinement touched."""
+    """Record a leaf that a refinement touched."""
     at = run[r.FRESH]
     leaves[at, TEMPLATE] = j
     leaves[at, WHICH] = leaf
@@ -68,7 +68,7 @@ def _note(leaves: Any, run: Any, j: int, leaf: int, what: int) -> None:
 
 @inner
 def _parts(rows: Any, order: Any, spare: Any, codes: Any, begins: Any, at: int, offset: int, code: int) -> None:
-    """Into which part each row falls, and how many into each.
+    """The part that each row falls into, and how many rows each part has.
 
     ``code`` is the disclosed value of a set, whose parts are the value and the rest; -1: parts by branch.
     """
@@ -84,7 +84,7 @@ def _parts(rows: Any, order: Any, spare: Any, codes: Any, begins: Any, at: int, 
 
 @inner
 def _arrange(order: Any, spare: Any, begins: Any, ends: Any, parts: int) -> None:
-    """Put the rows of a leaf into the order of its parts, each in its old order."""
+    """Sort the rows of a leaf by part, keeping the order within each."""
     number = len(order)
     for part in range(parts):
         ends[part] = number + begins[part]
@@ -131,7 +131,7 @@ def _split_leaf(state: State, j: int, leaf: int, place: int, code: int, parts: i
 
 @inner
 def _sort(state: State, j: int) -> None:
-    """Put the rows themselves into the order of the leaves, so that those of a leaf lie side by side again."""
+    """Sort the rows themselves by leaf, so that those of a leaf are adjacent again."""
     templates, rows, spare = state.templates, state.rows, state.spare
     number, first = templates[j, r.NUMBER], templates[j, r.LEAF]
     for column in range(templates[j, r.COLUMNS]):
@@ -147,7 +147,7 @@ def _sort(state: State, j: int) -> None:
 
 @inner
 def _split(state: State, j: int, label: int, shown: int, code: int, parts: int, room: Any) -> None:
-    """Split the leaves of a template that show a label, and say what the template has now."""
+    """Split the leaves of a template that show a label, and update what the template attains."""
     templates, kept = state.templates, state.kept
     place = state.places[j, state.labels[label, r.ATTRIBUTE], r.PLACE]
     leaf = kept[j, shown, r.HEAD]
@@ -169,7 +169,7 @@ def _split(state: State, j: int, label: int, shown: int, code: int, parts: int, 
 
 @inner
 def _show(state: State, label: int) -> None:
-    """Let the codes of a label show it, and know into which part of it each falls."""
+    """Let the codes of a label show it, and record which part of it each falls into."""
     labels, codes = state.labels, state.codes
     attribute = labels[label, r.ATTRIBUTE]
     at = state.attributes[attribute, r.OFFSET]
@@ -238,7 +238,7 @@ def _refine(state: State, label: int, room: Any) -> None:
 
 @inner
 def _begin(state: State) -> None:
-    """Offer the first candidates and list the one leaf that each template begins with."""
+    """Offer the first candidates and list the one leaf that each template starts with."""
     for attribute in range(len(state.attributes)):
         if state.attributes[attribute, r.KIND] == r.SET:
             offer_set(state, attribute)
@@ -253,10 +253,10 @@ def _begin(state: State) -> None:
 
 @kernel
 def advance(state: State, steps: Any, scores: Any, now: Any) -> int:
-    """Refine as often as there is room to write down, or until no candidate is left; how often it was.
+    """Refine until the step buffer is full or no candidate is left; returns the number of steps.
 
     ``steps`` gets the label, its gain, the summed loss and over how many templates it is summed;
-    ``now`` what each template has after the step.
+    ``now`` what each template attains after the step.
     """
     room = np.zeros((2, len(state.cells) + 2), np.int64)
     if state.run[r.BEGUN] == 0:

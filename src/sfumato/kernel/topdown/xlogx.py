@@ -1,4 +1,4 @@
-"""Logarithms in agreed fixed point: whole numbers only, so that two machines agree to the last bit."""
+"""Logarithms in a fixed-point format: integers only, so that two machines agree to the last bit."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ import numpy as np
 from sfumato.kernel.jit import inner, kernel
 
 GAIN_BITS = 30
-"""Gains are whole multiples of 2^-30."""
+"""Gains are integer multiples of 2^-30."""
 
 MOST_BITS = 50
 
@@ -24,7 +24,7 @@ def bits_for(rows: int) -> int:
 
 @inner
 def _square(x: Any) -> Any:
-    """The square of a number in [1, 2) with 62 binary digits, cut off: x² >> 62."""
+    """The square of a number in [1, 2) with 62 binary digits, truncated: x² >> 62."""
     mask = np.uint64(0xFFFFFFFF)
     half = np.uint64(32)
     low, high = x & mask, x >> half
@@ -39,7 +39,7 @@ def _square(x: Any) -> Any:
 
 @inner
 def log2_fixed(n: int, bits: int) -> int:
-    """log2(n) in units of 2^-bits: one binary digit a squaring, cut off after 62, the last one rounded."""
+    """log2(n) in units of 2^-bits: one binary digit per squaring, truncated after 62, the last one rounded."""
     exponent = 0
     while n >> (exponent + 1):
         exponent += 1
@@ -57,7 +57,7 @@ def log2_fixed(n: int, bits: int) -> int:
 
 @inner
 def xlogx(n: int, known: Any, bits: int) -> int:
-    """n · log2(n) in units of 2^-bits; ``known`` remembers what was computed, -1 where nothing was."""
+    """n · log2(n) in units of 2^-bits; ``known`` caches what was computed, -1 if nothing was."""
     if n < 2:
         return 0
     if known[n] < 0:
@@ -67,7 +67,7 @@ def xlogx(n: int, known: Any, bits: int) -> int:
 
 @kernel
 def logarithms(numbers: Any, bits: int) -> Any:
-    """log2 of whole numbers in units of 2^-bits.
+    """log2 of integers in units of 2^-bits.
 
     >>> logarithms(np.array([1, 2, 3]), 10).tolist()
     [0, 1024, 1623]

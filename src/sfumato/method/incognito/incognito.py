@@ -139,7 +139,8 @@ class Incognito(Method):
             return "it does not state the number of suppressed rows, or the loss"
         part = told["suppressed"] / (manifest["rows"] + told["suppressed"])
         if not is_number(told["suppressed_share"]) or abs(part - told["suppressed_share"]) > 1e-9:
-            return f"{told['suppressed']} rows left out beside {manifest['rows']} are not {told['suppressed_share']}"
+            share = told["suppressed_share"]
+            return f"{told['suppressed']} suppressed and {manifest['rows']} kept rows are not a share of {share}"
         return "more rows are suppressed than allowed" if part > self.suppression + 1e-9 else None
 
     def redrawn(self) -> str | None:
