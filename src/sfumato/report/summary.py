@@ -206,9 +206,10 @@ def _suppressed(release: Release) -> tuple[int, tuple[str, ...]]:
     """How many cells hide their value entirely, and which attributes show a single label that covers several values."""
     cells, hidden = 0, []
     for name, entry in release.description.labelled.items() if "data" in release.tables else ():
-        labels = release.tables["data"][name].value_counts().select(pl.col(name).cast(pl.String), "count")
+        shown = release.tables["data"][name].alias("label").value_counts(name="rows")
+        labels = shown.with_columns(pl.col("label").cast(pl.String))
         if entry.nodes.get(SUPPRESSED, [SUPPRESSED]) != [SUPPRESSED]:
-            cells += int(labels.filter(pl.col(name) == SUPPRESSED)["count"].sum())
+            cells += int(labels.filter(pl.col("label") == SUPPRESSED)["rows"].sum())
         if entry.loss > 0 and labels.height == 1:
             hidden.append(name)
     return cells, tuple(hidden)
