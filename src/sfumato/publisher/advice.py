@@ -6,7 +6,7 @@ from sfumato.publisher.column_roles import Profile, profile, recognize
 from sfumato.publisher.insensitive import exposed
 from sfumato.publisher.lone_ends import lone_ends
 from sfumato.publisher.policy import Policy
-from sfumato.publisher.remedy import Job, remedies
+from sfumato.publisher.price import Job, remedies
 from sfumato.publisher.toml import toml
 from sfumato.publisher.unregistered import unregistered
 from sfumato.release.best_guess import BestGuess

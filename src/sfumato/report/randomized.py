@@ -5,9 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.method.rr.optimize import people_of
 from sfumato.release.release import Release
-from sfumato.requirement.disclosure import paper_risk
 from sfumato.requirement.local_privacy import by_attribute
 from sfumato.table.distortion import Distortion
 from sfumato.table.encode import Role
@@ -20,6 +18,9 @@ def response(release: Release, table: Microdata) -> Facts | None:
     """Matrices and risk of a randomized release; None for any other."""
     if release.scheme != "randomization" or len(table.sensitive) != 1 or not table.quasi:
         return None
+    from sfumato.method.rr.optimize import people_of  # the optimizer's kernels: for these releases only
+    from sfumato.requirement.disclosure import paper_risk
+
     people, _ = people_of(table.drawn_from(Role.QUASI, Role.SENSITIVE))
     manifest, ways = release.description, release.description.distortions()
     quasi, sensitive = [ways[c.name] for c in table.quasi], ways[table.sensitive[0].name]
