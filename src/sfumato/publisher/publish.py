@@ -19,8 +19,9 @@ from sfumato.method.catalogue import from_table as method_from_table
 from sfumato.publisher.advice import advice
 from sfumato.publisher.again import published_again
 from sfumato.publisher.insensitive import refuse_unnamed_identifiers
-from sfumato.publisher.ledger import Entry, Ledger, entry_of, policy_digest, table_digest
+from sfumato.publisher.ledger import Entry, Ledger, entry_of, policy_digest
 from sfumato.publisher.policy import Policy, read_policy
+from sfumato.publisher.reading_ahead import Ahead
 from sfumato.release.files import stages
 from sfumato.release.files.output import refuse_existing, refuse_public, whole_folder, write_private
 from sfumato.release.files.recognize import PUBLIC
@@ -34,6 +35,7 @@ from sfumato.report.summary import Summary, summarize
 from sfumato.requirement.base import Requirement
 from sfumato.table.address import expanded
 from sfumato.table.checks import located
+from sfumato.table.digest import table_digest
 from sfumato.table.encode import Role
 from sfumato.table.microdata import Microdata, refuse_raw
 from sfumato.table.source import read_frame
@@ -97,12 +99,14 @@ def partition(
 
 def microdata_of(policy: Policy, progress: Progress = silent) -> Microdata:
     """Read and code the data that a policy names."""
-    return _coded(policy, _frame_of(policy, progress), progress)
+    return _coded(policy, _frame_of(policy, None, progress), progress)
 
 
-def _frame_of(policy: Policy, progress: Progress) -> pl.DataFrame:
-    """Read the data that a policy names."""
+def _frame_of(policy: Policy, ahead: Ahead | None, progress: Progress) -> pl.DataFrame:
+    """Read the data that a policy names, unless they are being read already."""
     progress("read", 0.0)
+    if ahead is not None:
+        return ahead.frame.result()
     return read_frame(expanded(policy.source), query=policy.query, nulls=policy.nulls, folder=policy.folder)
 
 
@@ -128,11 +132,12 @@ def publish_policy(
     force: bool = False,
     ledger: bool = True,
     progress: Progress = silent,
+    ahead: Ahead | None = None,
 ) -> Published:
     """Do what a policy says and write OUT/release and OUT/private, both or neither.
 
     The release is recorded in the ledger beside the source, so that a second one is noticed, unless ``ledger`` is
-    False.
+    False. ``ahead`` is the table if reading it has begun (`reading_ahead`).
     """
     job = policy if isinstance(policy, Policy) else read_policy(policy)
     folder = located(out, None, OutputError)
@@ -142,7 +147,7 @@ def publish_policy(
     log = _Log()
     heard = log.listening(progress)
     known = Ledger.of(job) if ledger else None
-    table, content = _coded_and_known(job, known, heard)
+    table, content = _coded_and_known(job, known, ahead, heard)
     release = _release(job, table, rng, heard)
     before = known.earlier(content) if known else []
     told = published_again(before, policy=policy_digest(job), method=job.method, seed=seed, out=folder, force=force)
@@ -165,14 +170,17 @@ def publish_policy(
     return Published(release, folder, summary, tuple(dict.fromkeys(warnings)), tuple(told.notes))
 
 
-def _coded_and_known(job: Policy, ledger: Ledger | None, progress: Progress) -> tuple[Microdata, str]:
+def _coded_and_known(
+    job: Policy, ledger: Ledger | None, ahead: Ahead | None, progress: Progress
+) -> tuple[Microdata, str]:
     """The coded data and, for the ledger, their digest; what does not need codes runs meanwhile, on another core."""
-    frame = _frame_of(job, progress)
+    begun = ahead if ahead is not None and ahead.reads(job.source, job.nulls, job.folder) else None
+    frame = _frame_of(job, begun, progress)
     with ThreadPoolExecutor(1) as beside:
-        digest = beside.submit(table_digest, frame) if ledger else None
+        digest = begun.digest if begun else beside.submit(table_digest, frame) if ledger else None
         beside.submit(prepare_report)
         table = _coded(job, frame, progress)
-    return table, digest.result() if digest else ""
+    return table, digest.result() if ledger and digest else ""
 
 
 def _generator(seed: int | None) -> np.random.Generator | None:
