@@ -178,7 +178,7 @@ def _numbers(rows: object, size: int, what: str) -> Floats:
             f"{what}: the matrix is not stochastic: column v must hold the probabilities of the values shown for v, "
             f"but its columns sum to {', '.join(f'{s:.10g}' for s in matrix.sum(axis=0)[:5])}, not 1; {remedy}"
         )
-    if np.linalg.cond(matrix) > _WORST_CONDITION:
+    if not _invertible(matrix):
         raise PolicyError(
             f"{what}: the matrix is not invertible, so the distribution could not be reconstructed; "
             "make its columns differ more"
@@ -224,6 +224,15 @@ def _two_numbers(way: Distortion, power: int, undo: bool) -> tuple[float, float]
     q, c = (way.share or 0) / WORDS, way.retained
     own, every = (1.0 / c, -q / c) if undo else (c, q)
     return (own, every) if power == 1 else ((own + every) ** 2 - every**2, every**2)
+
+
+def _invertible(matrix: Floats) -> bool:
+    return bool(np.linalg.cond(matrix) <= _WORST_CONDITION)
+
+
+def inverse_of(matrix: Floats) -> Floats | None:
+    """The inverse; None if there is none, or if it would magnify rounding errors beyond use."""
+    return np.asarray(np.linalg.inv(matrix), np.float64) if _invertible(matrix) else None
 
 
 def retention_matrix(p: float, size: int) -> Floats:
