@@ -20,5 +20,6 @@ def test_an_end_is_as_many_deviations_away_as_the_confidence_asks(draws: int, pa
 
 def test_it_covers_the_share_and_ends_exactly_at_0_and_1() -> None:
     low, high = wilson_interval(np.array([0.0, 0.3, 1.0]), np.array([7, 7, 7]), 0.99)
-    assert low[0] == 0.0 and high[2] == 1.0
-    assert (low <= [0.0, 0.3, 1.0]).all() and (high >= [0.0, 0.3, 1.0]).all()
+    assert (low[0], high[2]) == (0.0, 1.0)
+    assert (low <= [0.0, 0.3, 1.0]).all()
+    assert (high >= [0.0, 0.3, 1.0]).all()

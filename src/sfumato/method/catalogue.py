@@ -18,6 +18,7 @@ from sfumato.method.mondrian_plus import MondrianPlus, MondrianPlusPlus
 from sfumato.method.pg import PG
 from sfumato.method.rr.rr import RandomizedResponse
 from sfumato.method.topdown.topdown import TopDown, TopDownDisclosure
+from sfumato.release.manifest import Manifest
 
 METHODS: dict[str, type[Method]] = {
     cls.name: cls
@@ -61,9 +62,9 @@ def from_table(entry: Mapping[str, Any]) -> Method:
     return cls(**settings)
 
 
-def from_manifest(manifest: Mapping[str, Any]) -> Method:
+def from_manifest(manifest: Manifest) -> Method:
     """The method that a manifest says made its release."""
-    name = manifest["method"].get("name")
-    if not isinstance(name, str) or name not in METHODS:
-        raise PolicyError(f"there is no method {name!r}{nearest(str(name), METHODS)}")
+    name = manifest.method.name
+    if name not in METHODS:
+        raise PolicyError(f"there is no method {name!r}{nearest(name, METHODS)}")
     return METHODS[name].from_manifest(manifest)
