@@ -7,6 +7,7 @@ from typing import Any
 from sfumato.catalogue import Catalogue
 from sfumato.errors import PolicyError, nearest
 from sfumato.method.base import Method
+from sfumato.release.manifest import Manifest
 
 METHODS: Catalogue[Method] = Catalogue(
     "sfumato.method",
@@ -51,9 +52,9 @@ def from_table(entry: Mapping[str, Any]) -> Method:
     return cls(**settings)
 
 
-def from_manifest(manifest: Mapping[str, Any]) -> Method:
+def from_manifest(manifest: Manifest) -> Method:
     """The method that a manifest says made its release."""
-    name = manifest["method"].get("name")
-    if not isinstance(name, str) or name not in METHODS:
-        raise PolicyError(f"there is no method {name!r}{nearest(str(name), METHODS)}")
+    name = manifest.method.name
+    if name not in METHODS:
+        raise PolicyError(f"there is no method {name!r}{nearest(name, METHODS)}")
     return METHODS[name].from_manifest(manifest)

@@ -49,7 +49,7 @@ def _lost(summary: Summary) -> str:
         return f"The quasi-identifiers say nothing: all {groups.largest:,} rows form one group with the same labels"
     if kept is not None and kept < LITTLE:
         return f"Almost nothing is left: the labels keep {percent(kept)} of the information in the quasi-identifiers"
-    if summary.scheme == "randomization":
+    if summary.randomized:
         return ""
     lost = {n: share for n, share in summary.kept.items() if n in summary.hidden or share < BARE}
     return f"Next to nothing is left of {_shares(lost, ' kept')}" if lost else ""
@@ -78,7 +78,7 @@ def _rows(job: Job, summary: Summary) -> Iterator[str]:
 
 def _noise(summary: Summary) -> Iterator[str]:
     """Randomized attributes that are mostly noise."""
-    if summary.scheme != "randomization":
+    if not summary.randomized:
         return
     noisy = {name: share for name, share in summary.kept.items() if share < LITTLE}
     if noisy:

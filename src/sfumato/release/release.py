@@ -127,7 +127,7 @@ class Release:
     @property
     def sampled(self) -> bool:
         """Whether a row stands for a group, whose size is beside it."""
-        return self.scheme == "sampling" and "data" in self.tables and SIZE in self.tables["data"].columns
+        return self.scheme_class.rows_are_groups and "data" in self.tables and SIZE in self.tables["data"].columns
 
     def groups(self, x: tuple[str, ...] = ()) -> NDArray[np.int64]:
         """The group of each person: those with the same labels of ``x``, or of all quasi-identifiers; or the bucket.
@@ -172,7 +172,7 @@ class Release:
 
     def judge(self, requirement: GroupRequirement | KMap) -> Judgement:
         """Judge any requirement on the groups of the release; k-map by its own population."""
-        if isinstance(requirement, KMap) and self.scheme == "generalization":
+        if isinstance(requirement, KMap) and self.scheme_class.labels_people:
             return judge_release(requirement, self)
         if not isinstance(requirement, GroupRequirement):
             raise PolicyError(

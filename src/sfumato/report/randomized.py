@@ -16,7 +16,7 @@ Facts = dict[str, Any]
 
 def response(release: Release, table: Microdata) -> Facts | None:
     """Matrices and risk of a randomized release; None for any other."""
-    if release.scheme != "randomization" or len(table.sensitive) != 1 or not table.quasi:
+    if not release.scheme_class.randomizes or len(table.sensitive) != 1 or not table.quasi:
         return None
     from sfumato.method.rr.optimize import people_of  # the optimizer's kernels: for these releases only
     from sfumato.requirement.disclosure import paper_risk
@@ -29,7 +29,7 @@ def response(release: Release, table: Microdata) -> Facts | None:
     success = people.attack_success()
     return {
         "matrices": [_matrix(name, way) for name, way in ways.items() if name in manifest.matrices],
-        "epsilons": {n: _number(e) for n, e in by_attribute(release.manifest).items()},
+        "epsilons": {n: _number(e) for n, e in by_attribute(manifest).items()},
         "epsilon": _total(release),
         "guarantee": manifest.epsilon.get("words", ""),
         "before": float(before.max()),
@@ -56,7 +56,7 @@ def _matrix(name: str, way: Distortion) -> Facts:
 def _total(release: Release) -> str:
     """ε of a whole row, including that of fitting the matrices."""
     fit = release.description.epsilon.get("fit", 0.0)
-    return _number(sum(by_attribute(release.manifest).values()) + fit)
+    return _number(sum(by_attribute(release.description).values()) + fit)
 
 
 def _number(value: float) -> str:
@@ -65,7 +65,7 @@ def _number(value: float) -> str:
 
 def reconstructed(release: Release, name: str, shown: Mapping[str, int] | None) -> Mapping[str, Any] | None:
     """The reconstructed number of rows with each value, never below 0; the shown number if nothing was changed."""
-    if shown is None or release.scheme != "randomization" or name not in release.description.matrices:
+    if shown is None or not release.scheme_class.randomizes or name not in release.description.matrices:
         return shown
     domain = release.description.domain(name)
     counts = np.array([shown.get(v, 0) for v in domain], np.float64)

@@ -64,7 +64,7 @@ def render_report(
         "rows": table.rows,
         "published": release.description.rows,
         "scheme": release.scheme,
-        "scheme_words": release.scheme_class.words,
+        "shown_by": release.scheme_class,
         "requirements": _requirements(release, drawn),
         "response": drawn,
         "risk": risks(release, table, entity, risk or risk_of(release, table)),

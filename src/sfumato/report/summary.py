@@ -11,6 +11,7 @@ from sfumato.method.base import PartitionMethod
 from sfumato.method.catalogue import METHODS
 from sfumato.release.best_guess import BestGuess, best_guess_of
 from sfumato.release.release import Release
+from sfumato.release.scheme.catalogue import SCHEMES
 from sfumato.release.scheme.sampling import SIZE
 from sfumato.report.plots import percent
 from sfumato.table.encode import Role
@@ -59,14 +60,19 @@ class Summary:
     @property
     def exact(self) -> bool:
         """Whether quasi-identifiers are shown unchanged."""
-        return self.scheme == "bucketization"
+        return SCHEMES[self.scheme].separates
+
+    @property
+    def randomized(self) -> bool:
+        """Whether values were drawn at random in place of true ones."""
+        return SCHEMES[self.scheme].randomizes
 
     @property
     def information(self) -> float | None:
         """The information kept about the quasi-identifiers, on average; None if nothing is generalized."""
         if self.exact:
             return 1.0
-        if self.scheme == "randomization" or not self.kept:
+        if self.randomized or not self.kept:
             return None
         return sum(self.kept.values()) / len(self.kept)
 
@@ -115,7 +121,7 @@ class Summary:
             parts.append(f"{self.dropped:,} dropped for missing values ({percent(self.dropped / self.read)})")
         if self.left_out:
             parts.append(f"{self.left_out:,} left out by {self.method} ({percent(self.left_out / self.read)})")
-        one = f", one per group ({percent(self.published / self.read)})" if self.scheme == "sampling" else ""
+        one = f", one per group ({percent(self.published / self.read)})" if SCHEMES[self.scheme].rows_are_groups else ""
         return ", ".join([*parts, f"{self.published:,} published{one}"])
 
     def _groups(self, groups: GroupSizes) -> str:
@@ -128,7 +134,7 @@ class Summary:
     def _information(self) -> str:
         if self.exact:
             return "quasi-identifiers are shown exactly; hidden is which sensitive value of a group belongs to whom"
-        if self.scheme == "randomization":
+        if self.randomized:
             return self._randomized()
         if not self.kept:
             return "no quasi-identifier is published"
@@ -195,7 +201,7 @@ def summarize(release: Release, table: Microdata) -> Summary:
 
 def _groups(release: Release) -> GroupSizes | None:
     """The groups as the release shows them; None if it shows none."""
-    if release.scheme == "randomization" or not release.quasi():
+    if release.scheme_class.randomizes or not release.quasi():
         return None
     sizes = release.tables["data"][SIZE].to_numpy() if release.sampled else np.bincount(release.groups())
     sizes = sizes[sizes > 0]
@@ -217,7 +223,7 @@ def _suppressed(release: Release) -> tuple[int, tuple[str, ...]]:
 
 def _randomized(release: Release, table: Microdata) -> tuple[dict[str, float], tuple[str, ...]]:
     """The share of the values of each randomized attribute that are expected to stay, and the attributes left alone."""
-    if release.scheme != "randomization":
+    if not release.scheme_class.randomizes:
         return {}, ()
     kept = {}
     drawn = table.drawn_from(Role.QUASI, Role.SENSITIVE)

@@ -36,7 +36,7 @@ def judged(release: "Release", claim: Claim) -> Finding:
         requirement = claimed(claim)
         view = PublicSchema(release.description.attributes, release.tables)
         if isinstance(requirement, Promise):
-            found = requirement.verify(release.manifest, release.tables)
+            found = requirement.verify(release.description, release.tables)
         elif isinstance(requirement, KMap):
             found = unseen(release)
         elif isinstance(requirement, GroupRequirement):

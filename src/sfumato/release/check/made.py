@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def warned(release: "Release") -> Finding:
     """Whether the release warns about the sensitive values that its groups give away."""
-    method = import_module("sfumato.method.catalogue").from_manifest(release.manifest)
+    method = import_module("sfumato.method.catalogue").from_manifest(release.description)
     due = certain_values(best_guesses(release), perturbed=getattr(method, "perturbs", False))
     missing = [w for w in due if w not in release.warnings]
     fault = f"the manifest lacks the warning {missing[0]!r}" if missing else None
@@ -26,18 +26,18 @@ def warned(release: "Release") -> Finding:
 
 def examined(release: "Release") -> Finding:
     """Whether the method exists, has these settings, supports this scheme, and its warnings are there."""
-    plain, manifest = release.manifest, release.description
+    manifest = release.description
     claim = f"{manifest.method.name!r} can make a release by {manifest.scheme}, and every warning due is there"
     # methods import this layer, so they cannot be imported at the top of this module
     catalogue = import_module("sfumato.method.catalogue")
     try:
-        method = catalogue.from_manifest(plain)
-        contradiction = method.contradiction(plain)
+        method = catalogue.from_manifest(manifest)
+        contradiction = method.contradiction(manifest)
         if contradiction is not None:
             return Finding(claim, "broken", contradiction)
         claims = promised(manifest)
         method.refuse_unserved(claims)
-        due = [*method.warnings_of(plain), *method.warnings(claims)]
+        due = [*method.warnings_of(manifest), *method.warnings(claims)]
     except (SfumatoError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as e:
         return Finding(claim, "broken", str(e))
     missing = [w for w in due if w not in release.warnings]

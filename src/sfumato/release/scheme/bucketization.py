@@ -70,6 +70,7 @@ class Bucketization(Scheme):
         "quasi-identifiers are shown unchanged, sensitive values in a separate table, and only groups link the two"
     )
     shows_groups: ClassVar[bool] = True
+    separates: ClassVar[bool] = True
     own_columns: ClassVar[frozenset[str]] = frozenset({GROUP, COUNT})
     people: ClassVar[str] = "quasi"
     looks: ClassVar[tuple[Look, ...]] = (_groups_agree,)
