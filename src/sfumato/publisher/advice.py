@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
-from sfumato.publisher.column_roles import Profile, profile, recognize
+from sfumato.engine.look import Look
+from sfumato.publisher.column_roles import Profile, profile_of, recognize
 from sfumato.publisher.insensitive import exposed
 from sfumato.publisher.lone_ends import lone_ends
 from sfumato.publisher.policy import Policy
@@ -16,7 +17,6 @@ from sfumato.report.plots import percent
 from sfumato.report.summary import Summary
 from sfumato.requirement.base import GroupRequirement, Requirement
 from sfumato.table.encode import Column, Role
-from sfumato.table.microdata import Microdata
 
 SURE = 0.5
 """A guess that is right more often than this is worth a warning if no requirement bounds it."""
@@ -26,7 +26,7 @@ GAIN = 0.2
 _MOST_ROWS_EACH = 20
 
 
-def advice(policy: Policy, table: Microdata, release: Release, summary: Summary) -> list[str]:
+def advice(policy: Policy, table: Look, release: Release, summary: Summary) -> list[str]:
     """Warnings for the steward alone: they may reveal facts about the private table."""
     schema = TableSchema(table)
     bound = [r.bind(schema) for r in policy.requirements]
@@ -40,7 +40,7 @@ def advice(policy: Policy, table: Microdata, release: Release, summary: Summary)
     ]
 
 
-def _sensitive(bound: Sequence[Requirement], table: Microdata, summary: Summary) -> Iterator[str]:
+def _sensitive(bound: Sequence[Requirement], table: Look, summary: Summary) -> Iterator[str]:
     """Sensitive attributes that no requirement covers, or only without a bound on any probability.
 
     A class is meant to be predicted, so there is a warning about it only if nothing is declared sensitive.
@@ -105,14 +105,14 @@ def _kind(requirement: Requirement) -> str:
     return f"{variant} {requirement.model}".capitalize() if variant else requirement.model.capitalize()
 
 
-def _several_rows(bound: Sequence[Requirement], table: Microdata) -> Iterator[str]:
+def _several_rows(bound: Sequence[Requirement], table: Look) -> Iterator[str]:
     """Identifiers that repeat as if people had several rows, if no requirement counts people by them."""
-    identifiers = table.hidden.columns
+    identifiers = list(table.hidden)
     counted = {name for r in bound for name in r.people(identifiers)}
     if any(getattr(r, "entity", None) for r in bound):
         return
-    for column in table.hidden.get_columns():
-        seen = profile(column)
+    for name, tally in table.hidden.items():
+        seen = profile_of(name, tally)
         if seen.name not in counted and 1 < seen.distinct < table.rows and _may_be_people(seen):
             yield (
                 f"The identifier {seen.name} has {seen.distinct:,} values in {table.rows:,} rows. If these are people, "

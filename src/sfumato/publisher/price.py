@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from sfumato.engine.look import Look
 from sfumato.method.base import Method
 from sfumato.report.plots import percent
 from sfumato.report.summary import Summary
 from sfumato.requirement.base import Requirement
-from sfumato.table.microdata import Microdata
 
 LITTLE = 0.2
 """Information kept below this share is next to nothing."""
@@ -21,7 +21,7 @@ BARE = 0.05
 class Job:
     """What was to be published, and how."""
 
-    table: Microdata
+    table: Look
     requirements: Sequence[Requirement]
     """Bound to the table."""
     method: Method

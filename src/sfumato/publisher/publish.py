@@ -13,6 +13,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.engine.draws import Draws
+from sfumato.engine.local import LocalEngine
+from sfumato.engine.look import Look, look_at
 from sfumato.errors import DataError, OutputError, PolicyError
 from sfumato.method.base import Method, PartitionMethod, Progress, silent
 from sfumato.method.catalogue import from_table as method_from_table
@@ -97,31 +99,15 @@ def partition(
     return chosen.groups(table, bind(wanted, table), draws=Draws(rng), progress=silent).of_row
 
 
-def microdata_of(policy: Policy, progress: Progress = silent) -> Microdata:
-    """Read and code the data that a policy names."""
-    return _coded(policy, _frame_of(policy, None, progress), progress)
-
-
-def _frame_of(policy: Policy, ahead: Ahead | None, progress: Progress) -> pl.DataFrame:
-    """Read the data that a policy names, unless they are being read already."""
-    progress("read", 0.0)
-    if ahead is not None:
-        return ahead.frame.result()
-    return read_frame(expanded(policy.source), query=policy.query, nulls=policy.nulls, folder=policy.folder)
-
-
-def _coded(policy: Policy, frame: pl.DataFrame, progress: Progress) -> Microdata:
-    """Code the data as the policy says."""
-    progress("code", 0.0)
-    refuse_unnamed_identifiers(policy, frame)
-    table = Microdata.from_frame(frame, policy.covering(frame.columns), missing=policy.missing, folder=policy.folder)
+def _refuse_odd_columns(policy: Policy, table: Look) -> None:
+    """Refuse identifiers that nobody named, and quasi-identifiers that tell nobody apart."""
+    refuse_unnamed_identifiers(policy, table)
     for column in table.quasi:
         if table.rows > 1 and (column.codes == column.codes[0]).all():
             raise DataError(
                 f"the quasi-identifier {column.name!r} has one value in all {table.rows} rows and tells nobody apart: "
                 'give it the role "insensitive" to publish it, or "identifier" to leave it out'
             )
-    return table
 
 
 def publish_policy(
@@ -147,8 +133,10 @@ def publish_policy(
     log = _Log()
     heard = log.listening(progress)
     known = Ledger.of(job) if ledger else None
-    table, content = _coded_and_known(job, known, ahead, heard)
-    release = _release(job, table, rng, heard)
+    engine, content = _coded_and_known(job, known, ahead, heard)
+    table = look_at(engine, _entities(job, engine.table))
+    _refuse_odd_columns(job, table)
+    release = _release(job, engine, rng, heard)
     before = known.earlier(content) if known else []
     told = published_again(before, policy=policy_digest(job), method=job.method, seed=seed, out=folder, force=force)
     summary = summarize(release, table)
@@ -158,7 +146,7 @@ def publish_policy(
     with whole_folder(folder, force=force, afterwards=lambda: _finish(known, made)) as draft:
         heard("write", 0.0)
         (draft / PUBLIC).mkdir()
-        fill(draft / PUBLIC, release.description, release.tables)
+        fill(draft / PUBLIC, release.description, release.tables, engine.write)
         write_private(draft, _private_files(job, table, release, seed, log, summary, private))
         stages.reached("private written")
         made.append(entry_of(job, content, folder, draft / PUBLIC / MANIFEST, seed))
@@ -170,17 +158,30 @@ def publish_policy(
     return Published(release, folder, summary, tuple(dict.fromkeys(warnings)), tuple(told.notes))
 
 
+def _entities(job: Policy, table: Microdata) -> list[str]:
+    """The columns by which requirements count people; whether a requirement may do so is judged when it is bound."""
+    named = [getattr(r, "entity", None) for r in job.requirements]
+    return [name for name in named if isinstance(name, str) and name in table.names]
+
+
 def _coded_and_known(
     job: Policy, ledger: Ledger | None, ahead: Ahead | None, progress: Progress
-) -> tuple[Microdata, str]:
+) -> tuple[LocalEngine, str]:
     """The coded data and, for the ledger, their digest; what does not need codes runs meanwhile, on another core."""
+    progress("read", 0.0)
     begun = ahead if ahead is not None and ahead.reads(job.source, job.nulls, job.folder) else None
-    frame = _frame_of(job, begun, progress)
+    frame = begun.frame.result() if begun else _frame_of(job)
     with ThreadPoolExecutor(1) as beside:
         digest = begun.digest if begun else beside.submit(table_digest, frame) if ledger else None
         beside.submit(prepare_report)
-        table = _coded(job, frame, progress)
-    return table, digest.result() if ledger and digest else ""
+        progress("code", 0.0)
+        engine = LocalEngine.read(frame, job.covering, missing=job.missing, folder=job.folder)
+    return engine, digest.result() if ledger and digest else ""
+
+
+def _frame_of(job: Policy) -> pl.DataFrame:
+    """Read the data that a policy names."""
+    return read_frame(expanded(job.source), query=job.query, nulls=job.nulls, folder=job.folder)
 
 
 def _generator(seed: int | None) -> np.random.Generator | None:
@@ -192,9 +193,11 @@ def _generator(seed: int | None) -> np.random.Generator | None:
     return np.random.default_rng(seed)
 
 
-def _release(job: Policy, table: Microdata, rng: np.random.Generator | None, progress: Progress) -> Release:
+def _release(job: Policy, engine: LocalEngine, rng: np.random.Generator | None, progress: Progress) -> Release:
     """The release that a policy asks for, with its output settings."""
-    made = publish(table, require=job.requirements, method=job.method, title=job.title, rng=rng, progress=progress)
+    table = job.method.prepared(engine.table)
+    there = engine if table is engine.table else LocalEngine(table)
+    made = job.method.release(there, job.requirements, title=job.title, draws=Draws(rng), progress=progress)
     if job.spreadsheet != "plain":
         return made.stating(output={"spreadsheet": job.spreadsheet})
     return made
@@ -208,7 +211,7 @@ def _finish(ledger: Ledger | None, made: Sequence[Entry]) -> None:
 
 def _private_files(
     job: Policy,
-    table: Microdata,
+    table: Look,
     release: Release,
     seed: int | None,
     log: "_Log",
@@ -236,7 +239,7 @@ def _private_files(
         },
         "rows": {"read": table.rows + table.dropped, "dropped": table.dropped, "published": release.description.rows},
         "summary": summary.as_dict(),
-        "hidden": table.hidden.columns,
+        "hidden": list(table.hidden),
         "sensitive": [c.name for c in table.with_role(Role.SENSITIVE)],
         "seed": seed,
         "response": response(release, table),

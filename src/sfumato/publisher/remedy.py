@@ -3,8 +3,7 @@
 import math
 from collections.abc import Iterator
 
-import numpy as np
-
+from sfumato.engine.counts import Counted, Integers, totals
 from sfumato.engine.draws import Draws
 from sfumato.errors import SfumatoError
 from sfumato.method.anatomy import Anatomy
@@ -94,11 +93,11 @@ def _commonest_values(job: Job) -> Iterator[tuple[LDiversity, str, str, float]]:
     for r in job.requirements:
         if isinstance(r, LDiversity) and r.variant == "frequency":
             for name in names(r.sensitive):
-                yield r, name, *_commonest(job.table[name])
+                yield r, name, *_commonest(job.table[name], job.table.weights)
 
 
-def _commonest(column: Column) -> tuple[str, float]:
-    counts = np.bincount(column.codes, minlength=column.size)
+def _commonest(column: Column, weights: Integers) -> tuple[str, float]:
+    counts = totals(Counted(column.codes, column.size), weights)
     return column.domain.leaves[int(counts.argmax())], float(counts.max() / counts.sum())
 
 
@@ -110,7 +109,7 @@ def _binding(job: Job, summary: Summary) -> Iterator[str]:
     for r in job.requirements:
         others = [other for other in job.requirements if other is not r]
         try:
-            without = job.method.groups(job.table, others, draws=Draws(), progress=silent).number
+            without = job.method.groups(job.table.people(), others, draws=Draws(), progress=silent).number
         except SfumatoError:
             continue
         if without >= 2 * now:

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from sfumato.engine.counts import Counts
 from sfumato.release.release import Release
 from sfumato.requirement.local_privacy import by_attribute
 from sfumato.table.distortion import Distortion
@@ -14,7 +15,7 @@ from sfumato.table.microdata import Microdata
 Facts = dict[str, Any]
 
 
-def response(release: Release, table: Microdata) -> Facts | None:
+def response(release: Release, table: Microdata | Counts) -> Facts | None:
     """Matrices and risk of a randomized release; None for any other."""
     if not release.scheme_class.randomizes or len(table.sensitive) != 1 or not table.quasi:
         return None

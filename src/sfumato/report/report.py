@@ -13,6 +13,7 @@ import jinja2
 import numpy as np
 from markupsafe import Markup
 
+from sfumato.engine.look import Look, look_of
 from sfumato.errors import OutputError
 from sfumato.release.manifest import Claim
 from sfumato.release.people import entity_of
@@ -39,7 +40,7 @@ _TOP_LABELS = 5
 def render_report(
     *,
     release: Release,
-    table: Microdata,
+    table: Microdata | Look,
     policy_text: str = "",
     summary: Summary | None = None,
     risk: Risk | None = None,
@@ -49,31 +50,32 @@ def render_report(
 ) -> str:
     """The report as one self-contained HTML page.
 
-    ``table`` is the microdata that the release was made from, ``summary`` and ``risk`` are what `summarize` and
-    `risk_of` say about both, if already known; ``warnings`` are added to those of the release; ``seeded`` says
-    whether its randomness came from a known seed; ``made`` is when.
+    ``table`` is the microdata that the release was made from, or a look at it; ``summary`` and ``risk`` are what
+    `summarize` and `risk_of` say about both, if already known; ``warnings`` are added to those of the release;
+    ``seeded`` says whether its randomness came from a known seed; ``made`` is when.
     """
     entity = entity_of(release.description.requirements)
+    look = look_of(table, [] if entity is None else [entity])
     labels = {
-        name: weighted(release, name, reconstructed(release, name, _labels(release, name))) for name in table.columns
+        name: weighted(release, name, reconstructed(release, name, _labels(release, name))) for name in look.columns
     }
-    drawn = response(release, table)
+    drawn = response(release, look)
     facts = {
         "title": release.description.title or "Untitled release",
-        "summary": (summary or summarize(release, table)).facts(),
-        "rows": table.rows,
+        "summary": (summary or summarize(release, look)).facts(),
+        "rows": look.rows,
         "published": release.description.rows,
         "scheme": release.scheme,
         "shown_by": release.scheme_class,
         "requirements": _requirements(release, drawn),
         "response": drawn,
-        "risk": risks(release, table, entity, risk or risk_of(release, table)),
-        "riskiest": combinations(table, entity),
+        "risk": risks(release, look, entity, risk or risk_of(release, look)),
+        "riskiest": combinations(look, entity),
         "loss": _loss(release, labels),
-        "figures": _figures(release, table, labels),
-        "making": _making(release, table, policy_text, seeded, made),
+        "figures": _figures(release, look, labels),
+        "making": _making(release, look, policy_text, seeded, made),
         "guarantees": [guarantee(claim.plain()) for claim in release.description.requirements],
-        "limits": _limits(release, table),
+        "limits": _limits(release, look),
         "warnings": _warnings(release, warnings, seeded),
     }
     return _template().render(facts, style=_style())
@@ -170,17 +172,17 @@ def _loss(release: Release, labels: Labels) -> Facts:
     return {"mean": mean, "lines": lines, "plot": losses(known) if known else None}
 
 
-def _figures(release: Release, table: Microdata, labels: Labels) -> list[Facts]:
+def _figures(release: Release, table: Look, labels: Labels) -> list[Facts]:
     """A plot for each published attribute."""
     found = []
     for column in table.columns.values():
         shown = labels[column.name]
         if shown is not None:
             entry = release.description.labelled.get(column.name)
-            compared = compare(column, entry.nodes if entry else {}, shown)
+            compared = compare(column, entry.nodes if entry else {}, shown, table.weights)
             found.append(_figure(column.name, column.role, column.kind, compared))
-    for name in table.plain.columns:
-        found.append(_figure(name, Role.INSENSITIVE, "", plain(table.plain[name])))
+    for name, tally in table.plain.items():
+        found.append(_figure(name, Role.INSENSITIVE, "", plain(tally)))
     return found
 
 
@@ -196,7 +198,7 @@ def _figure(name: str, role: str, kind: str, distribution: BeforeAfter | None) -
     }
 
 
-def _making(release: Release, table: Microdata, policy_text: str, seeded: bool, made: dt.datetime | None) -> Facts:
+def _making(release: Release, table: Look, policy_text: str, seeded: bool, made: dt.datetime | None) -> Facts:
     manifest = release.description
     return {
         "method": manifest.method.name or "unknown",
@@ -210,12 +212,12 @@ def _making(release: Release, table: Microdata, policy_text: str, seeded: bool, 
     }
 
 
-def _limits(release: Release, table: Microdata) -> list[str]:
+def _limits(release: Release, table: Look) -> list[str]:
     classes = [c.name for c in table.with_role(Role.CLASS)]
     name = release.description.method.name
     if release.sampled:
         return method_limits(name) + sample_limits(release)
-    return method_limits(name) + general_limits(table.plain.columns, classes)
+    return method_limits(name) + general_limits(list(table.plain), classes)
 
 
 def _warnings(release: Release, given: Sequence[str], seeded: bool) -> list[str]:

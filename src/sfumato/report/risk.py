@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.adversary.linkage import LinkageRisk, linkage_risk, quasi_groups, riskiest
+from sfumato.engine.counts import Counts
 from sfumato.release.best_guess import BestGuess, GroupValues, best_guess, best_guesses
 from sfumato.release.release import Release
 from sfumato.report.plots import class_sizes, percent
@@ -21,7 +22,7 @@ _TOP_COMBINATIONS = 6
 class Risk(NamedTuple):
     """What can be learned about rows before and after: whose they are, and their sensitive values.
 
-    ``classes`` is the class of each row of the table: rows that agree on every quasi-identifier.
+    ``classes`` is the class of each row of the table, or of each vector of its counts: equal quasi-identifiers.
     """
 
     classes: NDArray[np.int64]
@@ -30,14 +31,14 @@ class Risk(NamedTuple):
     guesses: dict[str, tuple[BestGuess, BestGuess]]
 
 
-def risk_of(release: Release, table: Microdata) -> Risk:
+def risk_of(release: Release, table: Microdata | Counts) -> Risk:
     """The risks of a table and of a release made from it, both counted in rows and both based on what is shown."""
     classes = quasi_groups(table)
     after = linkage_risk(release.classes())
-    return Risk(classes, linkage_risk(classes), after, _guesses_beside(release, table, classes))
+    return Risk(classes, linkage_risk(classes, weights=table.weights), after, _guesses_beside(release, table, classes))
 
 
-def risks(release: Release, table: Microdata, entity: str | None, risk: Risk) -> Facts:
+def risks(release: Release, table: Microdata | Counts, entity: str | None, risk: Risk) -> Facts:
     """The risks before and after, side by side."""
     before, after = risk.before, risk.after
     sizes = np.bincount(release.groups())
@@ -77,23 +78,23 @@ def _risk_lines(before: LinkageRisk, after: LinkageRisk) -> list[tuple[str, str,
 
 
 def _people_lines(
-    release: Release, table: Microdata, groups: NDArray[np.int64], entity: str | None
+    release: Release, table: Microdata | Counts, groups: NDArray[np.int64], entity: str | None
 ) -> list[tuple[str, str, str, str]]:
     """How many people the smallest class holds, if the policy tells people apart."""
     if entity is None:
         return []
-    before = linkage_risk(groups, people=table.counted(entity)[0]).smallest
+    before = linkage_risk(groups, weights=table.weights, people=table.counted(entity)[0]).smallest
     claims = [c.achieved["k"] for c in release.description.requirements if c.required.get("entity") == entity]
     return [("People", f"fewest in a class, counted by {entity}", f"{before:,}", figure(min(claims)))]
 
 
 def _guesses_beside(
-    release: Release, table: Microdata, classes: NDArray[np.int64]
+    release: Release, table: Microdata | Counts, classes: NDArray[np.int64]
 ) -> dict[str, tuple[BestGuess, BestGuess]]:
     """How well each sensitive value is guessed: by exact quasi-identifiers in the table, by groups in the release."""
     after = best_guesses(release)
     known = {name: table[name] for name in after if name in table.columns}
-    before = {name: GroupValues(classes, c.codes, words=c.domain.leaves) for name, c in known.items()}
+    before = {name: GroupValues(classes, c.codes, table.weights, c.domain.leaves) for name, c in known.items()}
     return {name: (best_guess(values), after[name]) for name, values in before.items()}
 
 
@@ -115,7 +116,7 @@ def _guess_lines(guesses: Mapping[str, tuple[BestGuess, BestGuess]]) -> list[tup
     return lines
 
 
-def combinations(table: Microdata, entity: str | None) -> Facts:
+def combinations(table: Microdata | Counts, entity: str | None) -> Facts:
     """The quasi-identifiers and values that single out most rows of the table."""
     people = None if entity is None else table.counted(entity)[0]
     found = riskiest(table, _TOP_COMBINATIONS, people=people)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from sfumato.engine.counts import Counted, Counts, totals
 from sfumato.method.base import PartitionMethod
 from sfumato.method.catalogue import METHODS
 from sfumato.release.best_guess import BestGuess, best_guess_of
@@ -163,7 +164,7 @@ class Summary:
         return "; ".join(parts) or "nothing"
 
 
-def summarize(release: Release, table: Microdata) -> Summary:
+def summarize(release: Release, table: Microdata | Counts) -> Summary:
     """What a release made from this table kept, and what it left out.
 
     >>> import sfumato as sf
@@ -221,7 +222,7 @@ def _suppressed(release: Release) -> tuple[int, tuple[str, ...]]:
     return cells, tuple(hidden)
 
 
-def _randomized(release: Release, table: Microdata) -> tuple[dict[str, float], tuple[str, ...]]:
+def _randomized(release: Release, table: Microdata | Counts) -> tuple[dict[str, float], tuple[str, ...]]:
     """The share of the values of each randomized attribute that are expected to stay, and the attributes left alone."""
     if not release.scheme_class.randomizes:
         return {}, ()
@@ -230,7 +231,7 @@ def _randomized(release: Release, table: Microdata) -> tuple[dict[str, float], t
     for name, way in release.description.distortions().items():
         if name in release.description.matrices:
             column = drawn[name]
-            shares = np.bincount(column.codes, minlength=column.size) / table.rows
+            shares = totals(Counted(column.codes, column.size), table.weights) / table.rows
             kept[name] = float(shares @ np.diag(way.matrix))
     return kept, tuple(c.name for c in (*table.quasi, *table.sensitive) if c.name not in kept)
 
@@ -241,7 +242,7 @@ def _perturbs(release: Release) -> bool:
     return method is not None and issubclass(method, PartitionMethod) and method.perturbs
 
 
-def _changed(release: Release, table: Microdata) -> dict[str, int]:
+def _changed(release: Release, table: Microdata | Counts) -> dict[str, int]:
     """At least how many values must have been changed, given the totals before and after."""
     if not _perturbs(release):
         return {}
@@ -249,13 +250,14 @@ def _changed(release: Release, table: Microdata) -> dict[str, int]:
     for column in table.sensitive:
         shown = release.scheme_class.values_by_group(release, column.name)
         if shown is not None:
-            before = dict(zip(column.domain.leaves, np.bincount(column.codes, minlength=column.size), strict=True))
+            held = totals(Counted(column.codes, column.size), table.weights)
+            before = dict(zip(column.domain.leaves, held.tolist(), strict=True))
             after = shown.totals()
             found[column.name] = int(sum(abs(after.get(v, 0) - before.get(v, 0)) for v in {*before, *after})) // 2
     return found
 
 
-def _guesses(release: Release, table: Microdata) -> dict[str, BestGuess]:
+def _guesses(release: Release, table: Microdata | Counts) -> dict[str, BestGuess]:
     """What groups give away about each sensitive attribute and class, if the values are published unchanged."""
     private = [] if _perturbs(release) else table.sensitive
     found = {c.name: best_guess_of(release, c.name) for c in (*private, *table.with_role(Role.CLASS))}

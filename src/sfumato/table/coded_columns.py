@@ -2,11 +2,13 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Self, cast
 
 import polars as pl
 
 from sfumato.errors import PolicyError
-from sfumato.table.encode import Codes, Column, Role
+from sfumato.table.encode import Codes, Column, Role, drawn_from
 from sfumato.table.published import value_codes
 from sfumato.table.taxonomy import named
 
@@ -43,6 +45,11 @@ class CodedColumns(ABC):
     def sensitive(self) -> list[Column]:
         """The sensitive columns."""
         return self.with_role(Role.SENSITIVE)
+
+    def drawn_from(self, *roles: Role) -> Self:
+        """The same with the domains that values of these roles may be drawn from; see `encode.drawn_from`."""
+        columns = {n: drawn_from(c) if c.role in roles else c for n, c in self.columns.items()}
+        return cast(Self, replace(cast(Any, self), columns=columns))
 
     def counted(self, name: str) -> tuple[Codes, int]:
         """Codes and number of values of any column, for counting distinct values; identifiers included."""

@@ -45,7 +45,7 @@ def _in_order(keys: list[NDArray[np.uint64]]) -> list[NDArray[np.uint64]]:
 
 def _ranked(column: pl.Series) -> tuple[list[str], NDArray[np.uint64]]:
     """The distinct values as text, in order, and the rank of each row's value; missing values come last."""
-    column = _as_text(column) if is_opaque(column.dtype) else column
+    column = as_text(column) if is_opaque(column.dtype) else column
     if column.dtype == pl.String:
         words = column.drop_nulls().unique().sort()
         ranks = column.cast(pl.Enum(words)).to_physical()
@@ -58,7 +58,7 @@ def _ranked(column: pl.Series) -> tuple[list[str], NDArray[np.uint64]]:
     return words.to_list(), ranks.cast(pl.UInt64).fill_null(len(words)).to_numpy()
 
 
-def _as_text(column: pl.Series) -> pl.Series:
+def as_text(column: pl.Series) -> pl.Series:
     """The cells of a column that no release can hold as text, different ones as different texts."""
     if column.dtype == pl.Binary:
         return column.bin.encode("hex")

@@ -1,7 +1,7 @@
 """The private table: coded columns with roles. Immutable."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
@@ -10,7 +10,7 @@ import polars as pl
 from sfumato.errors import DataError, PolicyError
 from sfumato.table.checks import is_opaque
 from sfumato.table.coded_columns import CodedColumns
-from sfumato.table.encode import Attribute, Column, Role, drawn_from, encode, kind_of
+from sfumato.table.encode import Attribute, Column, Role, encode, kind_of
 from sfumato.table.hierarchy import TaxonomySpec
 from sfumato.table.source import read_frame
 from sfumato.table.taxonomy import named
@@ -52,10 +52,6 @@ class Microdata(CodedColumns):
     def uncoded(self, name: str) -> pl.Series | None:
         """The values of a column that is not coded; None if there is no such column."""
         return next((frame[name] for frame in (self.hidden, self.plain) if name in frame.columns), None)
-
-    def drawn_from(self, *roles: Role) -> "Microdata":
-        """The table with the domains that values of these roles may be drawn from; see `encode.drawn_from`."""
-        return replace(self, columns={n: drawn_from(c) if c.role in roles else c for n, c in self.columns.items()})
 
     @classmethod
     def from_frame(
