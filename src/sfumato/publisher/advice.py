@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from sfumato.engine.look import Look
+from sfumato.engine.overview import Overview
 from sfumato.publisher.column_roles import Profile, profile_of, recognize
 from sfumato.publisher.insensitive import exposed
 from sfumato.publisher.lone_ends import lone_ends
@@ -26,7 +26,7 @@ GAIN = 0.2
 _MOST_ROWS_EACH = 20
 
 
-def advice(policy: Policy, table: Look, release: Release, summary: Summary) -> list[str]:
+def advice(policy: Policy, table: Overview, release: Release, summary: Summary) -> list[str]:
     """Warnings for the steward alone: they may reveal facts about the private table."""
     schema = TableSchema(table)
     bound = [r.bind(schema) for r in policy.requirements]
@@ -40,7 +40,7 @@ def advice(policy: Policy, table: Look, release: Release, summary: Summary) -> l
     ]
 
 
-def _sensitive(bound: Sequence[Requirement], table: Look, summary: Summary) -> Iterator[str]:
+def _sensitive(bound: Sequence[Requirement], table: Overview, summary: Summary) -> Iterator[str]:
     """Sensitive attributes that no requirement covers, or only without a bound on any probability.
 
     A class is meant to be predicted, so there is a warning about it only if nothing is declared sensitive.
@@ -105,7 +105,7 @@ def _kind(requirement: Requirement) -> str:
     return f"{variant} {requirement.model}".capitalize() if variant else requirement.model.capitalize()
 
 
-def _several_rows(bound: Sequence[Requirement], table: Look) -> Iterator[str]:
+def _several_rows(bound: Sequence[Requirement], table: Overview) -> Iterator[str]:
     """Identifiers that repeat as if people had several rows, if no requirement counts people by them."""
     identifiers = list(table.hidden)
     counted = {name for r in bound for name in r.people(identifiers)}

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from sfumato.engine.counts import Counted, totals
-from sfumato.engine.look import Look
+from sfumato.engine.overview import Overview
 from sfumato.errors import PolicyError
 from sfumato.publisher.column_roles import Profile, profile_of, recognize
 from sfumato.publisher.policy import Policy
@@ -17,7 +17,7 @@ ALONE = 0.2
 """The share of rows with a unique value from which a column is said to single people out."""
 
 
-def refuse_unnamed_identifiers(policy: Policy, table: Look) -> None:
+def refuse_unnamed_identifiers(policy: Policy, table: Overview) -> None:
     """Refuse to publish an identifier just because the policy does not name it.
 
     A column is refused if ``others = "insensitive"`` alone makes it public, every row has its own value, and its name
@@ -38,7 +38,7 @@ def refuse_unnamed_identifiers(policy: Policy, table: Look) -> None:
             )
 
 
-def exposed(policy: Policy, table: Look) -> list[str]:
+def exposed(policy: Policy, table: Overview) -> list[str]:
     """Warnings about columns that are published unchanged."""
     names = {a.name for a in policy.attributes}
     found, unseen = [], []
@@ -59,7 +59,7 @@ def exposed(policy: Policy, table: Look) -> list[str]:
     return found
 
 
-def _classes(table: Look) -> Iterator[Profile]:
+def _classes(table: Overview) -> Iterator[Profile]:
     for column in table.with_role(Role.CLASS):
         rows = totals(Counted(column.codes, column.size), table.weights)
         there = np.flatnonzero(rows)

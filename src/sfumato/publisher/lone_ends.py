@@ -5,14 +5,14 @@ from collections.abc import Iterator
 import numpy as np
 
 from sfumato.engine.counts import Integers
-from sfumato.engine.look import Look
+from sfumato.engine.overview import Overview
 from sfumato.release.label_meaning import read
 from sfumato.release.release import Release
 from sfumato.table.domain import NumberScale
 from sfumato.table.encode import Column
 
 
-def lone_ends(table: Look, release: Release) -> list[str]:
+def lone_ends(table: Overview, release: Release) -> list[str]:
     """Warnings for the steward, one per attribute and value."""
     told: list[str] = []
     for column in table.quasi:

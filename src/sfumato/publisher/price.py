@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from sfumato.engine.look import Look
+from sfumato.engine.overview import Overview
 from sfumato.method.base import Method
 from sfumato.report.plots import percent
 from sfumato.report.summary import Summary
@@ -21,7 +21,7 @@ BARE = 0.05
 class Job:
     """What was to be published, and how."""
 
-    table: Look
+    table: Overview
     requirements: Sequence[Requirement]
     """Bound to the table."""
     method: Method

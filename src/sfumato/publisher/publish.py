@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from sfumato.engine.draws import Draws
 from sfumato.engine.local import LocalEngine
-from sfumato.engine.look import Look, look_at
+from sfumato.engine.overview import Overview, overview
 from sfumato.errors import DataError, OutputError, PolicyError
 from sfumato.method.base import Method, PartitionMethod, Progress, silent
 from sfumato.method.catalogue import from_table as method_from_table
@@ -99,7 +99,7 @@ def partition(
     return chosen.groups(table, bind(wanted, table), draws=Draws(rng), progress=silent).of_row
 
 
-def _refuse_odd_columns(policy: Policy, table: Look) -> None:
+def _refuse_odd_columns(policy: Policy, table: Overview) -> None:
     """Refuse identifiers that nobody named, and quasi-identifiers that tell nobody apart."""
     refuse_unnamed_identifiers(policy, table)
     for column in table.quasi:
@@ -134,7 +134,7 @@ def publish_policy(
     heard = log.listening(progress)
     known = Ledger.of(job) if ledger else None
     engine, content = _coded_and_known(job, known, ahead, heard)
-    table = look_at(engine, _entities(job, engine.table))
+    table = overview(engine, _entities(job, engine.table))
     _refuse_odd_columns(job, table)
     release = _release(job, engine, rng, heard)
     before = known.earlier(content) if known else []
@@ -211,7 +211,7 @@ def _finish(ledger: Ledger | None, made: Sequence[Entry]) -> None:
 
 def _private_files(
     job: Policy,
-    table: Look,
+    table: Overview,
     release: Release,
     seed: int | None,
     log: "_Log",

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from sfumato.engine.counts import Integers
-from sfumato.engine.look import Look
+from sfumato.engine.overview import Overview
 from sfumato.requirement.base import Requirement
 from sfumato.requirement.k_map import KMap
 from sfumato.table.encode import Column
@@ -14,7 +14,7 @@ from sfumato.table.encode import Column
 _ROWS = "rows"
 
 
-def unregistered(bound: Sequence[Requirement], table: Look) -> Iterator[str]:
+def unregistered(bound: Sequence[Requirement], table: Overview) -> Iterator[str]:
     """Rows that occur more often in the table than in the population, which should include everyone in the table."""
     for r in bound:
         if not isinstance(r, KMap):

@@ -13,7 +13,7 @@ import jinja2
 import numpy as np
 from markupsafe import Markup
 
-from sfumato.engine.look import Look, look_of
+from sfumato.engine.overview import Overview, overview_of
 from sfumato.errors import OutputError
 from sfumato.release.manifest import Claim
 from sfumato.release.people import entity_of
@@ -40,7 +40,7 @@ _TOP_LABELS = 5
 def render_report(
     *,
     release: Release,
-    table: Microdata | Look,
+    table: Microdata | Overview,
     policy_text: str = "",
     summary: Summary | None = None,
     risk: Risk | None = None,
@@ -50,32 +50,32 @@ def render_report(
 ) -> str:
     """The report as one self-contained HTML page.
 
-    ``table`` is the microdata that the release was made from, or a look at it; ``summary`` and ``risk`` are what
+    ``table`` is the microdata that the release was made from, or an overview of it; ``summary`` and ``risk`` are what
     `summarize` and `risk_of` say about both, if already known; ``warnings`` are added to those of the release;
     ``seeded`` says whether its randomness came from a known seed; ``made`` is when.
     """
     entity = entity_of(release.description.requirements)
-    look = look_of(table, [] if entity is None else [entity])
+    known = overview_of(table, [] if entity is None else [entity])
     labels = {
-        name: weighted(release, name, reconstructed(release, name, _labels(release, name))) for name in look.columns
+        name: weighted(release, name, reconstructed(release, name, _labels(release, name))) for name in known.columns
     }
-    drawn = response(release, look)
+    drawn = response(release, known)
     facts = {
         "title": release.description.title or "Untitled release",
-        "summary": (summary or summarize(release, look)).facts(),
-        "rows": look.rows,
+        "summary": (summary or summarize(release, known)).facts(),
+        "rows": known.rows,
         "published": release.description.rows,
         "scheme": release.scheme,
         "shown_by": release.scheme_class,
         "requirements": _requirements(release, drawn),
         "response": drawn,
-        "risk": risks(release, look, entity, risk or risk_of(release, look)),
-        "riskiest": combinations(look, entity),
+        "risk": risks(release, known, entity, risk or risk_of(release, known)),
+        "riskiest": combinations(known, entity),
         "loss": _loss(release, labels),
-        "figures": _figures(release, look, labels),
-        "making": _making(release, look, policy_text, seeded, made),
+        "figures": _figures(release, known, labels),
+        "making": _making(release, known, policy_text, seeded, made),
         "guarantees": [guarantee(claim.plain()) for claim in release.description.requirements],
-        "limits": _limits(release, look),
+        "limits": _limits(release, known),
         "warnings": _warnings(release, warnings, seeded),
     }
     return _template().render(facts, style=_style())
@@ -172,7 +172,7 @@ def _loss(release: Release, labels: Labels) -> Facts:
     return {"mean": mean, "lines": lines, "plot": losses(known) if known else None}
 
 
-def _figures(release: Release, table: Look, labels: Labels) -> list[Facts]:
+def _figures(release: Release, table: Overview, labels: Labels) -> list[Facts]:
     """A plot for each published attribute."""
     found = []
     for column in table.columns.values():
@@ -198,7 +198,7 @@ def _figure(name: str, role: str, kind: str, distribution: BeforeAfter | None) -
     }
 
 
-def _making(release: Release, table: Look, policy_text: str, seeded: bool, made: dt.datetime | None) -> Facts:
+def _making(release: Release, table: Overview, policy_text: str, seeded: bool, made: dt.datetime | None) -> Facts:
     manifest = release.description
     return {
         "method": manifest.method.name or "unknown",
@@ -212,7 +212,7 @@ def _making(release: Release, table: Look, policy_text: str, seeded: bool, made:
     }
 
 
-def _limits(release: Release, table: Look) -> list[str]:
+def _limits(release: Release, table: Overview) -> list[str]:
     classes = [c.name for c in table.with_role(Role.CLASS)]
     name = release.description.method.name
     if release.sampled:

@@ -12,22 +12,24 @@ from sfumato.table.microdata import Microdata
 
 
 @dataclass(frozen=True, eq=False)
-class Look(Counts):
-    """The counts of all coded columns; of columns that are published unchanged (``plain``) or are identifiers
-    (``hidden``), how many rows have each value, as frames with the columns ``value`` and ``rows``."""
+class Overview(Counts):
+    """The counts of all coded columns, and tallies (`Engine.tally`) of the others.
+
+    ``plain`` are the columns that are published unchanged, ``hidden`` the identifiers.
+    """
 
     plain: Mapping[str, pl.DataFrame] = field(default_factory=dict)
     hidden: Mapping[str, pl.DataFrame] = field(default_factory=dict)
 
 
-def look_at(engine: Engine, others: Sequence[str] = ()) -> Look:
+def overview(engine: Engine, others: Sequence[str] = ()) -> Overview:
     """All that reports and warnings need to know about a table; ``others`` are identifiers to count people by."""
     table = engine.table
     counts = engine.count([*table.columns, *others])
     plain, hidden = ({name: engine.tally(name) for name in frame.columns} for frame in (table.plain, table.hidden))
-    return Look(counts.columns, counts.others, counts.weights, counts.dropped, plain, hidden)
+    return Overview(counts.columns, counts.others, counts.weights, counts.dropped, plain, hidden)
 
 
-def look_of(table: Microdata | Look, others: Sequence[str] = ()) -> Look:
-    """The look at a table in memory, unless it is one already."""
-    return table if isinstance(table, Look) else look_at(LocalEngine(table), others)
+def overview_of(table: Microdata | Overview, others: Sequence[str] = ()) -> Overview:
+    """The overview of a table in memory, unless it is one already."""
+    return table if isinstance(table, Overview) else overview(LocalEngine(table), others)
