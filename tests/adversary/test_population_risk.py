@@ -1,4 +1,4 @@
-"""Expected risks in a population of which only the size is known, against the sum that defines them and a simulation."""
+"""Expected risks in a population of which only the size is known: the defining sum, limits, and a simulation."""
 
 import math
 
@@ -46,7 +46,7 @@ def test_a_table_that_is_the_population_has_the_risks_of_its_classes() -> None:
 
 
 def test_it_estimates_the_truth_where_the_model_holds() -> None:
-    """Populations whose class sizes are as likely as 1/h, sampled: what is expected is what is found, within 5 sigma."""
+    """Class sizes h as likely as 1/h, sampled: what is expected is what is found, within 5 sigma."""
     rng, fraction, most = np.random.default_rng(8), 0.1, 3_000
     h = np.arange(1, most + 1)
     true = rng.choice(h, size=400_000, p=1 / h / (1 / h).sum())

@@ -2,8 +2,8 @@
 
 The table is taken for a simple random sample of the population: each of its N people is in the table with the same
 probability π = n/N. Of a class with f people in the table, the number F in the population is then not known, but
-negative binomial given f: Pr(F = h | f) = C(h-1, f-1) π^f (1-π)^(h-f) (Benedetti and Franconi 1998; the individual risk of
-mu-Argus and sdcMicro). The risk of a row is the expectation of 1/F. It is an estimate, not a bound.
+negative binomial given f: Pr(F = h | f) = C(h-1, f-1) π^f (1-π)^(h-f) (Benedetti and Franconi 1998; the individual risk
+of μ-Argus and sdcMicro). The risk of a row is the expectation of 1/F. It is an estimate, not a bound.
 """
 
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ MOST_PEOPLE = 1 << 53
 
 _STEPS = 64
 """Classes of up to so many people are computed by recurrence, larger ones by quadrature."""
-_NODES, _WEIGHTS = np.polynomial.laguerre.laggauss(40)
+_POINTS = 40
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,8 +92,9 @@ def expected_inverse(sizes: NDArray[np.int64], fraction: float) -> NDArray[np.fl
 
 def _large(sizes: NDArray[np.int64], fraction: float) -> NDArray[np.float64]:
     """I(f) for large f: with u = e^(-x/f) the integrand is e^-x times a function that is nearly constant."""
-    flat = 1 / (fraction + (1 - fraction) * np.exp(-_NODES / sizes[:, None]))
-    return np.asarray(flat @ _WEIGHTS / sizes)
+    nodes, weights = np.polynomial.laguerre.laggauss(_POINTS)  # type: ignore[no-untyped-call]
+    flat = 1 / (fraction + (1 - fraction) * np.exp(-nodes / sizes[:, None]))
+    return np.asarray(flat @ weights / sizes)
 
 
 def _small(fraction: float) -> NDArray[np.float64]:

@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from sfumato.adversary.population_risk import refuse_smaller
 from sfumato.engine.draws import Draws
 from sfumato.errors import DataError, OutputError, PolicyError
 from sfumato.method.base import Method, PartitionMethod, Progress, silent
@@ -111,6 +112,8 @@ def _coded(policy: Policy, frame: pl.DataFrame, progress: Progress) -> Microdata
     progress("code", 0.0)
     refuse_unnamed_identifiers(policy, frame)
     table = Microdata.from_frame(frame, policy.covering(frame.columns), missing=policy.missing, folder=policy.folder)
+    if policy.population_size is not None:
+        refuse_smaller(policy.population_size, table.rows)
     for column in table.quasi:
         if table.rows > 1 and (column.codes == column.codes[0]).all():
             raise DataError(
@@ -209,7 +212,7 @@ def _private_files(
 ) -> dict[str, str]:
     """The report, the audit figures, the policy and the log: never to be handed over."""
     policy_text = job.to_toml()
-    risk = risk_of(release, table)
+    risk = risk_of(release, table, job.population_size)
     report = render_report(
         release=release,
         table=table,
@@ -225,6 +228,9 @@ def _private_files(
             "before": asdict(risk.before),
             "after": asdict(risk.after),
             "sensitive": {name: {"before": asdict(b), "after": asdict(a)} for name, (b, a) in risk.guesses.items()},
+            "population": dict(
+                zip(("before", "after"), (r and asdict(r) for r in risk.population or ()), strict=False)
+            ),
         },
         "rows": {"read": table.rows + table.dropped, "dropped": table.dropped, "published": release.description.rows},
         "summary": summary.as_dict(),
