@@ -280,8 +280,8 @@ def _method(entries: Sequence[dict[str, str | int]], private: Sequence[Profile])
     return ProposedMethod(
         "mondrian",
         f"{leaks}. mondrian+, which does not, cuts a group only if no value makes up more than 1/(2l) = "
-        f"{1 / (2 * l):.1%} of it; with {_likely(seen):.1%} for the most common one of {seen.name!r}, it would leave all "
-        f"rows in one group: {lower}.",
+        f"{1 / (2 * l):.1%} of it; with {_likely(seen):.1%} for the most common one of {seen.name!r}, it would leave "
+        f"all rows in one group: {lower}.",
     )
 
 
