@@ -74,7 +74,7 @@ class LinkageRisk:
         if self.population_known:
             return "The population's class sizes were given."
         return (
-            "No population was given, so the table is taken to be the whole population: the journalist's "
+            "No table of the population was given, so the table is taken to be the whole population: the journalist's "
             "risk then equals the prosecutor's, and neither is underestimated."
         )
 

@@ -61,6 +61,11 @@ class Analyst:
     def __init__(self, release: Release, *, sampling: Sampling = "fixed") -> None:
         check_sampling(sampling)
         self.view = View(release)
+        if sampling == "iid" and not release.scheme_class.randomizes:
+            raise PolicyError(
+                "sampling = 'iid' (--iid) adds the error of drawing people to that of randomizing their values, but "
+                f"this release is by {release.scheme}, which randomizes none; leave it out"
+            )
         self.sampling = sampling
 
     def count(self, where: str = "") -> Answer:

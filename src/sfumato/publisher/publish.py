@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from sfumato.adversary.population_risk import refuse_smaller
 from sfumato.engine.draws import Draws
 from sfumato.engine.local import LocalEngine
 from sfumato.engine.overview import Overview, overview
@@ -99,9 +100,11 @@ def partition(
     return chosen.groups(table, bind(wanted, table), draws=Draws(rng), progress=silent).of_row
 
 
-def _refuse_odd_columns(policy: Policy, table: Overview) -> None:
-    """Refuse identifiers that nobody named, and quasi-identifiers that tell nobody apart."""
+def _refuse_odd(policy: Policy, table: Overview) -> None:
+    """Refuse identifiers that nobody named, quasi-identifiers that tell nobody apart, a population below the table."""
     refuse_unnamed_identifiers(policy, table)
+    if policy.population_size is not None:
+        refuse_smaller(policy.population_size, table.rows)
     for column in table.quasi:
         if table.rows > 1 and (column.codes == column.codes[0]).all():
             raise DataError(
@@ -135,7 +138,7 @@ def publish_policy(
     known = Ledger.of(job) if ledger else None
     engine, content = _coded_and_known(job, known, ahead, heard)
     table = overview(engine, _entities(job, engine.table))
-    _refuse_odd_columns(job, table)
+    _refuse_odd(job, table)
     release = _release(job, engine, rng, heard)
     before = known.earlier(content) if known else []
     told = published_again(before, policy=policy_digest(job), method=job.method, seed=seed, out=folder, force=force)
@@ -220,7 +223,7 @@ def _private_files(
 ) -> dict[str, str]:
     """The report, the audit figures, the policy and the log: never to be handed over."""
     policy_text = job.to_toml()
-    risk = risk_of(release, table)
+    risk = risk_of(release, table, job.population_size)
     report = render_report(
         release=release,
         table=table,
@@ -236,6 +239,9 @@ def _private_files(
             "before": asdict(risk.before),
             "after": asdict(risk.after),
             "sensitive": {name: {"before": asdict(b), "after": asdict(a)} for name, (b, a) in risk.guesses.items()},
+            "population": dict(
+                zip(("before", "after"), (r and asdict(r) for r in risk.population or ()), strict=False)
+            ),
         },
         "rows": {"read": table.rows + table.dropped, "dropped": table.dropped, "published": release.description.rows},
         "summary": summary.as_dict(),

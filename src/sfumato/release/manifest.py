@@ -7,6 +7,8 @@ Each class is an object of manifest.json, and each of its fields is a key, in th
 from collections.abc import Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields
 from enum import StrEnum
+from functools import cache
+from importlib.metadata import version
 from typing import Any, ClassVar, Literal, NotRequired, Self, TypedDict, get_args
 
 from sfumato.errors import ReleaseError
@@ -19,6 +21,12 @@ SchemeName = Literal["generalization", "bucketization", "randomization", "sampli
 SCHEME_NAMES: tuple[SchemeName, ...] = get_args(SchemeName)
 
 MOST_ROWS = 1 << 53
+
+
+@cache
+def this_version() -> str:
+    """The version of sfumato that is running."""
+    return version("sfumato")
 
 
 def key(about: str, default: Any = None, *, optional: bool = False, scheme: SchemeName | None = None) -> Any:
@@ -196,6 +204,11 @@ class Manifest(ManifestEntry):
 
     def plain(self) -> dict[str, Any]:
         return self._plain(self.fields_of(self.scheme))
+
+    @property
+    def other_version(self) -> str | None:
+        """The version of sfumato that wrote it; None if it was this one."""
+        return None if self.sfumato == this_version() else self.sfumato
 
     @property
     def settings(self) -> Mapping[str, Any]:

@@ -18,6 +18,7 @@ from sfumato.release.check.finding import Finding
 from sfumato.release.check.made import examined, warned
 from sfumato.release.check.public import PublicSchema
 from sfumato.release.check.statement import parse_manifest
+from sfumato.release.check.wording import reworded
 from sfumato.release.files.output import whole_folder
 from sfumato.release.files.store import fill, read_folder
 from sfumato.release.judgement import Judgement
@@ -112,8 +113,10 @@ class Release:
             return found
         found += [judged(now, claim) for claim in now.description.requirements]
         found.append(examined(now))
-        grouped = now.scheme_class.shows_groups and found[-1].status != "broken"
-        return [*found, warned(now)] if grouped else found
+        if found[-1].status == "broken":
+            return found
+        found += [warned(now)] if now.scheme_class.shows_groups else []
+        return found if any(f.status == "broken" for f in found) else found + reworded(now)
 
     def stated(self) -> list[Finding]:
         """What else the manifest states that cannot be verified from the public part, for a release without faults."""

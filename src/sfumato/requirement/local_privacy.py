@@ -73,7 +73,7 @@ def written(epsilon: float) -> float | str:
 
 
 def refuse_misstated(manifest: ManifestView, *, excludes_tables: bool) -> None:
-    """A statement about ε must be the one that the stated matrices give.
+    """A statement about ε must be the one that the stated matrices give; another version may have worded it otherwise.
 
     ``excludes_tables``: whether some tables miss the limit, so that a release reveals that the private one meets it.
     """
@@ -89,7 +89,10 @@ def refuse_misstated(manifest: ManifestView, *, excludes_tables: bool) -> None:
         raise PolicyError("the manifest claims a guarantee between any two tables, though not all of them meet tau")
     if (way == "noisy") != (fit is not None):
         raise PolicyError("the manifest must state an ε for fitting the matrices if that was done on noisy counts")
-    if not _same(told, statement(manifest, told["guarantee"], fit)):
+    found = statement(manifest, told["guarantee"], fit)
+    if manifest.other_version is not None and isinstance(told.get("words"), str):
+        found["words"] = told["words"]
+    if not _same(told, found):
         raise PolicyError("the manifest's statement about ε is not the one that its matrices give")
 
 

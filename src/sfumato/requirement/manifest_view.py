@@ -11,6 +11,10 @@ class ManifestView(Protocol):
     """The typed manifest, seen from below: requirements do not know the classes of a release."""
 
     @property
+    def other_version(self) -> str | None:
+        """The version of sfumato that wrote it; None if it was this one."""
+
+    @property
     def sampled(self) -> bool:
         """Whether each row stands for a group of people."""
 

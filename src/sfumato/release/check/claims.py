@@ -43,7 +43,7 @@ def judged(release: "Release", claim: Claim) -> Finding:
             requirement, found = _on_groups(release, requirement, view, claim.achieved)
         else:
             raise SfumatoError("this version cannot judge it")
-        return _as_stated(requirement, claim, found)
+        return _as_stated(requirement, claim, found, ours=release.description.other_version is None)
     except _FAULTS as e:
         return Finding(f"the claim {claim.model!r}", "broken", f"it cannot be judged: {e}")
 
@@ -75,14 +75,14 @@ def _in_part(release: "Release", requirement: GroupRequirement, hidden: str, ach
     return Verdict("stated", {}, why)
 
 
-def _as_stated(requirement: Requirement, claim: Claim, found: Verdict) -> Finding:
-    """What was found, unless the words or the figures of the claim contradict it."""
+def _as_stated(requirement: Requirement, claim: Claim, found: Verdict, *, ours: bool) -> Finding:
+    """What was found, unless the figures of the claim contradict it or, if this version wrote them, its words."""
     words, achieved = requirement.words(), claim.achieved
     status: Status = found.status
     detail = found.detail
     if status == "broken":
         pass
-    elif claim.words != words:
+    elif ours and claim.words != words:
         status, detail = "broken", f"the manifest says {claim.words!r}; this version words it differently"
     elif found.achieved or status == "holds":
         if not _same(achieved, found.achieved):

@@ -11,6 +11,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 from sfumato.errors import ReleaseError
 from sfumato.release.manifest import (
     MOST_ROWS,
+    SCHEME_NAMES,
     Claim,
     LabelAttribute,
     Manifest,
@@ -32,8 +33,8 @@ def parse_manifest(plain: object) -> Manifest:
         raise ReleaseError("manifest.json does not contain an object; this is not a sfumato release")
     _check_numbers(plain)
     scheme = plain.get("scheme")
-    if scheme not in SCHEMES:
-        raise ReleaseError(f"manifest.json states the scheme {scheme!r}; it must be one of {named(SCHEMES)}")
+    if scheme not in SCHEME_NAMES:
+        raise ReleaseError(f"manifest.json states the scheme {scheme!r}; it must be one of {named(SCHEME_NAMES)}")
     _check_keys("manifest.json", plain, Manifest, scheme)
     if not _VERSION.fullmatch(plain["sfumato"]):
         raise ReleaseError(f"manifest.json states the version {plain['sfumato']!r}, which sfumato never had")
