@@ -59,12 +59,13 @@ def examined(release: "Release") -> Finding:
         if contradiction is not None:
             return Finding(claim, "broken", contradiction)
         method.refuse_unserved(promised(manifest))
-        missing, due = missing_warnings(release), len(_due(release))
+        due = _due(release)
     except (SfumatoError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as e:
         return Finding(claim, "broken", str(e))
+    missing = [w for w in due if w not in release.warnings]
     if missing and manifest.other_version is not None:
         return Finding(able, "holds", f"{len(missing)} of its warnings are missing or worded differently: see below")
-    return verdict(claim, _lacking(missing), f"{due} due by method and requirements")
+    return verdict(claim, _lacking(missing), f"{len(due)} due by method and requirements")
 
 
 def told(manifest: Manifest) -> list[Finding]:
