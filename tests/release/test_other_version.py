@@ -5,6 +5,7 @@ accepted from this version once its sentences, and nothing else, were put right;
 """
 
 import copy
+from functools import cache
 from importlib.metadata import version
 from typing import Any
 
@@ -36,6 +37,7 @@ def people(rows: int) -> sf.Microdata:
     return sf.read(frame, quasi=["age", "sex"], sensitive="ill", domains={"sex": ["F", "M"], "ill": DISEASES})
 
 
+@cache
 def made(scheme: str) -> sf.Release:
     rng = np.random.default_rng(1)
     if scheme == "generalization":
@@ -47,7 +49,7 @@ def made(scheme: str) -> sf.Release:
     if scheme == "certain":  # groups that show a single value
         return sf.publish(people(60), require=sf.KAnonymity(k=2), rng=rng)
     method = sf.RandomizedResponse(keep={"sex": 0.6, "ill": 0.5})
-    frame = pl.DataFrame({"sex": ["F", "M"] * 200, "stay": range(400), "ill": DISEASES * 100})
+    frame = pl.DataFrame({"sex": ["F", "M"] * 200, "stay": [i % 5 for i in range(400)], "ill": DISEASES * 100})
     table = sf.read(
         frame, quasi="sex", sensitive="ill", insensitive=["stay"], domains={"sex": ["F", "M"], "ill": DISEASES}
     )
@@ -130,6 +132,18 @@ def test_no_warning_of_ours_is_lost_in_silence() -> None:
         assert not broken(silent)
         assert str(text) in said(silent)
         silent.check()
+
+
+@pytest.mark.parametrize("name", [OTHER, version("sfumato")])
+def test_a_figure_in_a_warning_is_verified_where_it_can_be_read(name: str) -> None:
+    release = made("certain")
+    (due,) = [w for w in release.warnings if "published exactly for" in w]
+    less = due.replace(due.split(" of 60 rows")[0].split()[-1], "1", 1)
+    assert less != due
+    for warnings in ([less], [due, less]):
+        assert broken(by(release, name, warnings=warnings)) == [
+            "it warns about every sensitive value that a group gives away"
+        ]
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)

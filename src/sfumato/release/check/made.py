@@ -1,6 +1,7 @@
 """Checks on how a release says it was made: the method with its settings, and the warnings they call for."""
 
 import json
+import re
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -14,16 +15,24 @@ from sfumato.table.taxonomy import named
 if TYPE_CHECKING:
     from sfumato.release.release import Release
 
+_FIGURE = re.compile(r"[0-9][0-9,]*")
+
 
 def warned(release: "Release") -> Finding:
     """Whether the release warns about the sensitive values that its groups give away."""
     claim, by = "it warns about every sensitive value that a group gives away", release.description.other_version
     due = certain_values(best_guesses(release), perturbed=_method(release).perturbs)
     missing = [w for w in due if w not in release.warnings]
+    if wrong := [w for w in release.warnings if w not in due and any(_same_but_figures(w, d) for d in due)]:
+        return Finding(claim, "broken", f"the figures of the warning {wrong[0]!r} are not those of the tables")
     if missing and by is not None:
         told = "; ".join(missing)
         return Finding(claim, "stated", f"sfumato {by} may have worded it differently; this version warns: {told}")
     return verdict(claim, _lacking(missing), f"{len(due)} due")
+
+
+def _same_but_figures(text: str, other: str) -> bool:
+    return _FIGURE.sub("", text) == _FIGURE.sub("", other)
 
 
 def missing_warnings(release: "Release") -> list[str]:
@@ -59,12 +68,13 @@ def examined(release: "Release") -> Finding:
         if contradiction is not None:
             return Finding(claim, "broken", contradiction)
         method.refuse_unserved(promised(manifest))
-        missing, due = missing_warnings(release), len(_due(release))
+        due = _due(release)
     except (SfumatoError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as e:
         return Finding(claim, "broken", str(e))
+    missing = [w for w in due if w not in release.warnings]
     if missing and manifest.other_version is not None:
         return Finding(able, "holds", f"{len(missing)} of its warnings are missing or worded differently: see below")
-    return verdict(claim, _lacking(missing), f"{due} due by method and requirements")
+    return verdict(claim, _lacking(missing), f"{len(due)} due by method and requirements")
 
 
 def told(manifest: Manifest) -> list[Finding]:

@@ -43,7 +43,7 @@ def _sentence(words: str, ours: str, by: str) -> Finding:
     return Finding(
         f"the manifest says {words!r}",
         "stated",
-        f"these words, by sfumato {by}, are not verified; this version verified and says {ours!r}",
+        f"these are words of sfumato {by} and not verified; for the same figures this version says {ours!r}",
     )
 
 
