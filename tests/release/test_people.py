@@ -4,6 +4,7 @@ import polars as pl
 import pytest
 
 import sfumato as sf
+from sfumato.engine.overview import overview_of
 from sfumato.publisher.advice import _several_rows
 from sfumato.publisher.publish import publish_policy
 
@@ -78,8 +79,8 @@ def test_one_row_each_is_no_reason_to_refuse() -> None:
 
 def test_whoever_counts_people_is_not_told_to() -> None:
     for requirement in ENTITIES:
-        assert list(_several_rows([requirement], read())) == []
-    assert len(list(_several_rows([sf.Confidentiality(y={"ill": ["HIV"]}, k=0.5)], read()))) == 1
+        assert list(_several_rows([requirement], overview_of(read()))) == []
+    assert len(list(_several_rows([sf.Confidentiality(y={"ill": ["HIV"]}, k=0.5)], overview_of(read())))) == 1
 
 
 def test_two_kinds_of_people_are_each_counted() -> None:
