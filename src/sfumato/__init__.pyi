@@ -55,8 +55,11 @@ from sfumato.method.topdown.topdown import TopDownDisclosure as TopDownDisclosur
 from sfumato.publisher.publish import partition as partition
 from sfumato.publisher.publish import publish as publish
 from sfumato.publisher.publish import publish_policy as publish_policy
+from sfumato.release.earlier import Earlier as Earlier
+from sfumato.release.earlier_file import earlier as earlier
 from sfumato.release.release import Release as Release
 from sfumato.release.release import load as load
+from sfumato.release.rule import Inconsistent as Inconsistent
 from sfumato.report.summary import Summary as Summary
 from sfumato.report.summary import summarize as summarize
 from sfumato.requirement.alpha_k import AlphaK as AlphaK

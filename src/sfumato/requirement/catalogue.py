@@ -11,6 +11,7 @@ from sfumato.requirement.beta_likeness import BetaLikeness
 from sfumato.requirement.corruption import Growth, RhoBreach
 from sfumato.requirement.delta_disclosure import DeltaDisclosure
 from sfumato.requirement.disclosure import Disclosure
+from sfumato.requirement.join_template import join_template
 from sfumato.requirement.k_anonymity import KAnonymity
 from sfumato.requirement.k_map import KMap
 from sfumato.requirement.l_diversity import LDiversity
@@ -45,6 +46,8 @@ def from_table(entry: Mapping[str, Any]) -> Requirement:
     KAnonymity(k=5, entity=None)
     """
     parameters = dict(entry)
+    if "over" in parameters:
+        return join_template(from_table({n: v for n, v in entry.items() if n != "over"}), parameters["over"])
     model = parameters.pop("model", None)
     if model is None:
         raise PolicyError(f"a requirement needs a model; name one of {', '.join(MODELS)}")
