@@ -3,14 +3,18 @@
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 from sfumato.errors import PolicyError, nearest
 from sfumato.method.base import Method
 from sfumato.method.catalogue import from_table as method_from_table
+from sfumato.publisher.after import After, parse_after, parse_rules, refuse_names, with_earlier
 from sfumato.publisher.toml import document
+from sfumato.release.earlier import as_earlier
 from sfumato.release.files.spreadsheet import SPREADSHEET
+from sfumato.release.rule import Inconsistent
 from sfumato.requirement.base import Requirement
 from sfumato.requirement.catalogue import from_table as requirement_from_table
 from sfumato.requirement.k_map import KMap
@@ -41,7 +45,7 @@ ROLE_WORDS = {
 }
 """Role words, including those of other tools, in lower case."""
 
-_TOP = ("title", "data", "population", "attributes", "require", "method", "output")
+_TOP = ("title", "data", "population", "attributes", "require", "method", "output", "after", "inconsistent")
 _DATA = ("source", "query", "missing", "others", "nulls")
 _POPULATION = ("source", "query")
 _OUTPUT = ("spreadsheet",)
@@ -67,6 +71,8 @@ class Policy:
     method: Method
     spreadsheet: str
     folder: Path
+    after: tuple[After, ...] = ()
+    inconsistent: tuple[Inconsistent, ...] = ()
     content: Mapping[str, Any] = field(repr=False)
     """The parsed content of the file; this and ``source`` may contain a password."""
 
@@ -124,6 +130,7 @@ def parse_policy(text: str, *, folder: Path, name: str = "the policy") -> Policy
     nulls = tuple(_texts(data.get("nulls", ()), "nulls"))
     required = list(_requirements(content.get("require"), name, folder))
     people = _population(content, name, Population(None, nulls=nulls, missing=missing, folder=folder))
+    after = parse_after(content.get("after"), name, _attributes)
     return Policy(
         title=_text(content.get("title", ""), "title"),
         source=_source(data.get("source")),
@@ -136,8 +143,21 @@ def parse_policy(text: str, *, folder: Path, name: str = "the policy") -> Policy
         method=method_from_table(_table(content, "method", name) if "method" in content else {"name": "mondrian"}),
         spreadsheet=_spreadsheet(_table(content, "output", name) if "output" in content else {}, name),
         folder=folder,
+        after=after,
+        inconsistent=parse_rules(content.get("inconsistent"), name, [a.name for a in after]),
         content=content,
     )
+
+
+def published_after(policy: Policy, more: Sequence[str | Path] = ()) -> Policy:
+    """The policy with its earlier releases read, and further ones from the current folder, for the method to use."""
+    known = [after.read(policy.folder, policy.nulls) for after in policy.after]
+    for source in more:
+        taken = {e.name.upper() for e in known}
+        free = next(name for i in count(2) if (name := f"T{i}") not in taken)
+        known.append(as_earlier(source, free))
+    refuse_names([e.name for e in known])
+    return replace(policy, method=with_earlier(policy.method, known, policy.inconsistent))
 
 
 def _refuse_extremes(content: object, name: str) -> None:

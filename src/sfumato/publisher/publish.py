@@ -20,7 +20,7 @@ from sfumato.publisher.advice import advice
 from sfumato.publisher.again import published_again
 from sfumato.publisher.insensitive import refuse_unnamed_identifiers
 from sfumato.publisher.ledger import Entry, Ledger, entry_of, policy_digest, table_digest
-from sfumato.publisher.policy import Policy, read_policy
+from sfumato.publisher.policy import Policy, published_after, read_policy
 from sfumato.release.files import stages
 from sfumato.release.files.output import refuse_existing, refuse_public, whole_folder, write_private
 from sfumato.release.files.recognize import PUBLIC
@@ -127,14 +127,15 @@ def publish_policy(
     seed: int | None = None,
     force: bool = False,
     ledger: bool = True,
+    after: Sequence[str | Path] = (),
     progress: Progress = silent,
 ) -> Published:
     """Do what a policy says and write OUT/release and OUT/private, both or neither.
 
     The release is recorded in the ledger beside the source, so that a second one is noticed, unless ``ledger`` is
-    False.
+    False. ``after`` are releases that were published before, beside those of the policy.
     """
-    job = policy if isinstance(policy, Policy) else read_policy(policy)
+    job = published_after(policy if isinstance(policy, Policy) else read_policy(policy), after)
     folder = located(out, None, OutputError)
     refuse_public(folder)
     refuse_existing(folder, force=force)
