@@ -28,8 +28,7 @@ _MOST_ROWS_EACH = 20
 
 def advice(policy: Policy, table: Microdata, release: Release, summary: Summary) -> list[str]:
     """Warnings for the steward alone: they may reveal facts about the private table."""
-    schema = TableSchema(table)
-    bound = [r.bind(schema) for r in policy.requirements]
+    bound = policy.method.bind(table, policy.requirements) if release.description.after else _bound(policy, table)
     return [
         *remedies(Job(table, bound, policy.method), summary),
         *_sensitive(bound, table, summary),
@@ -38,6 +37,11 @@ def advice(policy: Policy, table: Microdata, release: Release, summary: Summary)
         *unregistered(bound, table),
         *lone_ends(table, release),
     ]
+
+
+def _bound(policy: Policy, table: Microdata) -> list[Requirement]:
+    schema = TableSchema(table)
+    return [r.bind(schema) for r in policy.requirements]
 
 
 def _sensitive(bound: Sequence[Requirement], table: Microdata, summary: Summary) -> Iterator[str]:

@@ -28,6 +28,7 @@ from sfumato.release.files.store import MANIFEST, fill
 from sfumato.release.judgement import bind, listed
 from sfumato.release.release import Release
 from sfumato.report import prepare_report, render_report
+from sfumato.report.earlier_releases import Dangling, raw_dangling, unrelated
 from sfumato.report.randomized import response
 from sfumato.report.risk import risk_of
 from sfumato.report.summary import Summary, summarize
@@ -148,14 +149,20 @@ def publish_policy(
     before = known.earlier(content) if known else []
     told = published_again(before, policy=policy_digest(job), method=job.method, seed=seed, out=folder, force=force)
     summary = summarize(release, table)
-    private = [*advice(job, table, release, summary), *told.warnings, *(known.warnings if known else ())]
+    dangling = raw_dangling(release, table, getattr(job.method, "after", ()))
+    private = [
+        *advice(job, table, release, summary),
+        *unrelated(dangling),
+        *told.warnings,
+        *(known.warnings if known else ()),
+    ]
     log.lines += [*summary.lines(), *(f"warning: {w}" for w in dict.fromkeys([*release.warnings, *private]))]
     made: list[Entry] = []
     with whole_folder(folder, force=force, afterwards=lambda: _finish(known, made)) as draft:
         heard("write", 0.0)
         (draft / PUBLIC).mkdir()
         fill(draft / PUBLIC, release.description, release.tables)
-        write_private(draft, _private_files(job, table, release, seed, log, summary, private))
+        write_private(draft, _private_files(job, table, release, seed, log, summary, private, dangling))
         stages.reached("private written")
         made.append(entry_of(job, content, folder, draft / PUBLIC / MANIFEST, seed))
         if known:
@@ -207,6 +214,7 @@ def _private_files(
     log: "_Log",
     summary: Summary,
     warnings: list[str],
+    dangling: Dangling,
 ) -> dict[str, str]:
     """The report, the audit figures, the policy and the log: never to be handed over."""
     policy_text = job.to_toml()
@@ -219,6 +227,7 @@ def _private_files(
         summary=summary,
         warnings=warnings,
         seeded=seed is not None,
+        dangling=dangling,
     )
     audit: dict[str, Any] = {
         "requirements": [claim.plain() for claim in release.description.requirements],
@@ -233,6 +242,7 @@ def _private_files(
         "sensitive": [c.name for c in table.with_role(Role.SENSITIVE)],
         "seed": seed,
         "response": response(release, table),
+        "dangling": {name: {"here": here, "there": there} for name, (here, there) in dangling.items()},
     }
     return {
         "report.html": report,

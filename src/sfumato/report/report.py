@@ -19,6 +19,7 @@ from sfumato.release.people import entity_of
 from sfumato.release.release import Release
 from sfumato.release.scheme.bucket_columns import COUNT
 from sfumato.report.distributions import BeforeAfter, compare, plain
+from sfumato.report.earlier_releases import Dangling, joined
 from sfumato.report.guarantees import general_limits, guarantee, in_words, met, method_limits
 from sfumato.report.plots import drawn, losses, percent, shortened
 from sfumato.report.randomized import reconstructed, response
@@ -46,12 +47,14 @@ def render_report(
     warnings: Sequence[str] = (),
     seeded: bool = False,
     made: dt.datetime | None = None,
+    dangling: Dangling | None = None,
 ) -> str:
     """The report as one self-contained HTML page.
 
     ``table`` is the microdata that the release was made from, ``summary`` and ``risk`` are what `summarize` and
     `risk_of` say about both, if already known; ``warnings`` are added to those of the release; ``seeded`` says
-    whether its randomness came from a known seed; ``made`` is when.
+    whether its randomness came from a known seed; ``made`` is when. ``dangling`` is what `raw_dangling` says about
+    earlier releases.
     """
     entity = entity_of(release.description.requirements)
     labels = {
@@ -67,6 +70,7 @@ def render_report(
         "scheme_words": release.scheme_class.words,
         "requirements": _requirements(release, drawn),
         "response": drawn,
+        "joined": joined(release, dangling or {}),
         "risk": risks(release, table, entity, risk or risk_of(release, table)),
         "riskiest": combinations(table, entity),
         "loss": _loss(release, labels),
@@ -215,7 +219,8 @@ def _limits(release: Release, table: Microdata) -> list[str]:
     name = release.description.method.name
     if release.sampled:
         return method_limits(name) + sample_limits(release)
-    return method_limits(name) + general_limits(table.plain.columns, classes)
+    after = [entry.name for entry in release.description.after or ()]
+    return method_limits(name) + general_limits(table.plain.columns, classes, after)
 
 
 def _warnings(release: Release, given: Sequence[str], seeded: bool) -> list[str]:
