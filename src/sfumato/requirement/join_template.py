@@ -18,6 +18,11 @@ _MATCHING = (
     "The adversary matches rows whose labels of every common attribute can mean the same value and that no declared "
     "rule excludes. An adversary who knows more about who is who matches fewer rows, and may learn more."
 )
+_ONE_TO_ONE = (
+    "It counts pairs of rows that match. An adversary who also uses that each person has one row in each release rules "
+    "pairs out. If X has all join attributes of the releases, that changes nothing, since rows that agree on them stay "
+    "alike; otherwise more can be inferred than the join shows, and even one of the releases alone may show more."
+)
 _DANGLING = "Rows that match nothing are not in the join, and this says nothing about the people behind them."
 _ONLY = "It covers the releases named. Any other release about the same people is not covered."
 
@@ -96,7 +101,7 @@ class JoinTemplate(Requirement):
                 f"An adversary who joins {_and(self.over)} and knows a person's {x} is left with at least "
                 f"{figure(self.k)} different {_records(y, self.over)}."
             )
-        return Guarantee(f"⟨X, Y⟩-{name} of the join", promise, (_MATCHING, _DANGLING, _ONLY))
+        return Guarantee(f"⟨X, Y⟩-{name} of the join", promise, (_MATCHING, _ONE_TO_ONE, _DANGLING, _ONLY))
 
     def met_by(self, achieved: Mapping[str, float]) -> bool:
         return self.template.met_by(achieved)
