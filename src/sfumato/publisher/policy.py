@@ -157,7 +157,13 @@ def published_after(policy: Policy, more: Sequence[str | Path] = ()) -> Policy:
         free = next(name for i in count(2) if (name := f"T{i}") not in taken)
         known.append(as_earlier(source, free))
     refuse_names([e.name for e in known])
-    return replace(policy, method=with_earlier(policy.method, known, policy.inconsistent))
+    method = with_earlier(policy.method, known, policy.inconsistent)
+    given = [
+        {"release": str(Path(source).absolute()), "name": e.name}
+        for source, e in zip(more, known[len(policy.after) :], strict=True)
+    ]
+    told = {"after": [*policy.content.get("after", ()), *given]} if given else {}
+    return replace(policy, method=method, content={**policy.content, **told})
 
 
 def _refuse_extremes(content: object, name: str) -> None:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import DataError, PolicyError, ReleaseError, SfumatoError
 from sfumato.release.files.spreadsheet import csv_of
+from sfumato.release.files.store import MANIFEST, digest
 from sfumato.release.label_meaning import LabelMeaning, parse_label
 from sfumato.release.manifest import AttributeEntry, LabelAttribute, Manifest, SchemeName, ValueAttribute
 from sfumato.release.scheme.bucket_columns import COUNT, GROUP
@@ -80,7 +81,7 @@ class Earlier:
     (of a sample, the group), ``weights`` how much each row counts, and ``unit`` what one person counts: a bucketized
     release gives each person every value of the group, weighted by its share. ``randomized`` names columns whose
     values are noise; they are left out of ``columns``. ``plain_file``: not a sfumato release, so that nothing states
-    what its labels mean but whoever read it.
+    what its labels mean but whoever read it. ``manifest`` is the SHA-256 of its manifest, if it was read from a folder.
     """
 
     name: str
@@ -94,6 +95,7 @@ class Earlier:
     digests: Mapping[str, str] = field(default_factory=dict)
     randomized: tuple[str, ...] = ()
     plain_file: bool = False
+    manifest: str = ""
 
     @property
     def sampled(self) -> bool:
@@ -130,7 +132,8 @@ def as_earlier(source: "Earlier | Release | str | Path", name: str) -> Earlier:
     if isinstance(source, Release):
         return _of_release(source, name, verified=False)
     if isinstance(source, str | Path):
-        return _of_release(_loaded(Path(source), name), name, verified=True)
+        found = _of_release(_loaded(Path(source), name), name, verified=True)
+        return replace(found, manifest=digest(Path(source) / MANIFEST))
     raise PolicyError(
         f"{name} is a {type(source).__name__}; give a release, the folder of one, or what sf.earlier read from a file"
     )
@@ -189,8 +192,8 @@ def _digests(release: "Release", name: str, *, verified: bool) -> dict[str, str]
         f"{n}.csv": hashlib.sha256(csv_of(f, manifest.output).write_csv().encode()).hexdigest()
         for n, f in release.tables.items()
     }
-    for file, digest in written.items():
-        if stated.get(file, digest) != digest:
+    for file, sha256 in written.items():
+        if stated.get(file, sha256) != sha256:
             raise ReleaseError(
                 f"the tables of the earlier release {name} are not those that its manifest describes (the SHA-256 of "
                 f"{file} differs); load it from its folder"
