@@ -223,16 +223,18 @@ def close(way: Way, room: Room, worst: Any) -> int:
 
 
 @kernel
-def measure(stack: Stack, way: Way, rows: Rows, room: Room, order: Any, ends: Any, bits: Any, worst: Any) -> Any:
+def measure(
+    stack: Stack, way: Way, rows: Rows, room: Room, order: Any, ends: Any, bits: Any, times: Any, worst: Any
+) -> Any:
     """Judge the groups of all cells, given the rows in the order of the cells and where each begins.
 
-    Returns the number of groups, of those that fail, and of cells that match nothing.
+    Returns the number of groups, where a group number counts so many ``times``, and how many of those judged fail.
     """
-    out = np.zeros(3, np.int64)
+    out = np.zeros(2, np.int64)
     for cell in range(len(ends) - 1):
         fill(stack, way, rows, room, order[ends[cell] : ends[cell + 1]], bits)
-        out[0] += room.clock[1]
-        out[2] += room.clock[1] == 0
+        for i in range(room.clock[1]):
+            out[0] += times[room.touched[i]]
         out[1] += close(way, room, worst)
     return out
 

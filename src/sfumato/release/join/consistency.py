@@ -121,7 +121,7 @@ class _Others:
         by_mask += [i for mask in mine.masks for name, at in self.by_name.items() if _can_fit(name, mask) for i in at]
         near = [self.at[(self.low < high) & (low < self.high)] for low, high in mine.intervals]
         found = np.concatenate([self.everything, np.array([*by_name, *by_mask], np.int64), *near])
-        return np.unique(found)
+        return np.asarray(np.unique(found), np.int64)
 
 
 def _can_fit(name: str, mask: str) -> bool:

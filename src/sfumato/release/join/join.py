@@ -61,6 +61,8 @@ class Join:
         for side in self.sides:
             refuse_sampled(side, wanted)
         worst, groups, failing = self._measured(wanted)
+        if failing:  # count all groups that fail, not only those that decide
+            worst, groups, failing = self._measured(wanted, narrow=False)
         if groups == 0:
             raise Infeasible(
                 f"no row of {self.sides[0].name} matches a row of each other release: the join is empty, and nothing "
@@ -68,8 +70,8 @@ class Join:
             )
         return Judgement(requirement, _achieved(requirement, wanted, worst), groups, failing)
 
-    def _measured(self, wanted: Resolved) -> tuple[Integers, int, int]:
-        first, stack = self.sides[0], earlier_releases(self.links, wanted)
+    def _measured(self, wanted: Resolved, *, narrow: bool = True) -> tuple[Integers, int, int]:
+        first, stack = self.sides[0], earlier_releases(self.links, wanted, narrow=narrow)
         if not len(stack):
             return np.zeros((1, 2), np.int64), 0, 0
         rows = first_release(first, wanted, self.links.joined(first.name))
@@ -77,7 +79,8 @@ class Join:
         there = for_kernel(stack, keys, rows.rows.weight)
         worst = fresh(len(wanted.targets))
         room = room_for(stack, len(rows.keys), len(wanted.targets))
-        found = g.measure(there, rows.way, rows.rows, room, rows.order, rows.ends, stack.everything(), worst)
+        bits, times = stack.everything(), stack.numbers()
+        found = g.measure(there, rows.way, rows.rows, room, rows.order, rows.ends, bits, times, worst)
         return worst, int(found[0]), int(found[1])
 
     def dangling(self) -> dict[str, tuple[int, int]]:

@@ -1,4 +1,4 @@
-"""The names that templates over a join use: ``T1.sex`` where several releases have the attribute, else the bare name."""
+"""The names that templates over a join use: ``T1.sex`` where several releases have the attribute, else ``sex``."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple

@@ -30,7 +30,7 @@ class Stack:
     """Entries: one partition of each earlier release, all consistent with each other.
 
     ``labels`` has the label of each entry for every join attribute; ``x``, ``unit``, ``weight`` and ``held`` are those
-    of `Partitions`, combined.
+    of `Partitions`, combined. ``times`` is how many numbers on X an entry stands for, if others were left out.
     """
 
     labels: dict[Attribute, Integers]
@@ -38,6 +38,7 @@ class Stack:
     unit: Integers
     weight: Integers
     held: Integers
+    times: Integers | None = None
 
     def __len__(self) -> int:
         return len(self.x)
@@ -60,8 +61,8 @@ class Stack:
         labels = len(relation.start) - 1
         if labels * self.words > _MOST_WORDS:
             raise DataError(
-                f"{attribute.name!r} has {labels:,} labels, and {len(self):,} partitions of earlier releases are matched "
-                "with them: too many to be counted in memory; generalize the attribute by a taxonomy, or leave it out"
+                f"{attribute.name!r} has {labels:,} labels, and {len(self):,} partitions of earlier releases are "
+                "matched with them: too many to be counted in memory; generalize the attribute by a taxonomy, or leave it out"
             )
         out = np.tile(self.everything(), (labels, 1))
         of_entry = self.labels[attribute]
@@ -80,7 +81,15 @@ class Stack:
     def taken(self, entries: Integers) -> "Stack":
         """Some of the entries."""
         labels = {a: found[entries] for a, found in self.labels.items()}
-        return Stack(labels, self.x[entries], self.unit[entries], self.weight[entries], self.held[entries])
+        times = None if self.times is None else self.times[entries]
+        return Stack(labels, self.x[entries], self.unit[entries], self.weight[entries], self.held[entries], times)
+
+    def numbers(self) -> Integers:
+        """How many numbers on X each number here stands for."""
+        out = np.ones(int(self.x.max(initial=0)) + 1, np.int64)
+        if self.times is not None:
+            out[self.x] = self.times
+        return out
 
 
 def as_bits(flags: NDArray[np.bool_], words: int) -> Words:
@@ -90,18 +99,19 @@ def as_bits(flags: NDArray[np.bool_], words: int) -> Words:
     return np.packbits(padded, bitorder="little").view(np.uint64)
 
 
-def earlier_releases(links: Links, wanted: Resolved) -> Stack:
-    """The partitions of all releases but the first, combined where they match."""
+def earlier_releases(links: Links, wanted: Resolved, *, narrow: bool = True) -> Stack:
+    """The partitions of all releases but the first, combined where they match; if they are narrowed, only those that
+    decide."""
     first, *others = links.sides
     stack: Stack | None = None
     for name in others:
         parts = partitions(links.sides[name], wanted, links.joined(name))
         here = _alone(links, name, parts)
-        if _complete(links, wanted, name):
+        if narrow and _complete(links, wanted, name):
             here = _narrowed(here, list(here.labels), bool(wanted.targets))
         stack = here if stack is None else _combined(links, stack, here, name)
     assert stack is not None
-    if all(_complete(links, wanted, name) for name in others):
+    if narrow and len(stack) and all(_complete(links, wanted, name) for name in others):
         matched = {name for other in others for name, _ in links.between(first, other)}
         ruled = {a for rule in links.rules if first in rule.releases() for a in rule.inside}
         kept = [a for a in stack.labels if a.name in matched or a in ruled]
@@ -127,8 +137,12 @@ def _narrowed(stack: Stack, kept: Sequence[Attribute], shares: bool) -> Stack:
     the least count here decides; of shares held here, the greatest of each value does.
     """
     key = number([stack.labels[a] for a in kept], len(stack))
+    one = np.unique(stack.x, return_index=True)[1]
+    times = np.zeros(int(key.max()) + 1, np.int64)
+    np.add.at(times, key[one], stack.numbers()[stack.x[one]])
+    first = np.unique(key, return_index=True)[1]
     if shares:
-        chosen = [np.unique(key, return_index=True)[1]]
+        chosen = [first]
         for t in range(stack.held.shape[1]):
             share = stack.held[:, t] / stack.weight
             best = np.zeros(int(key.max()) + 1)
@@ -136,17 +150,18 @@ def _narrowed(stack: Stack, kept: Sequence[Attribute], shares: bool) -> Stack:
             near = np.flatnonzero((share > 0) & (share >= best[key] - _NEAR))
             exact = group_rows([key[near], stack.held[near, t], stack.weight[near]], [1 << 31, 1 << 62, 1 << 62])
             chosen.append(near[exact.first])
-        left = stack.taken(np.unique(np.concatenate(chosen)))
-        alone = np.arange(len(left))
-        return replace(left, x=alone, unit=alone, labels={a: left.labels[a] for a in kept})
+        entries = np.unique(np.concatenate(chosen))
+        left, alone = stack.taken(entries), np.arange(len(entries))
+        stands = np.where(np.isin(entries, first), times[key[entries]], 0)
+        return replace(left, x=alone, unit=alone, labels={a: left.labels[a] for a in kept}, times=stands)
     units = group_rows([stack.x, stack.unit], [int(stack.x.max()) + 1, int(stack.unit.max()) + 1])
     count = np.zeros(int(stack.x.max()) + 1, np.int64)
     np.add.at(count, stack.x[units.first], stack.weight[units.first])
     order = np.lexsort((count[stack.x], key))
     least = order[np.unique(key[order], return_index=True)[1]]
     left, alone = stack.taken(least), np.arange(len(least))
-    weight = count[stack.x[least]]
-    return replace(left, x=alone, unit=alone, weight=weight, labels={a: left.labels[a] for a in kept})
+    labels = {a: left.labels[a] for a in kept}
+    return Stack(labels, alone, alone, count[stack.x[least]], left.held, times[key[least]])
 
 
 def _combined(links: Links, stack: Stack, more: Stack, name: str) -> Stack:
@@ -157,7 +172,8 @@ def _combined(links: Links, stack: Stack, more: Stack, name: str) -> Stack:
     a, b = stack.taken(mine), more.taken(theirs)
     held = a.held * b.weight[:, None] + b.held * a.weight[:, None]
     x, unit = number([a.x, b.x], len(mine)), number([a.unit, b.unit], len(mine))
-    return Stack(a.labels | b.labels, x, unit, a.weight * b.weight, held)
+    times = a.numbers()[a.x] * b.numbers()[b.x]
+    return Stack(a.labels | b.labels, x, unit, a.weight * b.weight, held, times)
 
 
 def _pairs(links: Links, stack: Stack, more: Stack, name: str) -> tuple[Integers, Integers]:
@@ -167,7 +183,8 @@ def _pairs(links: Links, stack: Stack, more: Stack, name: str) -> tuple[Integers
     tables = [(at, _matrix(relation, len(links.sides[name].columns[at.name].labels))) for at, relation in common]
     rules = [r for r in links.rules if name in r.releases() and r.releases() <= {*releases, name}]
     step = max(1, _BLOCK // max(len(more), 1))
-    found: list[tuple[Integers, Integers]] = []
+    none = np.zeros(0, np.int64)
+    found: list[tuple[Integers, Integers]] = [(none, none)]
     total = 0
     for begin in range(0, len(stack), step):
         here = slice(begin, begin + step)
