@@ -90,10 +90,7 @@ class Summary:
             "retention": self.retention,
             "changed_at_least": dict(self.changed),
             "best_guess": {name: asdict(guess) for name, guess in self.guesses.items()},
-            "joins": {
-                e.name: {"title": e.title, "join": list(e.join), "dangling": dict(e.dangling)} for e in self.joins
-            },
-        }
+        } | ({"joins": {e.name: _plain_join(e) for e in self.joins}} if self.joins else {})
 
     def facts(self) -> list[tuple[str, str]]:
         """Each fact as a title and a sentence."""
@@ -276,3 +273,7 @@ def _joined(entry: EarlierEntry) -> str:
     here, there = entry.dangling["here"], entry.dangling["there"]
     nothing = f"{here:,} rows here and {there:,} rows there match nothing" if here or there else "every row has a match"
     return f"{entry.title or 'untitled'}; by {', '.join(entry.join) or 'rules only'}; {nothing}"
+
+
+def _plain_join(entry: EarlierEntry) -> dict[str, Any]:
+    return {"title": entry.title, "join": list(entry.join), "dangling": dict(entry.dangling)}
