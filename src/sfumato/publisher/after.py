@@ -10,13 +10,11 @@ from sfumato.method.base import Method
 from sfumato.release.earlier import Earlier, as_earlier
 from sfumato.release.earlier_file import from_file
 from sfumato.release.rule import Inconsistent
-from sfumato.requirement.join_template import THIS
+from sfumato.requirement.join_template import MOST_RELEASES, THIS
 from sfumato.table.checks import located
 from sfumato.table.encode import Attribute
 
 _AFTER = ("release", "data", "name", "title", "attributes")
-MOST = 4
-"""How many earlier releases can be joined with."""
 
 ReadAttributes = Callable[[dict[str, Any]], Iterable[Attribute]]
 
@@ -86,8 +84,9 @@ def refuse_names(names: Sequence[str]) -> None:
             )
     if len({n.upper() for n in names}) < len(names):
         raise PolicyError(f"two earlier releases are called {_twice(names)!r}; give each a name of its own")
-    if len(names) > MOST:
-        raise PolicyError(f"there are {len(names)} earlier releases; at most {MOST} can be joined with this table")
+    if len(names) >= MOST_RELEASES:
+        most = MOST_RELEASES - 1
+        raise PolicyError(f"there are {len(names)} earlier releases; at most {most} can be joined with this table")
 
 
 def _twice(names: Sequence[str]) -> str:

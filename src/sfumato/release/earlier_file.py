@@ -1,5 +1,6 @@
 """Earlier releases that sfumato did not make: a plain file, with its attributes and taxonomies declared."""
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -48,7 +49,7 @@ def earlier(
     ]
     frame = read_frame(source, nulls=nulls)
     path = Path(source) if isinstance(source, str | Path) else None
-    return from_frame(frame, attributes, name="T2", title=title, digests=_digest(path))
+    return from_frame(frame, attributes, name="T2", title=title, digests=_digest(frame, path))
 
 
 def from_file(
@@ -74,12 +75,14 @@ def from_file(
             f"{name} has {len(rest)} columns that its attributes do not name: {named(rest)}; an adversary can join by "
             f"each: give it a role under [after.attributes], or the role identifier if it was not published"
         )
-    return from_frame(frame, attributes, name=name, title=title, digests=_digest(path), folder=folder)
+    return from_frame(frame, attributes, name=name, title=title, digests=_digest(frame, path), folder=folder)
 
 
-def _digest(path: Path | None) -> dict[str, str]:
-    """The SHA-256 of a file, under a name that does not tell where it was."""
-    return {} if path is None else {f"data{path.suffix.lower()}": digest(path)}
+def _digest(frame: pl.DataFrame, path: Path | None) -> dict[str, str]:
+    """The SHA-256 of a file, under a name that does not tell where it was; of a frame, of the csv that it would be."""
+    if path is None:
+        return {"data.csv": hashlib.sha256(frame.write_csv().encode()).hexdigest()}
+    return {f"data{path.suffix.lower()}": digest(path)}
 
 
 def from_frame(

@@ -14,6 +14,9 @@ Template = Anonymity | Confidentiality
 THIS = "T1"
 """The name of the table that is being published, in templates over a join."""
 
+MOST_RELEASES = 5
+"""How many releases a join can have, this table included."""
+
 _MATCHING = (
     "The adversary matches rows whose labels of every common attribute can mean the same value and that no declared "
     "rule excludes. An adversary who knows more about who is who matches fewer rows, and may learn more."
