@@ -50,6 +50,7 @@ from sfumato.method.pg import PG as PG
 from sfumato.method.pickup import stratified_pickup as stratified_pickup
 from sfumato.method.rr.optimize import optimal_response as optimal_response
 from sfumato.method.rr.rr import RandomizedResponse as RandomizedResponse
+from sfumato.method.topdown.sequential import TopDownSequential as TopDownSequential
 from sfumato.method.topdown.topdown import TopDown as TopDown
 from sfumato.method.topdown.topdown import TopDownDisclosure as TopDownDisclosure
 from sfumato.publisher.publish import partition as partition

@@ -27,9 +27,10 @@ class Link(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """A rule: for each release and attribute, which of its labels lie inside the rule."""
+    """A rule: for each release and attribute, which of its labels lie inside the rule, and the values it names."""
 
     inside: Mapping[Attribute, NDArray[np.bool_]]
+    values: Mapping[Attribute, Sequence[str]]
 
     def releases(self) -> set[str]:
         """The releases that the rule is about."""
@@ -55,12 +56,8 @@ class Links:
     def _rule(self, rule: Inconsistent) -> Rule:
         if stray := [n for n in rule.sides if n not in self.sides]:
             raise PolicyError(f"a rule of inconsistency names {stray[0]!r}; the releases are {named(self.sides)}")
-        inside = {
-            Attribute(release, name): self.sides[release].column(name).inside(values)
-            for release in rule.sides
-            for name, values in rule.values(release).items()
-        }
-        return Rule(inside)
+        values = {Attribute(r, name): found for r in rule.sides for name, found in rule.values(r).items()}
+        return Rule({a: self.sides[a.release].column(a.name).inside(found) for a, found in values.items()}, values)
 
     def _refuse_cross_product(self, first: str, second: str) -> None:
         linked = any((link.first, link.second) == (first, second) for link in self.links)

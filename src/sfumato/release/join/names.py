@@ -66,8 +66,9 @@ class JoinNames(Schema):
         return []
 
     def all_names(self) -> list[str]:
-        counted = [self.spelled(Attribute(r, name)) for r, known in self.hidden.items() for name in known]
-        return [*self.quasi_names(), *counted, *self.attributes]
+        every = [Attribute(r, name) for found in (self.attributes, self.hidden) for r, n in found.items() for name in n]
+        told = [word for a in every for word in (self.spelled(a), f"{a.release}.{a.name}")]
+        return list(dict.fromkeys([*told, *self.attributes]))
 
     def domain(self, name: str) -> Domain:
         """The values that an attribute shows."""

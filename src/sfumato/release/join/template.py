@@ -1,6 +1,6 @@
 """A template over a join with its names resolved: attributes of each release, records, protected values."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -76,9 +76,19 @@ def completed(requirement: JoinTemplate, known: JoinNames, added: Sequence[Attri
     x = tuple(dict.fromkeys([*own, *more]))
     if not x:
         raise PolicyError(f"{requirement.model}: x is empty; name the attributes that an adversary knows")
-    y = template.y
-    if isinstance(template, Anonymity):
-        y = y or (requirement.over[0],)
-    done = template.with_parameters(x=x, y=y)
+    done = template.with_parameters(x=x, y=_written_out(requirement, known))
     done.bind(known)
     return requirement.with_parameters(template=done)
+
+
+def _written_out(requirement: JoinTemplate, known: JoinNames) -> tuple[str, ...] | dict[str, Sequence[str]]:
+    """Y with attributes of the first release qualified; without Y, the records of that release."""
+    this, y = requirement.over[0], requirement.template.y
+
+    def word(name: str) -> str:
+        attribute = known.only(name)
+        return f"{this}.{attribute.name}" if attribute.release == this else known.spelled(attribute)
+
+    if isinstance(y, Mapping):
+        return {word(name): values for name, values in y.items()}
+    return tuple(name if name in requirement.over else word(name) for name in names(y)) or (this,)
