@@ -56,8 +56,9 @@ class Way(NamedTuple):
 
 
 class Room(NamedTuple):
-    """Work space: counts per group number, what they hold, the numbers touched; stamps of units and keys, people per
-    key and what they hold, the keys touched; the clock and how many are touched."""
+    """Work space: counts per group number, what they hold, the numbers touched; stamps of units and keys; the clock and
+    how many numbers are touched. Keys are counted in slots, one per part and key: people, what they hold, and the
+    slots touched."""
 
     tally: NDArray[Any]
     held: NDArray[Any]
@@ -66,21 +67,21 @@ class Room(NamedTuple):
     seen: NDArray[Any]
     people: NDArray[Any]
     marked: NDArray[Any]
-    keys: NDArray[Any]
+    slots: NDArray[Any]
     clock: NDArray[Any]
 
 
-def make_room(groups: int, units: int, keys: int, marks: int) -> Room:
-    """Work space for so many group numbers, units, keys and marked values."""
+def make_room(groups: int, units: int, keys: int, marks: int, parts: int = 1) -> Room:
+    """Work space for so many group numbers, units, keys, marked values, and parts that are counted at a time."""
     return Room(
         np.zeros(groups, np.int64),
         np.zeros((groups, marks), np.int64),
         np.zeros(groups, np.int32),
         np.zeros(units, np.int64),
         np.zeros(keys, np.int64),
-        np.zeros(keys, np.int64),
-        np.zeros((keys, marks), np.int64),
-        np.zeros(keys, np.int32),
+        np.zeros(parts * keys, np.int64),
+        np.zeros((parts * keys, marks), np.int64),
+        np.zeros(parts * keys, np.int64),
         np.zeros(2, np.int64),
     )
 
@@ -130,9 +131,9 @@ def _count_units(stack: Stack, room: Room, bits: Any, key: int, people: int) -> 
 
 
 @inner
-def _count_shares(stack: Stack, room: Room, bits: Any, key: int, own: Any) -> None:
+def _count_shares(stack: Stack, room: Room, bits: Any, key: int, slot: int, own: Any) -> None:
     """Add the pairs of people and entries that a key matches, and how many of them hold each marked value."""
-    people = room.people[key]
+    people = room.people[slot]
     for word in range(len(bits)):
         left = bits[word] & stack.keys[key, word]
         while left:
@@ -142,24 +143,38 @@ def _count_shares(stack: Stack, room: Room, bits: Any, key: int, own: Any) -> No
             _touch(room, x)
             room.tally[x] += people * weight
             for t in range(len(own)):
-                room.held[x, t] += room.marked[key, t] * weight if own[t] else people * stack.held[h, t]
+                room.held[x, t] += room.marked[slot, t] * weight if own[t] else people * stack.held[h, t]
 
 
 @inner
-def _by_key(rows: Rows, room: Room, order: Any) -> int:
-    """How many people each key has, and how many hold each marked value; returns the number of keys."""
-    number = 0
-    for row in order:
-        key = rows.key[row]
-        if room.people[key] == 0:
-            room.keys[number] = key
-            number += 1
-        room.people[key] += rows.weight[row]
-        for a in range(len(rows.marks)):
-            mark = rows.marks[a, row]
-            if mark > 0:
-                room.marked[key, mark - 1] += rows.weight[row]
+def add_row(rows: Rows, room: Room, row: int, slot: int, number: int) -> int:
+    """Count a row in a slot; returns how many slots are touched."""
+    if room.people[slot] == 0:
+        room.slots[number] = slot
+        number += 1
+    room.people[slot] += rows.weight[row]
+    for a in range(len(rows.marks)):
+        mark = rows.marks[a, row]
+        if mark > 0:
+            room.marked[slot, mark - 1] += rows.weight[row]
     return number
+
+
+@inner
+def spread(stack: Stack, way: Way, room: Room, slots: Any, bits: Any) -> None:
+    """Count the groups of the people in some slots, and clear these."""
+    room.clock[1] = 0
+    keys = len(room.seen)
+    for slot in slots:
+        key = slot % keys
+        if way.way[MODE] == BY_SHARE:
+            _count_shares(stack, room, bits, key, slot, way.own)
+        else:
+            room.clock[0] += 1
+            _count_units(stack, room, bits, key, room.people[slot])
+        room.people[slot] = 0
+        for t in range(len(way.own)):
+            room.marked[slot, t] = 0
 
 
 @inner
@@ -178,20 +193,14 @@ def _by_value(stack: Stack, rows: Rows, room: Room, order: Any, bits: Any) -> No
 @inner
 def fill(stack: Stack, way: Way, rows: Rows, room: Room, order: Any, bits: Any) -> None:
     """Count the groups of some rows of one cell; ``bits`` are the entries that may match at all."""
-    room.clock[1] = 0
     if way.way[MODE] == BY_VALUE:
+        room.clock[1] = 0
         _by_value(stack, rows, room, order, bits)
         return
-    for i in range(_by_key(rows, room, order)):
-        key = room.keys[i]
-        if way.way[MODE] == BY_SHARE:
-            _count_shares(stack, room, bits, key, way.own)
-        else:
-            room.clock[0] += 1
-            _count_units(stack, room, bits, key, room.people[key])
-        room.people[key] = 0
-        for t in range(len(way.own)):
-            room.marked[key, t] = 0
+    number = 0
+    for row in order:
+        number = add_row(rows, room, row, rows.key[row], number)
+    spread(stack, way, room, room.slots[:number], bits)
 
 
 @inner
@@ -248,11 +257,12 @@ def find_alone(stack: Stack, rows: Rows, room: Room, order: Any, ends: Any, bits
     for cell in range(len(ends) - 1):
         room.clock[1] = 0
         here = order[ends[cell] : ends[cell + 1]]
-        number = _by_key(rows, room, here)
+        number = 0
         for row in here:
+            number = add_row(rows, room, row, rows.key[row], number)
             last[rows.key[row]] = row
         for i in range(number):
-            key = room.keys[i]
+            key = room.slots[i]
             room.clock[0] += 1
             for word in range(len(bits)):
                 left = bits[word] & stack.keys[key, word]
@@ -274,18 +284,14 @@ def find_alone(stack: Stack, rows: Rows, room: Room, order: Any, ends: Any, bits
 
 
 @kernel
-def bits_of_keys(matches: Any, start: Any, other: Any, of_entry: Any, keys: Any, out: Any) -> None:
-    """Clear the bit of every entry whose label is not consistent with the label of a key.
+def set_bits(start: Any, other: Any, begins: Any, entries: Any, labels: Any, out: Any) -> None:
+    """Set the bit of every entry whose label is consistent with a label, for each of some labels.
 
-    The labels of the other side that are consistent with label ``i`` are ``other[start[i]:start[i + 1]]``; ``matches``
-    is work space, one flag per label of the other side.
+    The labels of the other side that are consistent with label ``i`` are ``other[start[i]:start[i + 1]]``, and the
+    entries that have label ``j`` of that side are ``entries[begins[j]:begins[j + 1]]``.
     """
-    for key in range(len(keys)):
-        label = keys[key]
-        for j in range(start[label], start[label + 1]):
-            matches[other[j]] = True
-        for h in range(len(of_entry)):
-            if not matches[of_entry[h]]:
-                out[key, h >> 6] &= ~(np.uint64(1) << np.uint64(h & 63))
-        for j in range(start[label], start[label + 1]):
-            matches[other[j]] = False
+    for i in range(len(labels)):
+        for j in range(start[labels[i]], start[labels[i] + 1]):
+            for at in range(begins[other[j]], begins[other[j] + 1]):
+                h = entries[at]
+                out[i, h >> 6] |= np.uint64(1) << np.uint64(h & 63)

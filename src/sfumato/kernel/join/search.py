@@ -56,12 +56,12 @@ class Template(NamedTuple):
 
 
 @inner
-def _mask_keys(t: Template, order: Any) -> None:
+def _mask_keys(t: Template, order: Any, counted: bool) -> None:
     """Apply the rules that are about a cell and about keys, by setting the bits of its keys anew."""
     match, keys = t.match, t.stack.keys
     plain = len(keys) // 2
     for row in order:
-        key = t.rows.key[row]
+        key = row % plain if counted else t.rows.key[row]
         for word in range(keys.shape[1]):
             keys[key, word] = keys[plain + key, word]
         for rule in range(len(match.ruled)):
@@ -71,15 +71,21 @@ def _mask_keys(t: Template, order: Any) -> None:
 
 
 @inner
-def _value(t: Template, order: Any) -> tuple[float, bool]:
-    """The value of some rows by the entries that `matching.narrow` left, and whether a group fails."""
+def _value(t: Template, order: Any, counted: bool) -> tuple[float, bool]:
+    """The value of some rows by the entries that `matching.narrow` left, and whether a group fails.
+
+    If the rows are ``counted`` already, the slots are given instead.
+    """
     worst, shares = t.cells.worst, t.way.way[g.MODE] == g.BY_SHARE
     for i in range(len(worst)):
         worst[i, 0] = 0 if shares else g.NOTHING
         worst[i, 1] = 1
     if len(t.match.ruled) > 0:
-        _mask_keys(t, order)
-    g.fill(t.stack, t.way, t.rows, t.room, order, t.match.now)
+        _mask_keys(t, order, counted)
+    if counted:
+        g.spread(t.stack, t.way, t.room, order, t.match.now)
+    else:
+        g.fill(t.stack, t.way, t.rows, t.room, order, t.match.now)
     if t.room.clock[1] == 0:
         return np.inf, False
     failing = g.close(t.way, t.room, worst) > 0
@@ -90,6 +96,29 @@ def _value(t: Template, order: Any) -> tuple[float, bool]:
     worst[0, 0], worst[0, 1] = worst[at, 0], worst[at, 1]
     count = np.float64(worst[0, 0])
     return (-(count / np.float64(worst[0, 1])) if shares else count), failing
+
+
+@inner
+def _count_parts(t: Template, begin: int, end: int, place: int, branch: Any, offset: int, starts: Any, parts: int) -> None:
+    """Count the rows of a cell by part and key; the slots of each part are in ``spare``, and begin at ``starts``."""
+    order, spare, codes, room = t.cells.order, t.cells.spare, t.cells.codes, t.room
+    keys, number = len(room.seen), 0
+    for i in range(begin, end):
+        row = order[i]
+        number = g.add_row(t.rows, room, row, branch[offset + codes[place, row]] * keys + t.rows.key[row], number)
+    for part in range(parts + 1):
+        starts[part] = 0
+    for i in range(number):
+        starts[room.slots[i] // keys + 1] += 1
+    for part in range(parts):
+        starts[part + 1] += starts[part]
+    for i in range(number):
+        part = room.slots[i] // keys
+        spare[starts[part]] = room.slots[i]
+        starts[part] += 1
+    for part in range(parts, 0, -1):
+        starts[part] = starts[part - 1]
+    starts[0] = 0
 
 
 @inner
@@ -118,7 +147,11 @@ def _judge_parts(state: r.State, t: Template, cell: int, place: int, label: int,
     line = state.attributes[attribute, r.KIND] == r.LINE
     parts = np.int64(2) if line else labels[label, r.PARTS]
     first, last = t.cells.ends[cell, BEGIN], t.cells.ends[cell, END]
-    _arrange(t, first, last, place, state.codes[r.BRANCH], state.attributes[attribute, r.OFFSET], starts, parts)
+    offset, counted = state.attributes[attribute, r.OFFSET], t.way.way[g.MODE] != g.BY_VALUE
+    if counted:
+        _count_parts(t, first, last, place, state.codes[r.BRANCH], offset, starts, parts)
+    else:
+        _arrange(t, first, last, place, state.codes[r.BRANCH], offset, starts, parts)
     worst, bad = np.inf, False
     for part in range(parts):
         if starts[part] == starts[part + 1]:
@@ -129,7 +162,7 @@ def _judge_parts(state: r.State, t: Template, cell: int, place: int, label: int,
         else:
             other = labels[label, r.FIRST] + part
         m.narrow(state, t.match, t.cells.shown, cell, place, other, lo, hi)
-        value, failing = _value(t, t.cells.spare[starts[part] : starts[part + 1]])
+        value, failing = _value(t, t.cells.spare[starts[part] : starts[part + 1]], counted)
         worst, bad = min(worst, value), bad or failing
     t.cells.then[place, first] = worst
     t.cells.bad[place, first] = bad
@@ -163,10 +196,10 @@ def _judge_values(state: r.State, t: Template, cell: int, place: int) -> None:
                 cells.spare[others] = cells.order[i]
                 others += 1
         m.narrow(state, t.match, cells.shown, cell, place, label, 0, 0)
-        worst, bad = _value(t, cells.spare[:here])
+        worst, bad = _value(t, cells.spare[:here], False)
         if others > last - first:
             m.narrow(state, t.match, cells.shown, cell, place, rest, 0, 0)
-            value, failing = _value(t, cells.spare[last - first : others])
+            value, failing = _value(t, cells.spare[last - first : others], False)
             worst, bad = min(worst, value), bad or failing
         cells.then[place, first + j] = worst
         cells.bad[place, first + j] = bad
@@ -181,7 +214,7 @@ def judge(state: r.State, t: Template, starts: Any) -> None:
             continue
         cells.ends[cell, DIRTY] = 0
         m.narrow(state, t.match, cells.shown, cell, -1, -1, 0, 0)
-        cells.own[cell], _ = _value(t, cells.order[cells.ends[cell, BEGIN] : cells.ends[cell, END]])
+        cells.own[cell], _ = _value(t, cells.order[cells.ends[cell, BEGIN] : cells.ends[cell, END]], False)
         cells.pair[cell, 0], cells.pair[cell, 1] = cells.worst[0, 0], cells.worst[0, 1]
         for place in range(len(cells.codes)):
             label = cells.shown[place, cell]

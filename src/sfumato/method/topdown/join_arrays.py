@@ -81,8 +81,13 @@ def template_arrays(task: Searched, places: Sequence[Place], labels: int) -> s.T
         for_kernel(stack, doubled, found.rows.weight),
         way_of(task.side.name, task.wanted, found.mode),
         found.rows,
-        room_for(stack, len(keys), targets),
+        room_for(stack, len(keys), targets, max([2, *(_parts(p) for p in places)])),
     )
+
+
+def _parts(place: Place) -> int:
+    """The most parts that a label of an attribute has."""
+    return max((len(below) for below in place.column.domain.children), default=0) if place.kind == r.TREE else 2
 
 
 def _here(task: Searched, names: Sequence[str]) -> list[Attribute]:
@@ -214,7 +219,7 @@ def _label_bits(task: Searched, stack: Stack, place: Place, shared: Sequence[Att
     column = label_column(place.column, place.boxes, np.zeros(0, np.int64))
     out = np.tile(stack.everything(), (len(place.boxes), 1))
     for attribute in shared:
-        out &= stack.consistent(attribute, consistency(column, _theirs(task, attribute)))
+        out &= stack.consistent(attribute, consistency(column, _theirs(task, attribute)), np.arange(len(out)))
     return out
 
 
@@ -222,8 +227,8 @@ def _codes_below(place: Place, theirs: EarlierColumn, width: int) -> Integers:
     """For each label of the other side, how many codes below each code of a line are consistent with it."""
     if len(theirs.labels) * width > _MOST_CELLS:
         raise DataError(
-            f"{place.column.name!r} has {place.column.size:,} values here and {len(theirs.labels):,} labels in an earlier "
-            "release, too many to be matched while it is refined; give it a taxonomy of intervals"
+            f"{place.column.name!r} has {place.column.size:,} values here and {len(theirs.labels):,} labels in an "
+            "earlier release, too many to be matched while it is refined; give it a taxonomy of intervals"
         )
     relation = consistency(label_column(place.column, place.boxes, np.zeros(0, np.int64)), theirs)
     table = np.zeros((len(theirs.labels), width), np.int64)

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from sfumato.engine.counts import Counts
 from sfumato.kernel.join import search as s
 from sfumato.kernel.topdown import state as r
+from sfumato.kernel.topdown.steps import UNSORTED
 from sfumato.method.topdown.join_arrays import Place, Searched, template_arrays
 from sfumato.method.topdown.search import RawStep, Refinement, Score
 from sfumato.release.scheme.group_labels import Box
@@ -41,6 +42,7 @@ class JoinedRefinement(Refinement):
         self._fails = np.zeros((len(joined), labels), np.bool_)
         self._now = np.zeros(len(joined))
         self._pairs = [(0, 1)] * len(joined)
+        self._sorted = [int(t.cells.number[0]) for t in self._joined]
         self._involves = np.zeros((len(joined), len(self.columns)), np.bool_)
         for j, found in enumerate(self._places):
             self._involves[j, list(found)] = True
@@ -97,9 +99,21 @@ class JoinedRefinement(Refinement):
             if attribute in found:
                 s.split(self._state, template, found[attribute], label, room[0])
         s.take(self._state, label, room)
+        for j, template in enumerate(self._joined):
+            if template.cells.number[0] >= UNSORTED * self._sorted[j]:
+                _sort(template)
+                self._sorted[j] = int(template.cells.number[0])
         self._judge()
 
     def _told(self, label: int, gain: int, loss: float, score: float) -> RawStep:
         plain = self._state.templates[:, [r.NOW, r.NOW_OF]]
         raw = self._raw(np.array([label, gain, 0, 1], np.int64), score, plain)
         return raw._replace(loss=loss, now=(*raw.now, *self._pairs))
+
+
+def _sort(template: s.Template) -> None:
+    """Sort the rows themselves by cell, so that those of a cell are adjacent again."""
+    order, rows = template.cells.order.copy(), template.rows
+    for column in (template.cells.codes, rows.key, rows.value, rows.weight, rows.marks):
+        column[:] = column[..., order]
+    template.cells.order[:] = np.arange(len(order))

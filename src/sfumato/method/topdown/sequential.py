@@ -34,14 +34,11 @@ from sfumato.release.rule import Inconsistent
 from sfumato.release.scheme.base import Decision, Made
 from sfumato.release.scheme.group_labels import Shown
 from sfumato.requirement.base import GroupRequirement, Requirement, names, rounded_up
-from sfumato.requirement.join_template import THIS, JoinTemplate
+from sfumato.requirement.join_template import MOST_RELEASES, THIS, JoinTemplate
 from sfumato.requirement.redundancy import notation
 from sfumato.requirement.templates import Anonymity
 from sfumato.table.microdata import Microdata
 from sfumato.table.names import named
-
-MOST_RELEASES = 5
-"""How many releases a join can have, with the table itself."""
 
 _OUTSIDE = (
     "join_in_x = false: where a join attribute is outside x, the figures are those of the lossy join, in which every "

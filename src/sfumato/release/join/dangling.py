@@ -12,6 +12,8 @@ from sfumato.release.join.stack import Stack
 
 Integers = NDArray[np.int64]
 
+_BLOCK = 1 << 22
+
 
 def unmatched(links: Links, side: Earlier) -> tuple[int, int]:
     """How many people of the first release match nobody in another, and the other way round."""
@@ -21,12 +23,14 @@ def unmatched(links: Links, side: Earlier) -> tuple[int, int]:
     none = np.zeros(len(theirs.row), np.int64)
     labels = {Attribute(side.name, n): side.column(n).of_row[there.row[theirs.row]] for n in links.joined(side.name)}
     stack = Stack(labels, none, none, none, np.zeros((len(none), 0), np.int64))
-    bits = matching(links, stack, here.row[ours.row])
-    met = np.unpackbits(np.bitwise_or.reduce(bits, axis=0).view(np.uint8), bitorder="little")[: len(none)]
-    return (
-        _lonely(first, here, bits.any(axis=1)[ours.of_row]),
-        _lonely(side, there, met.astype(np.bool_)[theirs.of_row]),
-    )
+    found, met = np.zeros(len(ours.row), np.bool_), np.zeros(stack.words, np.uint64)
+    step = max(1, _BLOCK // max(stack.words, 1))
+    for begin in range(0, len(ours.row), step):
+        bits = matching(links, stack, here.row[ours.row[begin : begin + step]])
+        found[begin : begin + step] = bits.any(axis=1)
+        met |= np.bitwise_or.reduce(bits, axis=0)
+    there_met = np.unpackbits(met.view(np.uint8), bitorder="little")[: len(none)].astype(np.bool_)
+    return _lonely(first, here, found[ours.of_row]), _lonely(side, there, there_met[theirs.of_row])
 
 
 def _keyed(side: Earlier, joined: list[str]) -> tuple[People, Keys]:

@@ -6,13 +6,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.errors import DataError
 from sfumato.kernel.group import group_rows
 from sfumato.kernel.join import groups as g
 from sfumato.release.earlier import Earlier
 from sfumato.release.join.links import Links
 from sfumato.release.join.names import Attribute
 from sfumato.release.join.partition import People, number, people, values
-from sfumato.release.join.stack import MOST_COUNT, Stack, Words, too_many
+from sfumato.release.join.stack import MOST_COUNT, MOST_WORDS, Stack, Words, too_many
 from sfumato.release.join.template import Resolved
 
 Integers = NDArray[np.int64]
@@ -40,12 +41,18 @@ def matching(links: Links, stack: Stack, row: Integers, but: Sequence[str] = ())
     """
     name, *others = links.sides
     side = links.sides[name]
+    if len(row) * stack.words > MOST_WORDS:
+        raise DataError(
+            f"{len(row):,} combinations of join attributes of {name} are matched with {len(stack):,} partitions of "
+            "earlier releases, too many to be counted in memory; generalize the join attributes more"
+        )
     out = np.tile(stack.everything(), (len(row), 1))
     for other in others:
         for attribute, relation in links.between(name, other):
             at = Attribute(other, attribute)
             if attribute not in but and at in stack.labels:
-                out &= stack.consistent(at, relation)[side.column(attribute).of_row[row]]
+                labels, of_key = np.unique(side.column(attribute).of_row[row], return_inverse=True)
+                out &= stack.consistent(at, relation, labels)[of_key]
     for rule in links.rules:
         here = [(a.name, inside) for a, inside in rule.inside.items() if a.release == name]
         told = all(a.release == name or a in stack.labels for a in rule.inside)
@@ -137,7 +144,7 @@ def for_kernel(stack: Stack, keys: Words, weight: Integers) -> g.Stack:
     return g.Stack(stack.x.astype(np.int64), stack.unit.astype(np.int64), stack.weight, stack.held, keys)
 
 
-def room_for(stack: Stack, keys: int, marks: int) -> g.Room:
-    """Work space to count with this stack."""
+def room_for(stack: Stack, keys: int, marks: int, parts: int = 1) -> g.Room:
+    """Work space to count with this stack, some parts of a cell at a time."""
     top = [int(c.max(initial=0)) + 1 for c in (stack.x, stack.unit)]
-    return g.make_room(top[0], top[1], keys, marks)
+    return g.make_room(top[0], top[1], keys, marks, parts)

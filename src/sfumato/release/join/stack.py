@@ -20,7 +20,7 @@ Words = NDArray[np.uint64]
 
 MOST_ENTRIES = 4_000_000
 MOST_COUNT = 1 << 62
-_MOST_WORDS = 1 << 27
+MOST_WORDS = 1 << 27
 _BLOCK = 1 << 24
 _NEAR = 1e-9
 
@@ -56,18 +56,18 @@ class Stack:
             bits[-1] = (np.uint64(1) << np.uint64(rest)) - np.uint64(1)
         return bits
 
-    def consistent(self, attribute: Attribute, relation: Relation) -> Words:
-        """For each label of the other side, the bits of the entries whose label is consistent with it."""
-        labels = len(relation.start) - 1
-        if labels * self.words > _MOST_WORDS:
+    def consistent(self, attribute: Attribute, relation: Relation, labels: Integers) -> Words:
+        """For some labels of the other side, the bits of the entries whose label is consistent with it."""
+        if len(labels) * self.words > MOST_WORDS:
             raise DataError(
-                f"{attribute.name!r} has {labels:,} labels, and {len(self):,} partitions of earlier releases are "
-                "matched with them: too many to be counted in memory; generalize the attribute by a taxonomy, or leave it out"
+                f"{attribute.name!r} has {len(labels):,} labels, and {len(self):,} partitions of earlier releases are "
+                "matched with them, too many to be counted in memory; give the attribute a taxonomy, or leave it out"
             )
-        out = np.tile(self.everything(), (labels, 1))
-        of_entry = self.labels[attribute]
-        matches = np.zeros(max(int(of_entry.max(initial=0)), int(relation.other.max(initial=0))) + 1, np.bool_)
-        g.bits_of_keys(matches, relation.start, relation.other, of_entry, np.arange(labels), out)
+        of_entry, out = self.labels[attribute], np.zeros((len(labels), self.words), np.uint64)
+        top = max(int(of_entry.max(initial=0)), int(relation.other.max(initial=0))) + 1
+        begins = np.append(0, np.cumsum(np.bincount(of_entry, minlength=top)))
+        entries = np.argsort(of_entry, kind="stable")
+        g.set_bits(relation.start, relation.other, begins, entries, labels, out)
         return out
 
     def inside(self, rule: Rule, but: str) -> Words:
