@@ -12,6 +12,8 @@ from sfumato.adversary.negative_rule import negative_rule_attack as negative_rul
 from sfumato.adversary.qi_distribution import DistributionRisk as DistributionRisk
 from sfumato.adversary.qi_distribution import distribution_risk as distribution_risk
 from sfumato.adversary.sampled_worlds import sampled_worlds as sampled_worlds
+from sfumato.adversary.sequential_join import SequentialJoin as SequentialJoin
+from sfumato.adversary.sequential_join import sequential_join as sequential_join
 from sfumato.adversary.worst_case import worst_attack as worst_attack
 from sfumato.adversary.worst_case import worst_predicate as worst_predicate
 from sfumato.analyst.analyst import Analyst as Analyst

@@ -248,34 +248,35 @@ def measure(
     return out
 
 
+@inner
+def _look_alone(stack: Stack, room: Room, bits: Any, slot: int, row: int) -> None:
+    """Add the people of a slot to each group that they are in, and note one of their rows."""
+    for word in range(len(bits)):
+        left = bits[word] & stack.keys[slot, word]
+        while left:
+            x = stack.x[word * 64 + lowest(left)]
+            left &= left - np.uint64(1)
+            if room.stamp[x] != room.clock[0]:
+                room.stamp[x] = room.clock[0]
+                _touch(room, x)
+                room.tally[x] += room.people[slot]
+                room.held[x, 0] = row
+
+
 @kernel
 def find_alone(stack: Stack, rows: Rows, room: Room, order: Any, ends: Any, bits: Any, last: Any, out: Any) -> None:
-    """Mark the rows that are the only one of a group.
-
-    ``stack.weight`` is 1 for group numbers that count, 0 for others, and ``stack.unit`` the group number.
-    """
+    """Mark the rows of one person who is alone in a group; stamps are by group number, ``last`` is work space."""
     for cell in range(len(ends) - 1):
         room.clock[1] = 0
-        here = order[ends[cell] : ends[cell + 1]]
         number = 0
-        for row in here:
+        for row in order[ends[cell] : ends[cell + 1]]:
             number = add_row(rows, room, row, rows.key[row], number)
             last[rows.key[row]] = row
         for i in range(number):
-            key = room.slots[i]
+            slot = room.slots[i]
             room.clock[0] += 1
-            for word in range(len(bits)):
-                left = bits[word] & stack.keys[key, word]
-                while left:
-                    h = word * 64 + lowest(left)
-                    left &= left - np.uint64(1)
-                    x = stack.x[h]
-                    if room.stamp[x] != room.clock[0] and stack.weight[h] > 0:
-                        room.stamp[x] = room.clock[0]
-                        _touch(room, x)
-                        room.tally[x] += room.people[key]
-                        room.held[x, 0] = last[key]
-            room.people[key] = 0
+            _look_alone(stack, room, bits, slot, last[slot])
+            room.people[slot] = 0
         for i in range(room.clock[1]):
             x = room.touched[i]
             if room.tally[x] == 1:

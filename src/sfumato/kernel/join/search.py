@@ -99,7 +99,9 @@ def _value(t: Template, order: Any, counted: bool) -> tuple[float, bool]:
 
 
 @inner
-def _count_parts(t: Template, begin: int, end: int, place: int, branch: Any, offset: int, starts: Any, parts: int) -> None:
+def _count_parts(
+    t: Template, begin: int, end: int, place: int, branch: Any, offset: int, starts: Any, parts: int
+) -> None:
     """Count the rows of a cell by part and key; the slots of each part are in ``spare``, and begin at ``starts``."""
     order, spare, codes, room = t.cells.order, t.cells.spare, t.cells.codes, t.room
     keys, number = len(room.seen), 0
