@@ -34,7 +34,20 @@ Errors are those of our C4.5 on the masked test rows, trained on the masked trai
 the number of levels by which a cell was generalized (for numbers, the share of the range that its interval covers),
 summed over the attributes and averaged over the rows. Figures are averages over the thresholds; a threshold that no
 generalization meets is left out and said so. Published numbers are those in the text; the figures print none. A number
-agrees if it differs by no more than 0.05%; a bound agrees if it holds.
+agrees if it differs by no more than 0.05%; a bound agrees if it holds. X has all join attributes in Figures 6.4 to 6.7;
+in Figures 6.9 and 6.10 Y has some of them (`join_in_x = false`), and confidences are those of the lossy join, as in the
+thesis: what that hides is in docs/sequential.md.
+
+**Where our results agree.** Every error of the unmodified table and without join attributes, to the printed digit; that
+anonymity with regard to people costs no more than with regard to pairs of records; that masking costs less than
+removing join attributes; that the reduction of distortion is large in Set B, and the loss there; in Set A, that
+bounding confidence costs at most 0.7%.
+
+**Where they do not.** The taxonomies are not those of the thesis, so distortions and masked errors differ by a little.
+Top6 in Set A cannot save anything: X then has all attributes of T1, each group of the join is a group of T1 with one of
+T2 (Case 1 of section 6.3.2), and with Y = K1 the template is k-anonymity on all of T1, to the same cut. The thesis
+reports a benefit of 1. In Set B, removing the best sensitive attributes costs C4.5 less than masking the others (Top1,
+Top2), since continuous attributes replace them.
 """
 
 
@@ -234,7 +247,7 @@ def errors_of(runs: Runs, tops: Sequence[int], figure: str, published: Mapping[s
         ]
     else:
         claims += [
-            equals("XYE - BLE on average", 0.0075, mean(loss), 0.0005),
+            Claim("XYE - BLE = 0.75% on average", percent(mean(loss)), abs(mean(loss) - 0.0075) <= 0.0005),
             Claim("XYE(row) = XYE", f"they differ by at most {percent(abs(rowwise))}", abs(rowwise) < 5e-4),
         ]
     return Section(title, [plot, "", f"{told}.", "", *table(["", *found], rows)], claims)
@@ -254,23 +267,35 @@ def figure_6_9(chosen: Set, figure: str, published: Mapping[str, float]) -> Sect
     title = f"Figure {figure}: classification error for the confidentiality template, {chosen.name}"
     plot = fung_plots.lines(figure, title, [f"Top{n}" for n in tops], {"XYE": xye, "RSE": rse}, levels, x="Y")
     told = "; ".join(f"{name} = {percent(e)}" for name, e in levels.items())
-    left = f"No generalization satisfies {', '.join(unmet)}." if unmet else "Every threshold can be met."
+    left = f"The most masked table does not satisfy {', '.join(unmet)}." if unmet else "Every threshold can be met."
     rows = [[f"Top{n}", a, b] for n, a, b in zip(tops, xye, rse, strict=True)]
-    loss = max(e - levels["BLE"] for e in xye)
     claims = [equals(name, published[name], levels[name]) for name in levels]
-    claims.append(
-        Claim(f"XYE - BLE at most {percent(published['loss'], 1)}", percent(loss), loss <= published["loss"] + 5e-4)
-    )
-    gain = [b - a for a, b in zip(xye, rse, strict=True)]
-    low, high = published["RSE low"], published["RSE high"]
-    claims.append(
-        Claim(
-            f"RSE - XYE from {percent(low, 1)} to {percent(high, 1)}",
-            f"{percent(min(gain))} to {percent(max(gain))}",
-            abs(min(gain) - low) <= 0.0005 and abs(max(gain) - high) <= 0.0005,
-        )
-    )
+    if chosen.name == "Set A":
+        loss = max(e - levels["BLE"] for e in xye)
+        claims.append(Claim("XYE - BLE at most 0.7%", f"at most {percent(loss)}", loss <= 0.0075))
+    else:
+        claims.append(equals("XYE on average", 0.158, mean(xye)))
+    claims.append(_span("RSE - XYE", published, [b - a for a, b in zip(xye, rse, strict=True)]))
+    claims.append(_span("RJE - XYE", published, [levels["RJE"] - a for a in xye]))
     return Section(title, [plot, "", f"{told}. {left}", "", *table(["", "XYE", "RSE"], rows)], claims)
+
+
+def _span(name: str, published: Mapping[str, float], found: Sequence[float]) -> Claim:
+    """A published range next to ours; they agree if both ends do."""
+    low, high = published[f"{name} low"], published[f"{name} high"]
+    agrees = abs(min(found) - low) <= 0.0005 and abs(max(found) - high) <= 0.0005
+    ours = f"{percent(min(found))} to {percent(max(found))}"
+    return Claim(f"{name} from {percent(low, 1)} to {percent(high, 1)}", ours, agrees)
+
+
+_A = {"BLE": 0.175, "RJE": 0.223, "RSE - XYE low": -0.002, "RSE - XYE high": 0.056} | {
+    "RJE - XYE low": 0.041,
+    "RJE - XYE high": 0.045,
+}
+_B = {"BLE": 0.147, "RJE": 0.173, "RSE - XYE low": 0.001, "RSE - XYE high": 0.019} | {
+    "RJE - XYE low": 0.007,
+    "RJE - XYE high": 0.026,
+}
 
 
 def sections() -> Iterator[Section]:
@@ -286,8 +311,8 @@ def sections() -> Iterator[Section]:
     runs = Runs.of(b, tops)
     yield figure_6_6(runs, tops)
     yield errors_of(runs, tops, "6.7", {"BLE": 0.147, "RJE": 0.173, "KAE": 0.182})
-    yield figure_6_9(a, "6.9", {"BLE": 0.175, "RJE": 0.223, "loss": 0.007, "RSE low": -0.002, "RSE high": 0.056})
-    yield figure_6_9(b, "6.10", {"BLE": 0.147, "RJE": 0.173, "loss": 0.011, "RSE low": 0.001, "RSE high": 0.019})
+    yield figure_6_9(a, "6.9", _A)
+    yield figure_6_9(b, "6.10", _B)
 
 
 def main() -> None:
