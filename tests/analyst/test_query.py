@@ -37,7 +37,9 @@ def test_grammar() -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("", "at 'the end': expected SELECT"),
+        ("", "the query is empty; write SELECT COUNT"),
+        ("   ", "the query is empty"),
+        ("select count(*) where age >", "at the end: expected a value"),
         ("select a", "must count rows"),
         ("select count(*), count(*)", "must count rows"),
         ("select count(*) where a", "BETWEEN after 'a'"),
@@ -195,6 +197,11 @@ def test_questions_that_make_no_sense(generalized: sf.Release) -> None:
         sf.Analyst(generalized, sampling="both")  # type: ignore[arg-type]
     with pytest.raises(sf.PolicyError, match="name at least one"):
         analyst.group_by([])
+
+
+def test_the_error_of_drawing_people_is_for_randomized_releases(generalized: sf.Release) -> None:
+    with pytest.raises(sf.PolicyError, match="by generalization, which randomizes none; leave it out"):
+        sf.Analyst(generalized, sampling="iid")
 
 
 def test_ranges_of_numbers_are_spread_wherever_the_condition_cuts() -> None:

@@ -1,7 +1,9 @@
 """What every engine does, against plain Python: counting, dealing out people, leaving some out, publishing."""
 
+import datetime as dt
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -14,11 +16,13 @@ from sfumato.engine.base import AsIs, ByGroup, Engine, Numbered, Randomized
 from sfumato.engine.counts import Counts
 from sfumato.engine.decision import Grouping
 from sfumato.engine.draws import Draws
-from sfumato.engine.local import LocalEngine
+from sfumato.engine.local import LocalEngine, tally_of
 from sfumato.table.distortion import Distortion
+from sfumato.table.encode import Attribute, Role
 from strategies import examples
 
 ENGINES: list[Callable[[sf.Microdata], Engine]] = [LocalEngine]
+READERS = [LocalEngine]
 every_engine = pytest.mark.parametrize("engine", ENGINES)
 
 Row = tuple[int, str, str, str]
@@ -65,6 +69,79 @@ def test_counts_are_those_of_the_rows(engine: Callable[[sf.Microdata], Engine], 
     assert Counter(dict(zip(vectors(bare), bare.weights.tolist(), strict=True))) == Counter(
         (str(age), sex) for age, sex, _, _ in rows
     )
+
+
+@every_engine
+@given(rows=ROWS)
+@examples(60)
+def test_counts_do_not_depend_on_what_was_counted_before(
+    engine: Callable[[sf.Microdata], Engine], rows: list[Row]
+) -> None:
+    """An engine may count by the vectors of an earlier count; which rows come first, and which row is where, stay."""
+    there = engine(microdata(rows))
+    there.count(["ill", "who"])
+    for names in (["who"], ["ill"], []):
+        again, fresh = there.count(names), engine(microdata(rows)).count(names)
+        assert again.names == fresh.names
+        assert vectors(again) == vectors(fresh)
+        assert again.weights.tolist() == fresh.weights.tolist()
+    counts = there.count(["ill"])
+    shown = [Numbered("group", np.arange(len(counts))), AsIs("age"), AsIs("sex"), AsIs("ill")]
+    one_each = Grouping.of_vectors(counts, np.arange(len(counts)), len(counts))
+    for group, age, sex, ill in there.publish(shown, Draws(), one_each, counts).iter_rows():
+        assert vectors(counts)[group] == (str(age), sex, ill)
+
+
+@every_engine
+@given(rows=ROWS)
+@examples(60)
+def test_tallies_are_those_of_the_values(engine: Callable[[sf.Microdata], Engine], rows: list[Row]) -> None:
+    there = engine(microdata(rows))
+    for place, name in enumerate(("age", "sex", "ill", "who")):
+        assert dict(there.tally(name).iter_rows()) == Counter(str(row[place]) for row in rows)
+    assert dict(there.tally("row").iter_rows()) == dict.fromkeys(range(len(rows)), 1)
+    with pytest.raises(sf.PolicyError, match="no column 'nobody'"):
+        there.tally("nobody")
+
+
+@pytest.mark.parametrize("engine", READERS)
+def test_rows_are_read_and_coded_by_the_attributes(engine: type[LocalEngine], tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("age,sex,who\n21,m,P\n?,f,Q\n35,f,P\n")
+
+    def attributes(columns: Sequence[str]) -> list[Attribute]:
+        assert list(columns) == ["age", "sex", "who"]
+        roles = {"age": Role.QUASI, "sex": Role.QUASI, "who": Role.IDENTIFIER}
+        return [Attribute(name=n, role=roles[n]) for n in columns]
+
+    there = engine.read("t.csv", attributes, nulls=["?"], missing="drop", folder=tmp_path)
+    assert there.table.dropped == 1
+    assert Counter(vectors(there.count(["who"]))) == {("21", "m", "P"): 1, ("35", "f", "P"): 1}
+
+
+@pytest.mark.parametrize("engine", READERS)
+def test_a_published_table_is_written_as_it_is(engine: type[LocalEngine], tmp_path: Path) -> None:
+    there = engine(microdata([(20, "m", "a", "P"), (21, "f", "b", "Q")]))
+    shown = there.publish([AsIs("age"), AsIs("ill")], Draws())
+    there.write(shown, tmp_path / "data.parquet")
+    there.write(shown, tmp_path / "data.csv")
+    assert pl.read_parquet(tmp_path / "data.parquet").equals(shown)
+    assert (tmp_path / "data.csv").read_text() == shown.write_csv()
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        pl.Series([[1], [2], [1]]),
+        pl.Series([b"a", b"b", b"a"]),
+        pl.Series([dt.timedelta(1), None, dt.timedelta(1)]),
+        pl.Series([{1}, {2}, {1}], dtype=pl.Object),
+    ],
+    ids=["list", "bytes", "duration", "object"],
+)
+def test_values_that_cannot_be_compared_are_tallied_by_what_they_hold(values: pl.Series) -> None:
+    found = tally_of(values)
+    assert found["value"].dtype == values.dtype
+    assert sorted(found["rows"]) == [1, 2]
 
 
 @every_engine

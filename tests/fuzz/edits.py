@@ -193,7 +193,19 @@ def title(rng: Rng, m: dict[str, Any]) -> None:
     m["title"] = "Another title"
 
 
+def another_version(rng: Rng, m: dict[str, Any]) -> None:
+    """A manifest that another version is said to have written, with other sentences or without warnings."""
+    m["sfumato"] = str(rng.choice(["0.0.9", "2.0", "0.1.0.dev1"]))
+    which = int(rng.integers(4))
+    if which == 0:
+        m.pop("warnings", None)
+    elif which == 1:
+        m["requirements"][0]["words"] = "nobody can be told apart from fewer than 1000 people"
+    elif which == 2:
+        claim(rng, m)
+
+
 MANIFEST = [
     delete, odd, odd, tweak, tweak, extra_key, swap, rename, role, stripped_role, nobody, node_meaning, node_meaning,
-    loss, domain, claim, claim, one_claim_less, no_warnings, scheme, method, title,
+    loss, domain, claim, claim, one_claim_less, no_warnings, scheme, method, title, another_version,
 ]  # fmt: skip

@@ -78,6 +78,9 @@ def check_mutant(base: sf.Release, before: dict[str, Any], name: str, folder: Pa
     said = oracle.opinion(before, after, tables, {n: t.columns for n, t in release.tables.items()})
     if said == "unverifiable" and not any(f.status == "stated" for f in [*findings, *release.stated()]):
         said = "false"
+    stated = "\n".join(f"{f.claim} {f.detail}" for f in findings if f.status == "stated")
+    if said != "false" and oracle.unsaid(before, after, stated) is not None:
+        said = "false"
     if said == "false":
         summary.wrong += 1
         summary.failures.append(f"{name}: accepted, and false: {sorted(oracle.changed(before, after))[:4]}")

@@ -9,6 +9,7 @@ import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -156,8 +157,27 @@ def _lies(label: str, meaning: Any) -> bool:
 def _warnings(before: dict[str, Any], m: dict[str, Any]) -> Iterator[str]:
     refuted = METHODS[m["method"]["name"]].refuted
     same = m["requirements"] == before["requirements"] and m["method"] == before["method"]
-    if same and refuted in before.get("warnings", ()) and refuted not in m.get("warnings", ()):
+    if same and refuted in before.get("warnings", ()) and refuted not in m.get("warnings", ()) and not _elsewhere(m):
         yield "warning"
+
+
+def _elsewhere(m: dict[str, Any]) -> bool:
+    """Whether another version is said to have written it: its sentences may differ, if a check says so."""
+    return bool(m["sfumato"] != version("sfumato"))
+
+
+def unsaid(before: dict[str, Any], after: dict[str, Any], said: str) -> str | None:
+    """A sentence of another version's manifest, or a warning that it lacks, that a check does not mention."""
+    if not _elsewhere(after):
+        return None
+    told = [e["words"] for e in after["requirements"]]
+    ours = [from_table({"model": e["model"], **e["required"]}).words() for e in after["requirements"]]
+    expected = [f"{w!r}" for pair in zip(told, ours, strict=True) if pair[0] != pair[1] for w in pair]
+    refuted = METHODS[after["method"]["name"]].refuted
+    lost = refuted in before.get("warnings", ()) and refuted not in after.get("warnings", ())
+    same = after["requirements"] == before["requirements"] and after["method"] == before["method"]
+    expected += [str(refuted)] if same and lost else []
+    return next((text for text in expected if text not in said), None)
 
 
 def _claim(
@@ -166,7 +186,7 @@ def _claim(
     model, required, achieved = entry["model"], entry["required"], entry["achieved"]
     if set(entry) != {"model", "required", "achieved", "words"}:
         yield "parts of a claim"
-    if entry["words"] != from_table({"model": model, **required}).words():
+    if entry["words"] != from_table({"model": model, **required}).words() and not _elsewhere(m):
         yield "words"
     found = _found(model, required, m, tables, quasi, sensitive)
     if found is None:

@@ -11,6 +11,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.cli import main
+from sfumato.release.manifest import Manifest
 from sfumato.requirement.local_privacy import by_attribute
 from sfumato.table.distortion import Distortion
 from sfumato.table.microdata import Microdata
@@ -195,7 +196,7 @@ def test_a_release_must_state_its_epsilon() -> None:
     silent = {n: v for n, v in release.manifest.items() if n != "epsilon"}
     with pytest.raises(sf.ReleaseError, match="lacks 'epsilon'"):
         sf.Release(silent, release.tables).check()
-    assert by_attribute(silent)["ill"] == math.inf
+    assert by_attribute(Manifest.from_plain(silent))["ill"] == math.inf
 
 
 def test_no_column_without_noise_is_left_out_of_warning_and_guarantee() -> None:

@@ -17,9 +17,10 @@ from sfumato.cli import main
 from sfumato.datasets import example_folder
 from sfumato.errors import OutputError
 from sfumato.method.catalogue import METHODS
-from sfumato.publisher.ledger import LEDGER, table_digest
+from sfumato.publisher.ledger import LEDGER
 from sfumato.publisher.publish import Published, publish_policy
 from sfumato.release.files import stages
+from sfumato.table.digest import table_digest
 
 POLICY = """[data]
 source = "ward.csv"

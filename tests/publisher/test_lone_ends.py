@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 import sfumato as sf
+from sfumato.engine.overview import overview_of
 from sfumato.publisher.lone_ends import lone_ends
 from sfumato.table.ordered_domain import OrderedDomain
 
@@ -17,7 +18,7 @@ AGES = [20, 20, 30, 30, 41, 41, 41, 41]
 
 def told(values: list[Any], method: Any = "mondrian", taxonomy: Any = None) -> list[str]:
     table = sf.read(pl.DataFrame({"age": values}), quasi=["age"], taxonomies={"age": taxonomy} if taxonomy else None)
-    return lone_ends(table, sf.publish(table, require=sf.KAnonymity(k=2), method=method))
+    return lone_ends(overview_of(table), sf.publish(table, require=sf.KAnonymity(k=2), method=method))
 
 
 @pytest.mark.parametrize("method", ["mondrian", sf.TopDown(score="distortion"), sf.HilbSafe(), sf.MondrianPlus()])

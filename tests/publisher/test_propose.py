@@ -99,7 +99,7 @@ def test_hospital(frame: pl.DataFrame) -> None:
     assert text["attributes"]["Name"] == {"role": "identifier"}
     assert text["require"] == [
         {"model": "k-anonymity", "k": 5},
-        {"model": "l-diversity", "variant": "frequency", "l": 3},
+        {"model": "l-diversity", "variant": "frequency", "l": 2},  # with 3, mondrian+ would leave one group
     ]
     assert not proposal.warnings
 
@@ -217,12 +217,45 @@ def test_k_is_lowered_for_small_tables(rows: int, k: int) -> None:
 
 @pytest.mark.parametrize(
     ("shares", "variant", "most"),
-    [((30, 30, 30, 30), "frequency", 3), ((50, 35, 35), "frequency", 2), ((70, 50), "distinct", 2)],
+    [
+        ((20,) * 6, "frequency", 3),
+        ((30, 30, 30, 30), "frequency", 2),
+        ((50, 35, 35), "frequency", 2),
+        ((70, 50), "distinct", 2),
+    ],
 )
 def test_diversity_leaves_room_for_the_commonest_value(shares: tuple[int, ...], variant: str, most: int) -> None:
     values = [f"d{i}" for i, share in enumerate(shares) for _ in range(share)]
     proposal = propose(pl.DataFrame({"age": range(120), "disease": values}), "d.csv")
     assert policy(proposal)["require"][1] == {"model": "l-diversity", "variant": variant, "l": most}
+
+
+@pytest.mark.parametrize(
+    ("shares", "name", "told"),
+    [
+        ((20,) * 6, "mondrian+", "reveal nothing"),  # 1/6 is 1/(2l) with l = 3, exactly
+        ((21, 21, 20, 20, 20, 18), "mondrian+", "reveal nothing"),  # with l = 2
+        ((30, 30, 30, 30), "mondrian+", "reveal nothing"),
+        ((31, 30, 30, 29), "mondrian", "lower l to 1.935 or less"),
+        ((50, 35, 35), "mondrian", "lower l to 1.2 or less"),
+        ((54, 36, 30), "mondrian", "lower l to 1.111 or less"),
+        ((70, 50), "mondrian", "one frequency l-diversity only"),
+    ],
+)
+def test_the_method_proposed_can_cut(shares: tuple[int, ...], name: str, told: str, tmp_path: Path) -> None:
+    """mondrian+ leaves everyone in one group if a value makes up more than 1/(2l) of the table."""
+    values = [f"d{i}" for i, share in enumerate(shares) for _ in range(share)]
+    ages = [20 + i * 7 % 60 for i in range(120)]
+    frame = pl.DataFrame({"age": ages, "disease": values})
+    proposal = propose(frame, "d.csv")
+    assert policy(proposal)["method"] == {"name": name}
+    assert told in proposal.method.reason
+    assert told.split()[-1] in proposal.to_toml()
+    frame.write_csv(tmp_path / "d.csv")
+    (tmp_path / "p.toml").write_text(proposal.to_toml(), encoding="utf-8")
+    groups = publish_policy(tmp_path / "p.toml", tmp_path / "out").summary.groups
+    assert groups is not None
+    assert groups.number > 1
 
 
 def test_at_most_two_sensitive_and_one_class() -> None:

@@ -18,7 +18,7 @@ import sfumato as sf
 from sfumato.cli import main
 from sfumato.release.check.explained import loss_bounds
 from sfumato.release.check.finding import Finding
-from sfumato.release.manifest import LabelAttribute
+from sfumato.release.manifest import LabelAttribute, Manifest
 from sfumato.requirement.local_privacy import statement
 
 DISEASES = ["flu", "HIV", "cancer", "gout"]
@@ -535,7 +535,7 @@ def test_the_warning_of_columns_without_noise_cannot_be_left_out(tmp_path: Path)
 def test_a_release_without_any_noise_must_say_so(tmp_path: Path) -> None:
     def bare(m: dict[str, Any]) -> None:
         m["matrices"] = {}
-        m["epsilon"] = statement(m, "none", None)
+        m["epsilon"] = statement(Manifest.from_plain(m), "none", None)
         m["warnings"] = [w for w in m["warnings"] if "without noise" not in w]
 
     assert "NOTHING WAS RANDOMIZED" in broken(forged(randomized(), tmp_path / "out", bare))
@@ -543,6 +543,6 @@ def test_a_release_without_any_noise_must_say_so(tmp_path: Path) -> None:
 
 def test_a_guarantee_for_all_tables_needs_a_limit_that_all_meet(tmp_path: Path) -> None:
     def whole(m: dict[str, Any]) -> None:
-        m["epsilon"] = statement(m, "whole release", None)
+        m["epsilon"] = statement(Manifest.from_plain(m), "whole release", None)
 
     assert "any two tables" in broken(forged(randomized(), tmp_path / "out", whole))

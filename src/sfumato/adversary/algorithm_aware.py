@@ -28,6 +28,7 @@ from sfumato.errors import Infeasible, PolicyError
 from sfumato.method.base import Drawn, Groups, Method, PartitionMethod, Scheme
 from sfumato.method.catalogue import from_table
 from sfumato.release.judgement import bind, listed
+from sfumato.release.scheme.catalogue import SCHEMES
 from sfumato.requirement.base import Requirement, whole_number
 from sfumato.table.microdata import Microdata, refuse_raw
 from sfumato.table.taxonomy import named
@@ -167,15 +168,15 @@ def make_case(
         raise PolicyError(f"{chosen.name} does not partition the rows; algorithm-aware attacks need a partition method")
     if not isinstance(chosen, Method) and not callable(chosen):
         raise PolicyError(f"method = {method!r}; it must be a method, its name, or a function from a table to groups")
-    if scheme not in (None, "generalization", "bucketization"):
-        raise PolicyError(f"scheme = {scheme!r}; it must be 'generalization' or 'bucketization'")
+    if scheme not in (None, *PartitionMethod.schemes):
+        raise PolicyError(f"scheme = {scheme!r}; it must be {' or '.join(map(repr, PartitionMethod.schemes))}")
     wanted = tuple(listed(require))
     if len(table.sensitive) != 1 or not table.quasi:
         raise PolicyError(
             "worlds need exactly one sensitive attribute and at least one quasi-identifier; the table has "
             f"{len(table.sensitive)} sensitive and {len(table.quasi)} quasi: read it with other roles"
         )
-    shown = scheme or (chosen.scheme if isinstance(chosen, PartitionMethod) else "generalization")
+    shown = scheme or (chosen.scheme if isinstance(chosen, PartitionMethod) else PartitionMethod.scheme)
     return Case(table, chosen, wanted, table.sensitive[0].name, shown)
 
 
@@ -296,7 +297,7 @@ def _array(exact: Sequence[Mapping[str, Fraction]]) -> NDArray[np.float64]:
 
 def _strangers(case: Case, wanted: Sight, known: Known, limit: int) -> Worlds:
     """If only the labels are known, nobody's exact quasi-identifiers: a world gives each published row exact ones."""
-    if case.scheme != "generalization" or case.perturbs:
+    if not SCHEMES[case.scheme].labels_people or case.perturbs:
         raise PolicyError(
             "people can be 'unknown' only if quasi-identifiers are generalized and values are not changed"
         )

@@ -77,7 +77,7 @@ class Scene:
         """Attack the victims with what the scheme shows."""
         if self.release.sampled:
             return self._sampled(victims)
-        if self.release.scheme == "randomization":
+        if self.release.scheme_class.randomizes:
             return self._randomized(victims)
         if self.all_known:
             return self._subtracted(victims)

@@ -25,7 +25,7 @@ from sfumato.table.published import distinct_texts, domain_codes
 
 
 @dataclass(frozen=True)
-class PassedOver:
+class HilbAttack:
     """The conclusions for each row of the release's table ``quasi``: which values remain possible.
 
     ``vulnerable`` rows are in groups that passed a row over (line 8 of the algorithm); ``determined`` rows have one
@@ -58,18 +58,18 @@ def _texts(truth: Microdata, name: str) -> list[str]:
     return list(as_published(truth[name]).cast(str).to_list())
 
 
-def hilb_attack(release: Release, *, l: int) -> PassedOver:
+def hilb_attack(release: Release, *, l: int) -> HilbAttack:
     """Attack a bucketized release of hilb using its public part only; not valid for releases of other methods."""
     whole_number("hilb_attack", "l", l, 1)
     refuse_unpublished(release)
     if not release.bucketized:
         raise PolicyError("this attack reads exact quasi-identifiers; publish with scheme = 'bucketization'")
-    attack = _Attack(release, l)
-    attack.run()
-    return attack.result()
+    inference = _Inference(release, l)
+    inference.run()
+    return inference.result()
 
 
-class _Attack:
+class _Inference:
     """Values are bits; a row's candidates are a set of bits."""
 
     def __init__(self, release: Release, l: int) -> None:
@@ -180,11 +180,11 @@ class _Attack:
                 self._narrow(holders[0], 1 << value, changed)
         return changed
 
-    def result(self) -> PassedOver:
+    def result(self) -> HilbAttack:
         candidates = tuple(frozenset(self.text[b] for b in _bits(left)) for left in self.left)
         shown = np.array([len(self.values[g]) for g in self.group])
         number = np.array([len(c) for c in candidates])
-        return PassedOver(
+        return HilbAttack(
             self.release, self.sensitive, candidates, self.vulnerable, (number == 1) & (shown > 1), number < shown
         )
 

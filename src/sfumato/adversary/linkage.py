@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.engine.counts import Counted, Counts, totals
 from sfumato.errors import DataError, PolicyError
 from sfumato.kernel.group import EqualRows, group_rows
 from sfumato.table.encode import Column
@@ -73,7 +74,7 @@ class LinkageRisk:
         if self.population_known:
             return "The population's class sizes were given."
         return (
-            "No population was given, so the table is taken to be the whole population: the journalist's "
+            "No table of the population was given, so the table is taken to be the whole population: the journalist's "
             "risk then equals the prosecutor's, and neither is underestimated."
         )
 
@@ -81,11 +82,14 @@ class LinkageRisk:
 def linkage_risk(
     group_of_row: Integers,
     *,
+    weights: Integers | None = None,
     people: Integers | None = None,
     population: Integers | None = None,
     threshold: float = 0.2,
 ) -> LinkageRisk:
     """The risks of rows in classes; ``group_of_row[i]`` numbers the class of row ``i`` from 0.
+
+    With ``weights`` an entry stands for that many rows.
 
     The size of a class is the number of its rows or, with ``people`` (a code of the person of each
     row), of its distinct people. ``population[c]`` is the size of class ``c`` in the population.
@@ -98,7 +102,7 @@ def linkage_risk(
         raise DataError("the table has no rows, so there is no risk to measure")
     if not 0 <= threshold <= 1:
         raise PolicyError(f"the risk threshold is {threshold!r}; it must be in [0, 1]")
-    rows = np.bincount(group_of_row)
+    rows = np.bincount(group_of_row, weights=weights).astype(np.int64)
     there = rows > 0
     sizes = (rows if people is None else _people_in(group_of_row, people, len(rows)))[there]
     known = sizes if population is None else _population(population, there, sizes)
@@ -159,20 +163,20 @@ def _histogram(rows: Integers, sizes: Integers) -> tuple[SizeBin, ...]:
     return tuple(SizeBin(name, int(classes[i]), int(members[i])) for i, name in enumerate(_BINS))
 
 
-def quasi_groups(table: Microdata) -> NDArray[np.int64]:
-    """The class of each row of the private table: rows that agree on every quasi-identifier."""
+def quasi_groups(table: Microdata | Counts) -> NDArray[np.int64]:
+    """The class of each row of the private table, or of each vector of its counts: equal quasi-identifiers."""
     quasi = table.quasi
     if not quasi:
-        return np.zeros(table.rows, np.int64)
+        return np.zeros(table.entries, np.int64)
     return group_rows([c.codes for c in quasi], [c.size for c in quasi]).of_row
 
 
-def _dense(key: NDArray[np.int64], span: int, *, first: bool) -> EqualRows:
+def _dense(key: NDArray[np.int64], span: int, weights: Integers | None, *, first: bool) -> EqualRows:
     """Keys as class numbers; a number below ``span`` that no row has is a class of size 0."""
     some = np.zeros(span if first else 0, np.int64)
     if first:
         some[key] = np.arange(len(key))
-    return EqualRows(key, some, np.bincount(key, minlength=span))
+    return EqualRows(key, some, totals(Counted(key, span), weights))
 
 
 def _of_one(classes: EqualRows, values: Integers | None) -> NDArray[np.bool_]:
@@ -210,7 +214,7 @@ class Riskiest:
     looked_at: str
 
 
-def riskiest(table: Microdata, top: int = 10, *, people: Integers | None = None) -> Riskiest:
+def riskiest(table: Microdata | Counts, top: int = 10, *, people: Integers | None = None) -> Riskiest:
     """Rank one, two and three quasi-identifiers by the share of the rows that are unique on them.
 
     At most ``top`` combinations of each number of attributes are returned, and ``top`` examples.
@@ -218,19 +222,19 @@ def riskiest(table: Microdata, top: int = 10, *, people: Integers | None = None)
     alone. With ``people`` a row is unique where its class holds one person.
     """
     found: list[tuple[Combination, list[int]]] = []
-    seen = np.zeros(table.rows, np.bool_)
+    seen = np.zeros(table.entries, np.bool_)
     singled, words = [], []
     order = table.quasi
     for number in range(1, min(3, len(order)) + 1):
-        chosen = order[: _affordable(number, len(order), table.rows)]
-        fresh = np.zeros(table.rows, np.bool_)
-        here = [_examined(columns, people, seen, fresh) for columns in combinations(chosen, number)]
+        chosen = order[: _affordable(number, len(order), table.entries)]
+        fresh = np.zeros(table.entries, np.bool_)
+        here = [_examined(columns, table.weights, people, seen, fresh) for columns in combinations(chosen, number)]
         here.sort(key=lambda pair: (-pair[0].uniques, -pair[0].classes))
         if number == 1:
             rank = {c.attributes[0]: i for i, (c, _) in enumerate(here)}
             order = sorted(order, key=lambda column: rank[column.name])
         found += here[:top]
-        singled.append(int(fresh.sum()))
+        singled.append(int(fresh.sum() if table.weights is None else table.weights[fresh].sum()))
         seen |= fresh
         words.append(_looked_at(number, len(chosen), len(order)))
     examples = _examples(table, found, top)
@@ -247,33 +251,40 @@ def _affordable(number: int, attributes: int, rows: int) -> int:
 
 
 def _examined(
-    columns: Sequence[Column], people: Integers | None, seen: NDArray[np.bool_], fresh: NDArray[np.bool_]
+    columns: Sequence[Column],
+    weights: Integers | None,
+    people: Integers | None,
+    seen: NDArray[np.bool_],
+    fresh: NDArray[np.bool_],
 ) -> tuple[Combination, list[int]]:
     """One combination, and a few rows that it singles out and that fewer attributes do not."""
-    classes = _classes(columns, first=people is not None)
+    classes = _classes(columns, weights, first=people is not None)
     alone = _of_one(classes, people)
     new = alone[classes.of_row] & ~seen
     fresh |= new
     uniques = int(classes.size[alone].sum())
     names = tuple(c.name for c in columns)
-    found = Combination(names, int((classes.size > 0).sum()), uniques, uniques / len(new))
+    found = Combination(names, int((classes.size > 0).sum()), uniques, uniques / int(classes.size.sum()))
     rows = np.flatnonzero(new)
     return found, rows[:: len(rows) // _EXAMPLES_EACH + 1].tolist()
 
 
-def _classes(columns: Sequence[Column], *, first: bool) -> EqualRows:
+def _classes(columns: Sequence[Column], weights: Integers | None, *, first: bool) -> EqualRows:
     """Rows that agree: numbered by their packed codes where these are few, else by hashing."""
     rows, span = len(columns[0].codes), math.prod(c.size for c in columns)
     if span > 4 * rows + 65_536:
-        return group_rows([c.codes for c in columns], [c.size for c in columns])
+        found = group_rows([c.codes for c in columns], [c.size for c in columns])
+        return (
+            found if weights is None else found._replace(size=totals(Counted(found.of_row, len(found.size)), weights))
+        )
     key = np.zeros(rows, np.int64)
     for column in columns:
         key = key * column.size + column.codes
-    return _dense(key, span, first=first)
+    return _dense(key, span, weights, first=first)
 
 
 def _examples(
-    table: Microdata, found: Sequence[tuple[Combination, list[int]]], top: int
+    table: Microdata | Counts, found: Sequence[tuple[Combination, list[int]]], top: int
 ) -> tuple[tuple[tuple[str, str], ...], ...]:
     """The values of the first rows found, no row twice."""
     picked: dict[int, tuple[tuple[str, str], ...]] = {}

@@ -115,7 +115,7 @@ def _refuse(release: Release, rule: NegativeRule, truth: Microdata, values: Sequ
         raise PolicyError(f"rule must be a NegativeRule(where=..., value=..., share=...), not {rule!r}")
     if isinstance(values, str) or len(values) == 0:
         raise PolicyError(f"the sensitive values are {values!r}; name at least one, in a list")
-    if release.scheme not in ("generalization", "bucketization"):
+    if not release.scheme_class.shows_groups:
         raise PolicyError(f"this attack needs a generalized or bucketized release; this one is by {release.scheme}")
     told = attacked(release)
     if sorted(release.quasi()) != sorted(c.name for c in truth.quasi) or told not in truth.columns:

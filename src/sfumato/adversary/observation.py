@@ -13,6 +13,7 @@ from sfumato.kernel.axes import summarize
 from sfumato.method.base import Drawn, Scheme
 from sfumato.method.enumeration import arrangements, one_of_each
 from sfumato.release.release import Release
+from sfumato.release.scheme.catalogue import SCHEMES
 from sfumato.release.scheme.group_labels import space_of
 from sfumato.requirement.base import names
 from sfumato.table.encode import Role
@@ -35,7 +36,7 @@ def sight(drawn: Drawn, sensitive: str, scheme: Scheme, *, sets: bool) -> Sight:
     Under bucketization, people with equal quasi-identifiers are told apart by their rows, which assumes a stronger
     adversary. Under generalization, groups that show the same labels are seen as one.
     """
-    keys = _members(drawn) if scheme == "bucketization" else _boxes(drawn, sets=sets)
+    keys = _members(drawn) if SCHEMES[scheme].separates else _boxes(drawn, sets=sets)
     values: dict[Key, list[int]] = defaultdict(list)
     for group, code in zip(drawn.groups.of_row.tolist(), drawn.table[sensitive].codes.tolist(), strict=True):
         values[keys[group]].append(code)
@@ -87,7 +88,7 @@ def worlds_behind(seen: Sight, people: list[tuple[int, ...]], scheme: Scheme) ->
     Each next table takes polynomial time, so a caller that counts them can stop in time.
     ``people`` are the quasi-identifiers of each person, as codes.
     """
-    if scheme == "bucketization":
+    if SCHEMES[scheme].separates:
         yield from _by_members(seen, len(people))
         return
     boxes = [tuple(frozenset(codes) for codes in box) for box, _ in seen]

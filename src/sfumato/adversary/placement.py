@@ -40,7 +40,7 @@ def place(release: Release, people: Microdata) -> Placed:
     columns = [people[name] for name in release.quasi()]
     if release.sampled:
         return _in_sample(release, columns)
-    if release.scheme == "generalization":
+    if release.scheme_class.labels_people:
         return _in_boxes(release, columns)
     return _by_value(release, columns)
 

@@ -6,13 +6,11 @@ problematic tuple.
 """
 
 from dataclasses import dataclass
-from typing import get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import DataError, PolicyError
-from sfumato.method.base import Scheme
 from sfumato.release.judgement import TableSchema
 from sfumato.release.labels import read_labels, read_values
 from sfumato.release.release import Release
@@ -70,7 +68,7 @@ def distribution_risk(release: Release, truth: Microdata, requirement: RRobustne
 
 def _comparable(release: Release, truth: Microdata, sensitive: str) -> None:
     """Raise unless the release shows groups of the people of the table."""
-    if release.scheme not in get_args(Scheme):
+    if not release.scheme_class.shows_groups:
         raise PolicyError(
             f"the release is by {release.scheme}, which does not show groups of people with their values; this attack "
             "needs bucketization or generalization"

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +15,7 @@ from sfumato.method.base import Drawn, Groups, PartitionMethod
 from sfumato.method.diversity import DiversityMethod
 from sfumato.release.judgement import bind
 from sfumato.requirement.base import Requirement, whole_number
+from sfumato.requirement.wilson import deviations, wilson_interval
 from sfumato.table.microdata import Microdata
 
 MOST_DRAWN = 2_000_000_000
@@ -194,13 +194,8 @@ def _interval(
     """Wilson's interval for a share of the accepted draws; undecided draws may all have counted, or none."""
     if not accepted or undecided:
         return np.zeros(share.shape), np.ones(share.shape)
-    z = NormalDist().inv_cdf((1 + confidence) / 2)
-    middle = (share + z * z / (2 * accepted)) / (1 + z * z / accepted)
-    half = z / (1 + z * z / accepted) * np.sqrt(share * (1 - share) / accepted + z * z / (4 * accepted**2))
-    low, high = np.maximum(middle - half, 0.0), np.minimum(middle + half, 1.0)
-    return np.where(share == 0, 0.0, low), np.where(share == 1, 1.0, high)  # exact at 0 and 1, without rounding error
+    return wilson_interval(share, accepted, confidence)
 
 
 def _half_width(share: NDArray[np.float64], draws: int, confidence: float) -> NDArray[np.float64]:
-    z = NormalDist().inv_cdf((1 + confidence) / 2)
-    return np.asarray(z * np.sqrt(np.maximum(share * (1 - share), 1 / draws) / draws))
+    return np.asarray(deviations(confidence) * np.sqrt(np.maximum(share * (1 - share), 1 / draws) / draws))

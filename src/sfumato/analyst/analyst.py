@@ -61,6 +61,11 @@ class Analyst:
     def __init__(self, release: Release, *, sampling: Sampling = "fixed") -> None:
         check_sampling(sampling)
         self.view = View(release)
+        if sampling == "iid" and not release.scheme_class.randomizes:
+            raise PolicyError(
+                "sampling = 'iid' (--iid) adds the error of drawing people to that of randomizing their values, but "
+                f"this release is by {release.scheme}, which randomizes none; leave it out"
+            )
         self.sampling = sampling
 
     def count(self, where: str = "") -> Answer:
@@ -84,7 +89,7 @@ class Analyst:
 
     def distribution(self, columns: str | Sequence[str]) -> Reconstruction:
         """The shares that a randomized release shows, ready for reconstruction; ask only for the attributes needed."""
-        if self.view.release.scheme != "randomization":
+        if not self.view.release.scheme_class.randomizes:
             raise PolicyError("a distribution can only be reconstructed from a randomized release; this one is not")
         seen = [self.view[n] for n in _listed(columns)]
         sizes = [s.shown.size for s in seen]
@@ -96,7 +101,7 @@ class Analyst:
 
     def uncertainty(self, first: str, second: str, *, estimator: Estimator = "simplex") -> float:
         """The uncertainty coefficient (Eq. 12): what the first attribute tells about the second, from 0 to 1."""
-        if self.view.release.scheme == "randomization":
+        if self.view.release.scheme_class.randomizes:
             return uncertainty(self.distribution([first, second]).estimate(estimator))
         table = self._grouped([first, second], All())
         shape = [len(self.view[n].values.texts) for n in (first, second)]
@@ -123,7 +128,7 @@ class Analyst:
 
     def _variance(self, estimate: Floats, squares: Floats) -> Floats:
         """From the sums of the rows' weights and of their squares; at least 0."""
-        if self.view.release.scheme != "randomization":
+        if not self.view.release.scheme_class.randomizes:
             return np.maximum(estimate - squares, 0.0)
         if self.sampling == "fixed":
             return np.maximum(squares - estimate, 0.0)

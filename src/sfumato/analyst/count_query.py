@@ -110,7 +110,7 @@ def estimates(release: Release, queries: Queries) -> NDArray[np.float64]:
     _refuse_other(release, queries)
     if release.bucketized:
         return _bucketized(release, queries)
-    if release.scheme == "generalization":
+    if release.scheme_class.labels_people:
         return _generalized(release, queries)
     raise PolicyError(
         f"this needs a generalized or bucketized release, and this one is by {release.scheme}; use Analyst instead"

@@ -20,6 +20,7 @@ _TOKEN = re.compile(
     r"|(?P<word>[^\W\d][\w.-]*)"
     r"|(?P<sign><=|>=|<>|!=|==|[=<>(),*;]))"
 )
+_FORM = "write SELECT COUNT(*) [, columns] [WHERE condition] [GROUP BY columns | CUBE columns]"
 _LONGEST = 100_000
 _DEEPEST = 60
 _RESERVED = {"select", "count", "from", "where", "group", "by", "cube", "and", "or", "not", "in", "between"}
@@ -42,6 +43,8 @@ class _Token(NamedTuple):
 def parse(text: str) -> Query:
     """Parse a query; a syntax error says where it is."""
     reader = _Reader(text)
+    if reader.now.kind == "end":
+        raise PolicyError(f"the query is empty; {_FORM}")
     reader.need("select")
     selected = reader.selection()
     if reader.takes("from"):
@@ -82,6 +85,11 @@ class _Reader:
     def now(self) -> _Token:
         return self.tokens[self.at]
 
+    @property
+    def here(self) -> str:
+        """The place of an error, in words."""
+        return repr(self.now.text) if self.now.text else "the end"
+
     def takes(self, word: str) -> bool:
         """Consume the next token if it is this word or symbol."""
         found = self.now.kind in ("word", "sign") and self.now.text.lower() == word
@@ -90,10 +98,7 @@ class _Reader:
 
     def need(self, word: str) -> None:
         if not self.takes(word):
-            raise PolicyError(
-                f"syntax error at {self.now.text or 'the end'!r}: expected {word.upper()}; "
-                "write SELECT COUNT(*) [, columns] [WHERE condition] [GROUP BY columns | CUBE columns]"
-            )
+            raise PolicyError(f"syntax error at {self.here}: expected {word.upper()}; {_FORM}")
 
     def end(self) -> None:
         if self.now.kind != "end":
@@ -106,8 +111,7 @@ class _Reader:
             return token.text[1:-1].replace('""', '"') if token.text[0] == '"' else token.text[1:-1]
         if token.kind != "word" or token.text.lower() in _RESERVED:
             raise PolicyError(
-                f"syntax error at {token.text or 'the end'!r}: expected a column; "
-                'quote names that contain spaces: "marital status"'
+                f'syntax error at {self.here}: expected a column; quote names that contain spaces: "marital status"'
             )
         self.at += 1
         return token.text
@@ -196,21 +200,17 @@ class _Reader:
         op = {"<>": "!=", "==": "="}.get(self.now.text, self.now.text)
         if negated or self.now.kind != "sign" or op not in ("=", "!=", "<", "<=", ">", ">="):
             raise PolicyError(
-                f"syntax error at {self.now.text!r}: expected =, !=, <, <=, >, >=, IN or BETWEEN after {name!r}"
+                f"syntax error at {self.here}: expected =, !=, <, <=, >, >=, IN or BETWEEN after {name!r}"
             )
         self.at += 1
         return Comparison(name, op, (self.literal(),))
 
     def literal(self) -> str | float:
         token = self.now
+        if token.kind not in ("number", "text"):
+            raise PolicyError(f"syntax error at {self.here}: expected a value; put words in single quotes: 'Sales'")
         self.at += 1
-        if token.kind == "number":
-            return float(token.text)
-        if token.kind == "text":
-            return token.text[1:-1].replace("''", "'")
-        raise PolicyError(
-            f"syntax error at {token.text or 'the end'!r}: expected a value; put words in single quotes: 'Sales'"
-        )
+        return float(token.text) if token.kind == "number" else token.text[1:-1].replace("''", "'")
 
 
 def _tokens(text: str) -> "list[_Token]":

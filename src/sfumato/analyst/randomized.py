@@ -3,10 +3,12 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import numpy as np
 
+from sfumato.analyst.estimation import covariance_of_draw, iterative_bayes
 from sfumato.errors import PolicyError
 from sfumato.table.distortion import Distortion, Floats, distorted
 
@@ -54,15 +56,8 @@ class Reconstruction:
 
     def bayes(self, steps: int = 10_000, tolerance: float = 1e-10) -> Floats:
         """Iterative Bayes (EM): the distribution under which the observation is most likely; no entry is negative."""
-        guess = np.full(self.seen.shape, 1.0 / self.seen.size)
-        for _ in range(steps):
-            expected = self._through(guess)
-            ratio = np.divide(self.seen, expected, out=np.zeros_like(expected), where=expected > 0)
-            new = guess * self._through(ratio, turned=True)
-            if np.abs(new - guess).sum() <= tolerance:
-                return new
-            guess = new
-        return guess
+        turned = partial(self._through, turned=True)
+        return iterative_bayes(self.seen, self._through, turned, steps=steps, close=tolerance)
 
     def variances(self, sampling: Sampling = "fixed") -> Floats:
         """The diagonal of the covariance, without the matrix.
@@ -90,9 +85,7 @@ class Reconstruction:
         back = np.ones((1, 1))
         for way in self.ways:
             back = np.kron(back, way.inverse)
-        pi = self.unbiased().ravel()
-        minus = np.diag(pi) if sampling == "fixed" else np.outer(pi, pi)
-        return np.asarray((back * self.seen.ravel() @ back.T - minus) / self.rows, np.float64)
+        return covariance_of_draw(back, self.seen.ravel(), fixed=sampling == "fixed") / self.rows
 
     def _through(self, table: Floats, *, undo: bool = False, turned: bool = False) -> Floats:
         if turned and any(w.share is None for w in self.ways):

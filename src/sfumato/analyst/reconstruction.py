@@ -9,19 +9,17 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from sfumato.analyst.estimation import covariance_of_draw, iterative_bayes
 from sfumato.errors import DataError, PolicyError
 from sfumato.release.label_meaning import covered
 from sfumato.release.release import Release
 from sfumato.release.scheme.sampling import SIZE
-from sfumato.table.distortion import retention_matrix
+from sfumato.table.distortion import inverse_of, retention_matrix
 from sfumato.table.encode import Role
 from sfumato.table.published import domain_codes
 
 Floats = NDArray[np.float64]
 Way = Literal["inversion", "em"]
-
-_ROUNDS = 10_000
-_CLOSE = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,36 +78,28 @@ def reconstruct(
         raise PolicyError(
             f"the matrix must have one row and one column per value ({len(seen)}), and each row must add up to 1"
         )
-    try:
-        inverse = np.linalg.inv(matrix)
-    except np.linalg.LinAlgError:
-        raise DataError("the counts cannot be reconstructed: the perturbation matrix has no inverse") from None
+    inverse = inverse_of(matrix)
+    if inverse is None:
+        raise DataError("the counts cannot be reconstructed: the perturbation matrix has no inverse that could be used")
     if way not in ("inversion", "em"):
         raise PolicyError(f"way = {way!r}; it must be 'inversion' or 'em'")
     counts = seen @ inverse if way == "inversion" else expectation_maximization(seen, matrix)
     weight = seen if squares is None else np.asarray(squares, np.float64)
     share = weight / max(weight.sum(), 1e-300)
-    spread = weight.sum() * (np.diag(share) - np.outer(share, share))
     names = tuple(values) if values is not None else tuple(str(i) for i in range(len(seen)))
-    return Estimate(names, np.asarray(counts), np.asarray(inverse.T @ spread @ inverse))
+    return Estimate(names, np.asarray(counts), weight.sum() * covariance_of_draw(inverse.T, share))
 
 
 def expectation_maximization(observed: Floats, matrix: Floats) -> Floats:
-    """The most likely counts of true values, none negative (Agrawal and Aggarwal, PODS 2001).
+    """The most likely counts of true values, none negative (`iterative_bayes`).
 
     >>> expectation_maximization(np.array([80.0, 20.0]), retention_matrix(0.5, 2)).round(3).tolist()
     [100.0, 0.0]
     """
     total = observed.sum()
-    counts = np.full(len(observed), total / len(observed))
-    for _ in range(_ROUNDS):
-        expected = counts @ matrix
-        ratio = np.divide(observed, expected, out=np.zeros_like(expected), where=expected > 0)
-        better = counts * (matrix @ ratio)
-        if np.abs(better - counts).max() <= _CLOSE * max(total, 1.0):
-            return np.asarray(better)
-        counts = better
-    return counts
+    if not total:
+        return np.zeros(len(observed))
+    return np.asarray(total * iterative_bayes(observed / total, lambda x: x @ matrix, lambda x: matrix @ x))
 
 
 def sensitive_counts(release: Release, *, within: Mapping[str, Any] | None = None, way: Way = "inversion") -> Estimate:

@@ -67,13 +67,13 @@ class View:
     """A release as an analyst sees it; columns are read on first use."""
 
     def __init__(self, release: Release) -> None:
-        if release.scheme not in ("randomization", "generalization", "bucketization"):
+        if release.scheme_class.rows_are_groups:
             raise PolicyError(
                 f"queries cannot be answered from releases by {release.scheme}; analyse its tables directly"
             )
         self.release = release
         self.attributes = release.description.attributes
-        self.ways = release.description.distortions() if release.scheme == "randomization" else {}
+        self.ways = release.description.distortions() if release.scheme_class.randomizes else {}
         self.rows = release.tables[release.scheme_class.people].height
         self._seen: dict[str, AttributeView] = {}
 

@@ -81,10 +81,15 @@ def _publish(
     after: tuple[Path, ...] = (),
 ) -> None:
     with _without_collection():
+        from sfumato.publisher.reading_ahead import read_ahead
+
+        ahead = read_ahead(policy)
         from sfumato.publisher.publish import publish_policy
 
     with progress_bar() as progress, interrupts(on_interrupt, progress) as heard:
-        result = publish_policy(policy, out, seed=seed, force=force, ledger=ledger, after=after, progress=heard)
+        result = publish_policy(
+            policy, out, seed=seed, force=force, ledger=ledger, after=after, progress=heard, ahead=ahead
+        )
     folder = result.folder
     with printing_result(f"{folder} was written completely: hand over {folder / 'release'}, keep {folder / 'private'}"):
         if as_json:

@@ -1,7 +1,8 @@
 """What an engine does: everything proportional to the number of rows. Methods and schemes only see counts."""
 
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple, Protocol, Self
 
 import polars as pl
 
@@ -9,8 +10,11 @@ from sfumato.engine.counts import Counts, Integers
 from sfumato.engine.decision import Grouping
 from sfumato.engine.draws import Draws
 from sfumato.table.distortion import Distortion
-from sfumato.table.encode import Column
-from sfumato.table.microdata import Microdata
+from sfumato.table.encode import Attribute, Column
+from sfumato.table.microdata import Microdata, Missing
+
+Attributes = Callable[[Sequence[str]], Iterable[Attribute]]
+"""Which columns to code, and how, given the names of all columns."""
 
 
 class AsIs(NamedTuple):
@@ -46,10 +50,25 @@ Output = AsIs | ByGroup | Numbered | Randomized
 
 
 class Engine(Protocol):
-    """Where the rows are stored. It counts them, applies a decision to them, and puts them in a secret order.
+    """Where the rows are stored. It reads, codes and counts them, applies a decision to them, puts them in a secret
+    order and writes them.
 
     A decision is made on the `Counts` of an engine and applied by the same engine.
     """
+
+    @classmethod
+    def read(
+        cls,
+        source: object,
+        attributes: Attributes,
+        *,
+        query: str | None = None,
+        nulls: Sequence[str] = (),
+        missing: Missing = "error",
+        folder: Path | None = None,
+    ) -> Self:
+        """Read the rows of a source and code them; ``attributes`` says which, given the columns of the source."""
+        ...
 
     @property
     def table(self) -> Microdata:
@@ -60,6 +79,10 @@ class Engine(Protocol):
         """The distinct vectors of some columns, with multiplicities; quasi-identifiers are always among them."""
         ...
 
+    def tally(self, name: str) -> pl.DataFrame:
+        """How many rows have each value of a column, missing values included: the columns ``value`` and ``rows``."""
+        ...
+
     def without(self, counts: Counts, grouping: Grouping) -> "Engine":
         """The rows that a grouping keeps, without a trace of those it leaves out."""
         ...
@@ -68,6 +91,10 @@ class Engine(Protocol):
         self, outputs: Sequence[Output], draws: Draws, grouping: Grouping | None = None, counts: Counts | None = None
     ) -> pl.DataFrame:
         """The rows in a secret order, each with its outputs; which of equal rows goes to which group is drawn."""
+        ...
+
+    def write(self, table: pl.DataFrame, file: Path) -> None:
+        """Write a published table as parquet or csv, by the ending of the file's name."""
         ...
 
 

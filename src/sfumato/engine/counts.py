@@ -9,12 +9,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.errors import PolicyError
 from sfumato.kernel.group import EqualRows, group_rows
-from sfumato.table.encode import Codes, Column, Role
+from sfumato.table.coded_columns import CodedColumns
+from sfumato.table.encode import Codes, Column
 from sfumato.table.microdata import Microdata
-from sfumato.table.published import value_codes
-from sfumato.table.taxonomy import named
 
 Key = tuple[str, ...]
 Integers = NDArray[np.int64]
@@ -44,7 +42,7 @@ def count(columns: Sequence[Counted]) -> EqualRows:
 
 
 @dataclass(frozen=True, eq=False)
-class Counts:
+class Counts(CodedColumns):
     """The compressed table: ``weights[v]`` rows have the codes of vector v in every counted column.
 
     Rows that agree in all of these are interchangeable: a decision on counts says how many of them go where, and
@@ -60,11 +58,6 @@ class Counts:
     def __len__(self) -> int:
         return len(self.weights)
 
-    def __getitem__(self, name: str) -> Column:
-        if name not in self.columns:
-            raise PolicyError(f"there is no coded column {name!r}; there are {named(self.columns)}")
-        return self.columns[name]
-
     @cached_property
     def rows(self) -> int:
         """How many rows the table has."""
@@ -79,28 +72,6 @@ class Counts:
     def names(self) -> Key:
         """The counted columns."""
         return (*self.columns, *self.others.columns)
-
-    def with_role(self, role: Role) -> list[Column]:
-        """The counted columns of one role, in table order."""
-        return [c for c in self.columns.values() if c.role is role]
-
-    @property
-    def quasi(self) -> list[Column]:
-        """The quasi-identifying columns."""
-        return self.with_role(Role.QUASI)
-
-    @property
-    def sensitive(self) -> list[Column]:
-        """The sensitive columns that are counted."""
-        return self.with_role(Role.SENSITIVE)
-
-    def counted(self, name: str) -> tuple[Codes, int]:
-        """Codes and number of values of a counted column."""
-        if name in self.columns:
-            return self.columns[name].codes, self.columns[name].size
-        if name not in self.others.columns:
-            raise PolicyError(f"there is no column {name!r} to count by; there are {named(self.names)}")
-        return value_codes(self.others[name])
 
     def uncoded(self, name: str) -> pl.Series | None:
         """The values of a column that is not coded; None if there is no such column."""

@@ -5,23 +5,29 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from pathlib import Path
+from typing import Any, Self
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.engine.base import AsIs, ByGroup, Numbered, Output, Randomized
+from sfumato.engine.base import AsIs, Attributes, ByGroup, Numbered, Output, Randomized
 from sfumato.engine.counts import Counted, Counts, Integers, count
 from sfumato.engine.decision import Grouping
 from sfumato.engine.draws import Draws
-from sfumato.errors import SfumatoError
+from sfumato.errors import PolicyError, SfumatoError
 from sfumato.kernel.arrange import sort_order
 from sfumato.kernel.group import EqualRows
+from sfumato.table.checks import is_opaque
+from sfumato.table.digest import as_text
 from sfumato.table.distortion import Distortion
 from sfumato.table.encode import Codes, Column
-from sfumato.table.microdata import Microdata
+from sfumato.table.microdata import Microdata, Missing
 from sfumato.table.occurring import occurring
+from sfumato.table.published import value_codes
+from sfumato.table.source import read_frame
+from sfumato.table.taxonomy import named
 
 _BLOCK = 1 << 19
 
@@ -33,6 +39,21 @@ class LocalEngine:
         self._table = table
         self._vectors: dict[tuple[str, ...], EqualRows] = {}
 
+    @classmethod
+    def read(
+        cls,
+        source: object,
+        attributes: Attributes,
+        *,
+        query: str | None = None,
+        nulls: Sequence[str] = (),
+        missing: Missing = "error",
+        folder: Path | None = None,
+    ) -> Self:
+        """Read the rows of a source, or take those of a frame, and code them."""
+        frame = read_frame(source, query=query, nulls=nulls, folder=folder)
+        return cls(Microdata.from_frame(frame, attributes(frame.columns), missing=missing, folder=folder))
+
     @property
     def table(self) -> Microdata:
         """The columns, their roles and domains."""
@@ -43,8 +64,7 @@ class LocalEngine:
         wanted = {c.name for c in self._table.quasi} | set(names)
         columns = {name: c for name, c in self._table.columns.items() if name in wanted}
         others = list(dict.fromkeys(name for name in names if name not in columns))
-        coded = [Counted(c.codes, c.size) for c in columns.values()]
-        vectors = count([*coded, *(Counted(*self._table.counted(name)) for name in others)])
+        vectors = self._count((*columns, *others))
         self._vectors[(*columns, *others)] = vectors
         return Counts(
             {name: replace(c, codes=c.codes[vectors.first]) for name, c in columns.items()},
@@ -52,6 +72,30 @@ class LocalEngine:
             vectors.size,
             self._table.dropped,
         )
+
+    def _count(self, names: tuple[str, ...]) -> EqualRows:
+        """The distinct vectors of some columns; where more columns were counted before, by their vectors."""
+        if names in self._vectors:
+            return self._vectors[names]
+        columns = [Counted(*self._table.counted(name)) for name in names]
+        finer = next((v for known, v in self._vectors.items() if set(names) <= set(known)), None)
+        if finer is None:
+            return count(columns)
+        vectors = count([Counted(c.codes[finer.first], c.size) for c in columns])
+        size = np.bincount(vectors.of_row, weights=finer.size).astype(np.int64)
+        return EqualRows(vectors.of_row[finer.of_row], finer.first[vectors.first], size)
+
+    def tally(self, name: str) -> pl.DataFrame:
+        """How many rows have each value of a column, by value."""
+        if name in self._table.columns:
+            column = self._table[name]
+            rows = np.bincount(column.codes, minlength=column.size)
+            found = pl.DataFrame({"value": pl.Series(column.domain.leaves, dtype=pl.String), "rows": rows})
+            return found.filter(pl.col("rows") > 0)
+        series = self._table.uncoded(name)
+        if series is None:
+            raise PolicyError(f"there is no column {name!r}; choose from {named(self._table.names)}")
+        return tally_of(series)
 
     def vectors(self, counts: Counts) -> Integers:
         """The vector of each row."""
@@ -112,6 +156,10 @@ class LocalEngine:
             order = waiting.result()
             return pl.DataFrame(list(pool.map(lambda column: column(order), ready)))
 
+    def write(self, table: pl.DataFrame, file: Path) -> None:
+        """Write a published table as parquet or csv, by the ending of the file's name."""
+        write_table(table, file)
+
     def _column(
         self, output: Output, *, entry: Integers | None, grouping: Grouping | None, draws: Draws
     ) -> Callable[[Integers], pl.Series]:
@@ -132,6 +180,25 @@ class LocalEngine:
         if isinstance(output, Numbered):
             return lambda order: pl.Series(output.name, of_entry[entry[order]])
         return partial(_labelled, output, of_entry, entry)
+
+
+def write_table(table: pl.DataFrame, file: Path) -> None:
+    """Write a table as parquet or csv, by the ending of the file's name."""
+    if file.suffix == ".parquet":
+        table.write_parquet(file)
+    else:
+        table.write_csv(file)
+
+
+def tally_of(series: pl.Series) -> pl.DataFrame:
+    """How many rows have each value, missing values included; values that Polars cannot compare, by what they hold."""
+    if is_opaque(series.dtype):
+        codes, size = value_codes(as_text(series))
+        first = np.zeros(size, np.int64)
+        first[codes] = np.arange(len(codes))
+        return pl.DataFrame({"value": series.gather(first), "rows": np.bincount(codes, minlength=size)})
+    found = series.to_frame("value").lazy().group_by("value").len("rows").collect()
+    return found.with_columns(pl.col("rows").cast(pl.Int64))
 
 
 def _shown(column: Column, order: Integers) -> pl.Series:

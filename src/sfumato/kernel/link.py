@@ -2,7 +2,8 @@
 
 Numba turns every function into machine code as soon as it is typed, together with all that it calls. Nobody runs the
 machine code of a function that only other compiled functions call: the caller takes over its LLVM code. Here an inner
-function stops at its optimized LLVM code. (To leave out the optimization too would save more, but Anatomy then took
+function stops at its optimized LLVM code, without that of the functions it calls: all of it is linked into the kernel,
+once. (To leave out the optimization too would save more, but Anatomy then took
 half as long again: what is inlined must have been optimized before.)
 """
 
@@ -20,16 +21,40 @@ _NEEDED = ("_get_module_for_linking", "_finalize_dynamic_globals", "_optimize_fi
 
 
 class InnerLibrary(_Library):  # type: ignore[misc]
-    """The LLVM code of one inner function and of those it calls, to be linked into a kernel."""
+    """The LLVM code of one inner function; that of the functions it calls joins it when a kernel is linked."""
 
     def finalize(self) -> None:
-        """As Numba does it, but without machine code."""
+        """As Numba does it, but without machine code, and without the functions it calls, which are optimized once."""
         for library in dict.fromkeys(self._linking_libraries):
             self._reload_init.update(library._reload_init)
-            self._final_module.link_in(library._get_module_for_linking(), preserve=True)
         self._optimize_final_module()
         self._finalize_dynamic_globals()
         self._finalized = True
+
+    def alone(self) -> Any:
+        """The code of this function only."""
+        if self._shared_module is None:
+            super()._get_module_for_linking()
+        return self._shared_module
+
+    def called(self) -> dict[Any, None]:
+        """All libraries that this one needs, directly or not."""
+        found: dict[Any, None] = {}
+        waiting = list(self._linking_libraries)
+        while waiting:
+            library = waiting.pop()
+            if library not in found:
+                found[library] = None
+                waiting += library._linking_libraries if isinstance(library, InnerLibrary) else []
+        return found
+
+    def _get_module_for_linking(self) -> Any:
+        """This function with all that it calls, to be linked into a kernel."""
+        whole = self.alone().clone()
+        for library in self.called():
+            inner = isinstance(library, InnerLibrary)
+            whole.link_in(library.alone() if inner else library._get_module_for_linking(), preserve=True)
+        return whole
 
 
 class LinkedCompiler(_Compiler):  # type: ignore[misc]

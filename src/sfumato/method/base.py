@@ -19,7 +19,7 @@ from sfumato.errors import PolicyError
 from sfumato.release.best_guess import best_guesses, certain_values
 from sfumato.release.describe import describe
 from sfumato.release.judgement import completed, on_groups, refuse_infeasible
-from sfumato.release.manifest import SchemeName
+from sfumato.release.manifest import Manifest, SchemeName
 from sfumato.release.release import Release
 from sfumato.release.scheme.base import Decision, Grouped, Made
 from sfumato.release.scheme.base import Progress as Progress
@@ -113,8 +113,8 @@ class Method(ABC):
     ) -> Release:
         """The release with its manifest, with warnings about sensitive values that its groups reveal."""
         method = {**self.settings(), **decision.statement}
-        manifest = describe(made, title=title, scheme=self.shown_by(), method=method).plain()
-        release = Release(manifest, made.tables)
+        manifest = describe(made, title=title, scheme=self.shown_by(), method=method)
+        release = Release(manifest.plain(), made.tables)
         warnings = [
             *self.warnings_of(manifest),
             *self.warnings(bound),
@@ -172,13 +172,13 @@ class Method(ABC):
         return {"name": self.name} | {name: value for name, value in chosen.items() if value is not None}
 
     @classmethod
-    def from_manifest(cls, manifest: Mapping[str, Any]) -> "Method":
+    def from_manifest(cls, manifest: Manifest) -> "Method":
         """The method as the manifest of a release states it; refuses what no such method would state."""
-        stated, scheme = manifest["method"], manifest["scheme"]
-        if scheme not in cls.schemes:
-            raise PolicyError(f"{cls.name} does not publish by {scheme}")
-        method = cls.as_stated({n: v for n, v in stated.items() if n not in cls.beside and n != "name"}, scheme)
-        own = {n: v for n, v in stated.items() if n not in cls.beside}
+        if manifest.scheme not in cls.schemes:
+            raise PolicyError(f"{cls.name} does not publish by {manifest.scheme}")
+        settings = {n: v for n, v in manifest.settings.items() if n not in cls.beside}
+        method = cls.as_stated(settings, manifest.scheme)
+        own = {"name": manifest.method.name, **settings}
         if json.dumps(own, sort_keys=True) != json.dumps(method.settings(), sort_keys=True, default=str):
             raise PolicyError(f"the manifest states {own} for its method, which are not the settings of {cls.name}")
         return method
@@ -196,11 +196,11 @@ class Method(ABC):
         """Raise if the method cannot serve these requirements, whatever the table."""
         return
 
-    def warnings_of(self, manifest: Mapping[str, Any]) -> list[str]:
+    def warnings_of(self, manifest: Manifest) -> list[str]:
         """Warnings that follow from the public part of a release by this method and must come first."""
         return []
 
-    def contradiction(self, manifest: Mapping[str, Any]) -> str | None:
+    def contradiction(self, manifest: Manifest) -> str | None:
         """A contradiction in what a manifest states about a release by this method, or None."""
         return None
 
@@ -220,8 +220,10 @@ class PartitionMethod(Method):
     scheme: Scheme = "generalization"
 
     def __post_init__(self) -> None:
-        if self.scheme not in ("generalization", "bucketization"):
-            raise PolicyError(f"{self.name}: scheme must be 'generalization' or 'bucketization', not {self.scheme!r}")
+        if self.scheme not in self.schemes:
+            raise PolicyError(
+                f"{self.name}: scheme must be {' or '.join(map(repr, self.schemes))}, not {self.scheme!r}"
+            )
 
     def shown_by(self) -> SchemeName:
         return self.scheme

@@ -4,44 +4,35 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
+from sfumato.catalogue import Catalogue
 from sfumato.errors import PolicyError, nearest
-from sfumato.method.anatomy import Anatomy
-from sfumato.method.art.art import Art
 from sfumato.method.base import Method
-from sfumato.method.hilb import Hilb, HilbPlus, HilbPlusPlus
-from sfumato.method.hilb_safe import HilbSafe
-from sfumato.method.incognito.incognito import Incognito
-from sfumato.method.injector import Injector
-from sfumato.method.mask.mask import Mask, MaskPlus, MaskPlusPlus
-from sfumato.method.mondrian import Mondrian
-from sfumato.method.mondrian_plus import MondrianPlus, MondrianPlusPlus
-from sfumato.method.pg import PG
-from sfumato.method.rr.rr import RandomizedResponse
-from sfumato.method.topdown.sequential import TopDownSequential
-from sfumato.method.topdown.topdown import TopDown, TopDownDisclosure
+from sfumato.release.manifest import Manifest
 
-METHODS: dict[str, type[Method]] = {
-    cls.name: cls
-    for cls in (
-        Mondrian,
-        MondrianPlus,
-        MondrianPlusPlus,
-        Hilb,
-        HilbPlus,
-        HilbPlusPlus,
-        HilbSafe,
-        Anatomy,
-        Mask,
-        MaskPlus,
-        MaskPlusPlus,
-    )
-}
-METHODS[RandomizedResponse.name] = RandomizedResponse
-METHODS[PG.name] = PG
-
-METHODS[Incognito.name] = Incognito
-METHODS |= {cls.name: cls for cls in (TopDown, TopDownDisclosure, TopDownSequential)}
-METHODS |= {cls.name: cls for cls in (Art, Injector)}
+METHODS: Catalogue[Method] = Catalogue(
+    "sfumato.method",
+    {
+        "mondrian": "mondrian.Mondrian",
+        "mondrian+": "mondrian_plus.MondrianPlus",
+        "mondrian++": "mondrian_plus.MondrianPlusPlus",
+        "hilb": "hilb.Hilb",
+        "hilb+": "hilb.HilbPlus",
+        "hilb++": "hilb.HilbPlusPlus",
+        "hilb-safe": "hilb_safe.HilbSafe",
+        "anatomy": "anatomy.Anatomy",
+        "mask": "mask.mask.Mask",
+        "mask+": "mask.mask.MaskPlus",
+        "mask++": "mask.mask.MaskPlusPlus",
+        "rr": "rr.rr.RandomizedResponse",
+        "pg": "pg.PG",
+        "incognito": "incognito.incognito.Incognito",
+        "tdr": "topdown.topdown.TopDown",
+        "tdd": "topdown.topdown.TopDownDisclosure",
+        "tdssa": "topdown.sequential.TopDownSequential",
+        "art": "art.art.Art",
+        "injector": "injector.Injector",
+    },
+)
 
 
 def from_table(entry: Mapping[str, Any]) -> Method:
@@ -62,9 +53,9 @@ def from_table(entry: Mapping[str, Any]) -> Method:
     return cls(**settings)
 
 
-def from_manifest(manifest: Mapping[str, Any]) -> Method:
+def from_manifest(manifest: Manifest) -> Method:
     """The method that a manifest says made its release."""
-    name = manifest["method"].get("name")
-    if not isinstance(name, str) or name not in METHODS:
-        raise PolicyError(f"there is no method {name!r}{nearest(str(name), METHODS)}")
+    name = manifest.method.name
+    if name not in METHODS:
+        raise PolicyError(f"there is no method {name!r}{nearest(name, METHODS)}")
     return METHODS[name].from_manifest(manifest)

@@ -1,7 +1,7 @@
 """Perturbed generalization: privacy when the adversary has corrupted everyone else."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, NamedTuple
 
@@ -16,7 +16,7 @@ from sfumato.errors import DataError, Infeasible, PolicyError
 from sfumato.kernel.pg.boxes import LAST_APART, PLAIN, WHOLE_OR_ONE, divide
 from sfumato.method.base import Method, Progress
 from sfumato.release.judgement import Judgement
-from sfumato.release.manifest import SchemeName
+from sfumato.release.manifest import Manifest, SchemeName
 from sfumato.release.scheme.group_labels import space_of
 from sfumato.release.scheme.sampling import SIZE, Sample
 from sfumato.requirement.base import Requirement, as_fraction, is_number, share, whole_number
@@ -137,11 +137,12 @@ class PG(Method):
     def refuse_unserved(self, requirements: Sequence[Requirement]) -> None:
         self._least(requirements)
 
-    def contradiction(self, manifest: Mapping[str, Any]) -> str | None:
-        size = next(len(a["domain"]) for a in manifest["attributes"].values() if a["role"] == Role.SENSITIVE)
+    def contradiction(self, manifest: Manifest) -> str | None:
+        (sensitive,) = manifest.with_role(Role.SENSITIVE)
         if self.p is None or self.k is None:
             return "it must state the retention probability p and the smallest group size k"
-        found, claimed = epsilon(self.p, size), manifest["method"].get("epsilon", "nothing")
+        size = len(manifest.domain(sensitive))
+        found, claimed = epsilon(self.p, size), manifest.settings.get("epsilon", "nothing")
         same = found is claimed or (is_number(claimed) and found is not None and math.isclose(found, claimed))
         return None if same else f"the perturbation has epsilon {found}, but the manifest states {claimed}"
 

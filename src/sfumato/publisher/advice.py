@@ -2,21 +2,22 @@
 
 from collections.abc import Iterator, Sequence
 
-from sfumato.publisher.column_roles import Profile, profile, recognize
+from sfumato.engine.overview import Overview
+from sfumato.publisher.column_roles import Profile, profile_of, recognize
 from sfumato.publisher.insensitive import exposed
 from sfumato.publisher.lone_ends import lone_ends
 from sfumato.publisher.policy import Policy
-from sfumato.publisher.remedy import Job, remedies
+from sfumato.publisher.price import Job, remedies
 from sfumato.publisher.toml import toml
 from sfumato.publisher.unregistered import unregistered
 from sfumato.release.best_guess import BestGuess
+from sfumato.release.check.claims import promised
 from sfumato.release.judgement import TableSchema
 from sfumato.release.release import Release
 from sfumato.report.plots import percent
 from sfumato.report.summary import Summary
 from sfumato.requirement.base import GroupRequirement, Requirement
 from sfumato.table.encode import Column, Role
-from sfumato.table.microdata import Microdata
 
 SURE = 0.5
 """A guess that is right more often than this is worth a warning if no requirement bounds it."""
@@ -26,9 +27,9 @@ GAIN = 0.2
 _MOST_ROWS_EACH = 20
 
 
-def advice(policy: Policy, table: Microdata, release: Release, summary: Summary) -> list[str]:
+def advice(policy: Policy, table: Overview, release: Release, summary: Summary) -> list[str]:
     """Warnings for the steward alone: they may reveal facts about the private table."""
-    bound = policy.method.bind(table, policy.requirements) if release.description.after else _bound(policy, table)
+    bound = promised(release.description) if release.description.after else _bound(policy, table)
     return [
         *remedies(Job(table, bound, policy.method), summary),
         *_sensitive(bound, table, summary),
@@ -39,12 +40,12 @@ def advice(policy: Policy, table: Microdata, release: Release, summary: Summary)
     ]
 
 
-def _bound(policy: Policy, table: Microdata) -> list[Requirement]:
+def _bound(policy: Policy, table: Overview) -> list[Requirement]:
     schema = TableSchema(table)
     return [r.bind(schema) for r in policy.requirements]
 
 
-def _sensitive(bound: Sequence[Requirement], table: Microdata, summary: Summary) -> Iterator[str]:
+def _sensitive(bound: Sequence[Requirement], table: Overview, summary: Summary) -> Iterator[str]:
     """Sensitive attributes that no requirement covers, or only without a bound on any probability.
 
     A class is meant to be predicted, so there is a warning about it only if nothing is declared sensitive.
@@ -109,14 +110,14 @@ def _kind(requirement: Requirement) -> str:
     return f"{variant} {requirement.model}".capitalize() if variant else requirement.model.capitalize()
 
 
-def _several_rows(bound: Sequence[Requirement], table: Microdata) -> Iterator[str]:
+def _several_rows(bound: Sequence[Requirement], table: Overview) -> Iterator[str]:
     """Identifiers that repeat as if people had several rows, if no requirement counts people by them."""
-    identifiers = table.hidden.columns
+    identifiers = list(table.hidden)
     counted = {name for r in bound for name in r.people(identifiers)}
     if any(getattr(r, "entity", None) for r in bound):
         return
-    for column in table.hidden.get_columns():
-        seen = profile(column)
+    for name, tally in table.hidden.items():
+        seen = profile_of(name, tally)
         if seen.name not in counted and 1 < seen.distinct < table.rows and _may_be_people(seen):
             yield (
                 f"The identifier {seen.name} has {seen.distinct:,} values in {table.rows:,} rows. If these are people, "

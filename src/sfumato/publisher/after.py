@@ -3,16 +3,17 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import PolicyError, nearest
 from sfumato.method.base import Method
-from sfumato.release.earlier import Earlier, as_earlier
-from sfumato.release.earlier_file import from_file
 from sfumato.release.rule import Inconsistent
 from sfumato.requirement.join_template import MOST_RELEASES, THIS
 from sfumato.table.checks import located
 from sfumato.table.encode import Attribute
+
+if TYPE_CHECKING:
+    from sfumato.release.earlier import Earlier
 
 _AFTER = ("release", "data", "name", "title", "attributes")
 
@@ -29,8 +30,11 @@ class After:
     title: str = ""
     attributes: tuple[Attribute, ...] = ()
 
-    def read(self, folder: Path | None, nulls: Sequence[str]) -> Earlier:
+    def read(self, folder: Path | None, nulls: Sequence[str]) -> "Earlier":
         """Read it; a relative path is resolved from the folder of the policy."""
+        from sfumato.release.earlier import as_earlier
+        from sfumato.release.earlier_file import from_file
+
         if self.release is not None:
             return as_earlier(located(self.release, folder, PolicyError), self.name)
         return from_file(self.data or "", self.attributes, name=self.name, title=self.title, nulls=nulls, folder=folder)
@@ -113,7 +117,7 @@ def _sides(entry: dict[str, Any], known: Mapping[str, str], where: str) -> dict[
     return {known[key.upper()]: side for key, side in entry.items()}
 
 
-def with_earlier(method: Method, after: Sequence[Earlier], rules: Sequence[Inconsistent]) -> Method:
+def with_earlier(method: Method, after: Sequence["Earlier"], rules: Sequence[Inconsistent]) -> Method:
     """The method, told what was published before; one that does not ask is refused."""
     takes = "after" in {f.name for f in fields(method)}
     if takes and not after:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from sfumato.engine.local import tally_of
 from sfumato.table.encode import DATE, has_codes
 
 SAMPLE, LONGEST = 500, 300  # the distinct values, and of each the characters, that patterns see
@@ -49,17 +50,22 @@ class Profile:
 
 def profile(column: pl.Series) -> Profile:
     """The profile of a column; typed columns and text columns give the same."""
-    opaque = column.dtype.is_nested() or column.dtype in (pl.Binary, pl.Object)
-    seen = pl.Series([], dtype=pl.String) if opaque else column
-    seen = seen.to_physical() if seen.dtype == pl.Duration else seen
-    filled = seen.drop_nulls()
-    counted = filled.to_frame("value").lazy().group_by("value").len("rows").collect()
-    values = counted["value"]
+    return profile_of(column.name, tally_of(column))
+
+
+def profile_of(name: str, tally: pl.DataFrame) -> Profile:
+    """The profile of a column, given how many rows have each value (`Engine.tally`)."""
+    dtype, rows = tally["value"].dtype, int(tally["rows"].sum())
+    if dtype.is_nested() or dtype in (pl.Binary, pl.Object):
+        none = pl.Series([], dtype=pl.String)
+        return Profile(*_parse(none), name, rows, 0, 0, none, none.cast(pl.Int64), (), opaque=True)
+    filled = tally.filter(pl.col("value").is_not_null())
+    values = filled["value"].to_physical() if dtype == pl.Duration else filled["value"]
     if not (values.dtype.is_numeric() or values.dtype in (pl.Date, pl.Datetime)):
         values = values.cast(pl.String)
-    spread = values if len(values) <= SAMPLE else filled.gather_every(len(filled) // SAMPLE).unique()
-    sizes = len(column), len(seen) - len(filled), len(values)
-    return Profile(*_parse(values), column.name, *sizes, values, counted["rows"], texts(spread), opaque)
+    spread = values if len(values) <= SAMPLE else values.sort().gather_every(len(values) // SAMPLE)
+    sizes = rows, rows - int(filled["rows"].sum()), len(values)
+    return Profile(*_parse(values), name, *sizes, values, filled["rows"], texts(spread), opaque=False)
 
 
 def texts(values: pl.Series) -> tuple[str, ...]:

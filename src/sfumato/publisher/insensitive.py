@@ -2,51 +2,53 @@
 
 from collections.abc import Iterator
 
+import numpy as np
 import polars as pl
 
+from sfumato.engine.counts import Counted, totals
+from sfumato.engine.overview import Overview
 from sfumato.errors import PolicyError
-from sfumato.publisher.column_roles import Profile, profile, recognize
+from sfumato.publisher.column_roles import Profile, profile_of, recognize
 from sfumato.publisher.policy import Policy
 from sfumato.publisher.toml import key
 from sfumato.table.encode import Role
-from sfumato.table.microdata import Microdata
 
 ALONE = 0.2
 """The share of rows with a unique value from which a column is said to single people out."""
 
 
-def refuse_unnamed_identifiers(policy: Policy, frame: pl.DataFrame) -> None:
+def refuse_unnamed_identifiers(policy: Policy, table: Overview) -> None:
     """Refuse to publish an identifier just because the policy does not name it.
 
     A column is refused if ``others = "insensitive"`` alone makes it public, every row has its own value, and its name
     or its values are those of an identifier. All three together are convincing enough; naming the column settles it.
     """
-    if policy.others != "insensitive":
-        return
     names = {a.name for a in policy.attributes}
-    for column in (frame[c] for c in frame.columns if c not in names):
-        seen = profile(column)
+    for name, tally in table.plain.items():
+        if name in names:
+            continue
+        seen = profile_of(name, tally)
         sign = recognize(seen)
         if sign.role == Role.IDENTIFIER and seen.distinct == seen.rows > 1:
-            entry = key(column.name)
+            entry = key(name)
             raise PolicyError(
-                f'others = "insensitive" would publish the column {column.name!r} unchanged, but it looks like an '
+                f'others = "insensitive" would publish the column {name!r} unchanged, but it looks like an '
                 f"identifier ({sign.why}): all {seen.rows:,} rows have different values. Name it under [attributes]: "
                 f'{entry} = "identifier" leaves it out, {entry} = "insensitive" publishes it'
             )
 
 
-def exposed(policy: Policy, table: Microdata) -> list[str]:
+def exposed(policy: Policy, table: Overview) -> list[str]:
     """Warnings about columns that are published unchanged."""
     names = {a.name for a in policy.attributes}
     found, unseen = [], []
-    for column in table.plain.get_columns():
-        seen = profile(column)
+    for name, tally in table.plain.items():
+        seen = profile_of(name, tally)
         sign = recognize(seen)
         if told := _told(seen, sign.why if sign.role == Role.IDENTIFIER else ""):
             found.append(told)
-        elif column.name not in names and (sign.role in (Role.SENSITIVE, Role.CLASS) or _known(sign.why, sign.role)):
-            unseen.append(f"{column.name!r} ({sign.why})")
+        elif name not in names and (sign.role in (Role.SENSITIVE, Role.CLASS) or _known(sign.why, sign.role)):
+            unseen.append(f"{name!r} ({sign.why})")
     found += [told for c in _classes(table) if (told := _told(c, "", "class"))]
     if unseen:
         found.append(
@@ -57,9 +59,11 @@ def exposed(policy: Policy, table: Microdata) -> list[str]:
     return found
 
 
-def _classes(table: Microdata) -> Iterator[Profile]:
+def _classes(table: Overview) -> Iterator[Profile]:
     for column in table.with_role(Role.CLASS):
-        yield profile(pl.Series(column.name, column.codes))
+        rows = totals(Counted(column.codes, column.size), table.weights)
+        there = np.flatnonzero(rows)
+        yield profile_of(column.name, pl.DataFrame({"value": there, "rows": rows[there]}))
 
 
 def _known(why: str, role: str) -> bool:

@@ -18,10 +18,6 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import polars as pl
-from numpy.typing import NDArray
-
 from sfumato.errors import OutputError
 from sfumato.publisher.policy import Policy
 from sfumato.release.files.locks import locked
@@ -29,14 +25,13 @@ from sfumato.release.files.output import whole_file
 from sfumato.release.files.recognize import public_part_around
 from sfumato.release.files.store import MANIFEST, digest
 from sfumato.table.address import expanded
-from sfumato.table.checks import is_opaque, read_bytes
+from sfumato.table.checks import read_bytes
 
 LEDGER = "sfumato-ledger.json"
 _UNWRITTEN = (
     f"No {LEDGER} could be written beside the source or the policy: a second release of this table will not be noticed."
 )
 _LARGEST = 64 * 1024 * 1024
-_KEY_LIMIT = 1 << 63
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -169,61 +164,6 @@ def entry_of(job: Policy, table: str, folder: Path, manifest: Path, seed: int | 
 
 def _now() -> str:
     return dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
-
-
-def table_digest(frame: pl.DataFrame) -> str:
-    """A digest of all cells as text, whatever the order of rows and columns.
-
-    Each value is replaced by its rank among the texts of its column, so that integers are sorted instead of text.
-    """
-    summed = hashlib.sha256(json.dumps([sorted(frame.columns), frame.height]).encode())
-    keys, span = [np.zeros(frame.height, np.uint64)], 1
-    for name in sorted(frame.columns):
-        words, ranks = _ranked(frame[name].alias(""))  # Polars reads some names as patterns
-        summed.update(json.dumps([name, words]).encode())
-        size = len(words) + 1
-        if span * size >= _KEY_LIMIT:
-            keys.append(np.zeros(frame.height, np.uint64))
-            span = 1
-        keys[-1] *= np.uint64(size)
-        keys[-1] += ranks
-        span *= size
-    for key in _in_order(keys):
-        summed.update(key.astype("<u8", copy=False).data)
-    return summed.hexdigest()
-
-
-def _in_order(keys: list[NDArray[np.uint64]]) -> list[NDArray[np.uint64]]:
-    """The rows of several keys, sorted; one key is sorted in place, which is much faster than computing an order."""
-    if len(keys) == 1:
-        keys[0].sort()
-        return keys
-    order = np.lexsort(keys[::-1])
-    return [key[order] for key in keys]
-
-
-def _ranked(column: pl.Series) -> tuple[list[str], NDArray[np.uint64]]:
-    """The distinct values as text, in order, and the rank of each row's value; missing values come last."""
-    column = _as_text(column) if is_opaque(column.dtype) else column
-    if column.dtype == pl.String:
-        words = column.drop_nulls().unique().sort()
-        ranks = column.cast(pl.Enum(words)).to_physical()
-    else:
-        found = pl.DataFrame({"value": column.drop_nulls().unique()})
-        found = found.with_columns(text=pl.col("value").cast(pl.String)).sort("text")
-        words = found["text"]
-        places = pl.Series(np.arange(len(words), dtype=np.uint32))
-        ranks = column.replace_strict(found["value"], places, default=None, return_dtype=pl.UInt32)
-    return words.to_list(), ranks.cast(pl.UInt64).fill_null(len(words)).to_numpy()
-
-
-def _as_text(column: pl.Series) -> pl.Series:
-    """The cells of a column that no release can hold as text, different ones as different texts."""
-    if column.dtype == pl.Binary:
-        return column.bin.encode("hex")
-    if column.dtype == pl.Duration:
-        return column.to_physical().cast(pl.String)
-    return pl.Series(column.name, [repr(cell) for cell in column.to_list()], pl.String)
 
 
 def policy_digest(job: Policy) -> str:

@@ -7,12 +7,12 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from sfumato.adversary.population_risk import checked_size
 from sfumato.errors import PolicyError, nearest
 from sfumato.method.base import Method
 from sfumato.method.catalogue import from_table as method_from_table
 from sfumato.publisher.after import After, parse_after, parse_rules, refuse_names, with_earlier
 from sfumato.publisher.toml import document
-from sfumato.release.earlier import as_earlier
 from sfumato.release.files.spreadsheet import SPREADSHEET
 from sfumato.release.rule import Inconsistent
 from sfumato.requirement.base import Requirement
@@ -47,7 +47,7 @@ ROLE_WORDS = {
 
 _TOP = ("title", "data", "population", "attributes", "require", "method", "output", "after", "inconsistent")
 _DATA = ("source", "query", "missing", "others", "nulls")
-_POPULATION = ("source", "query")
+_POPULATION = ("source", "query", "size")
 _OUTPUT = ("spreadsheet",)
 _ATTRIBUTE = ("role", "kind", "taxonomy", "domain")
 _MISSING = ("error", "category", "drop")
@@ -71,6 +71,8 @@ class Policy:
     method: Method
     spreadsheet: str
     folder: Path
+    population_size: int | None = None
+    """How many people the table is a sample of, for the report; None if the policy does not say."""
     after: tuple[After, ...] = ()
     inconsistent: tuple[Inconsistent, ...] = ()
     content: Mapping[str, Any] = field(repr=False)
@@ -80,7 +82,7 @@ class Policy:
         """The policy as it may be stored: rebuilt from its content, without comments or passwords."""
         data = {**self.content["data"], "source": masked(self.source)}
         told = {**self.content, "data": data}
-        if "population" in told:
+        if "source" in told.get("population", {}):
             told["population"] = {**told["population"], "source": masked(str(told["population"]["source"]))}
         return document(told)
 
@@ -129,7 +131,10 @@ def parse_policy(text: str, *, folder: Path, name: str = "the policy") -> Policy
     missing = _one_of(data.get("missing", "error"), _MISSING, "missing")
     nulls = tuple(_texts(data.get("nulls", ()), "nulls"))
     required = list(_requirements(content.get("require"), name, folder))
-    people = _population(content, name, Population(None, nulls=nulls, missing=missing, folder=folder))
+    population = _table(content, "population", name) if "population" in content else {}
+    _check_population(population, f"[population] of {name}")
+    like_data = Population(None, nulls=nulls, missing=missing, folder=folder)
+    people = _population(population, like_data) if "source" in population else None
     after = parse_after(content.get("after"), name, _attributes)
     return Policy(
         title=_text(content.get("title", ""), "title"),
@@ -139,10 +144,11 @@ def parse_policy(text: str, *, folder: Path, name: str = "the policy") -> Policy
         others=_one_of(data.get("others", "error"), _OTHERS, "others"),
         nulls=nulls,
         attributes=tuple(_attributes(_table(content, "attributes", name))),
-        requirements=tuple(_with_population(required, people)),
+        requirements=tuple(_with_population(required, people, sized="size" in population)),
         method=method_from_table(_table(content, "method", name) if "method" in content else {"name": "mondrian"}),
         spreadsheet=_spreadsheet(_table(content, "output", name) if "output" in content else {}, name),
         folder=folder,
+        population_size=population.get("size"),
         after=after,
         inconsistent=parse_rules(content.get("inconsistent"), name, [a.name for a in after]),
         content=content,
@@ -151,6 +157,8 @@ def parse_policy(text: str, *, folder: Path, name: str = "the policy") -> Policy
 
 def published_after(policy: Policy, more: Sequence[str | Path] = ()) -> Policy:
     """The policy with its earlier releases read, and further ones from the current folder, for the method to use."""
+    from sfumato.release.earlier import as_earlier
+
     known = [after.read(policy.folder, policy.nulls) for after in policy.after]
     for source in more:
         taken = {e.name.upper() for e in known}
@@ -201,23 +209,38 @@ def _source(value: object) -> str:
     return value
 
 
-def _population(content: Mapping[str, Any], name: str, like_data: Population) -> Population | None:
-    """The population, read with the same rules as the data; None if the policy has none."""
-    if "population" not in content:
-        return None
-    table, where = _table(content, "population", name), f"[population] of {name}"
+def _check_population(table: Mapping[str, Any], where: str) -> None:
+    """Refuse a population that is neither a table nor a number of people, or both."""
     _known_keys(table, _POPULATION, where)
-    if not isinstance(table.get("source"), str):  # not shown, since it may contain a password
-        raise PolicyError(f"{where} must have a source: a file name or a database URL")
+    if "size" in table:
+        checked_size(table["size"], f"size under {where}")
+        if len(table) > 1:
+            raise PolicyError(f"{where} has a size and a source; the table says how many people there are: give one")
+    elif table and not isinstance(table.get("source"), str):  # not shown, since it may contain a password
+        raise PolicyError(f"{where} must have a source (a file name or a database URL) or a size (how many people)")
+
+
+def _population(table: Mapping[str, Any], like_data: Population) -> Population:
+    """The table of a population, read with the same rules as the data."""
     query = _text(table["query"], "query under [population]") if "query" in table else None
     return replace(like_data, source=table["source"], query=query)
 
 
-def _with_population(requirements: Sequence[Requirement], people: Population | None) -> list[Requirement]:
+def _with_population(
+    requirements: Sequence[Requirement], people: Population | None, *, sized: bool
+) -> list[Requirement]:
     """The requirements; those that need a population get it."""
     maps = [r for r in requirements if isinstance(r, KMap)]
     if people is not None and not maps:
-        raise PolicyError("only k-map uses [population], but it is not required; require it, or leave out [population]")
+        raise PolicyError(
+            "only k-map uses the source under [population], but it is not required; require it, or give only the size "
+            "of the population, which the report uses"
+        )
+    if maps and sized:
+        raise PolicyError(
+            "k-map counts the people of the population who fit each group, so their number is not enough; give a table "
+            'of their quasi-identifiers, [population] source = "..." in place of size'
+        )
     for r in maps:
         replace(r, population=people).people_of()
     return [replace(r, population=people) if isinstance(r, KMap) else r for r in requirements]

@@ -14,6 +14,7 @@ import polars as pl
 
 from sfumato.publisher.column_roles import Profile, Sign, dated, order, profile, recognize, texts
 from sfumato.publisher.toml import escape, key, toml
+from sfumato.requirement.base import rounded_down
 
 K, ROWS_FOR_K, SMALL_TREE = 5, 50, 6
 MARGIN = 0.9  # of 1/l: how common the most common sensitive value may be
@@ -46,6 +47,14 @@ class ProposedRequirement:
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class ProposedMethod:
+    """The `[method]` of the policy."""
+
+    name: str
+    reason: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal:
     """A policy that a person still has to read."""
@@ -57,15 +66,8 @@ class Proposal:
     missing: str
     attributes: tuple[ProposedAttribute, ...]
     requirements: tuple[ProposedRequirement, ...]
+    method: ProposedMethod
     warnings: tuple[str, ...]
-
-    @property
-    def method(self) -> str:
-        """The method that is safe against an adversary who knows it, if it supports what is required."""
-        entries = [needed.entry for needed in self.requirements]
-        diverse = [e for e in entries if e["model"] == "l-diversity"]
-        plain = all("entity" not in e for e in entries)
-        return "mondrian+" if plain and [e.get("variant") for e in diverse] == ["frequency"] else "mondrian"
 
     def to_dict(self) -> dict[str, Any]:
         """The proposal for machines, with its reasons and warnings."""
@@ -79,7 +81,7 @@ class Proposal:
             },
             "attributes": [asdict(attribute) for attribute in self.attributes],
             "require": [{**needed.entry, "reason": needed.reason} for needed in self.requirements],
-            "method": {"name": self.method},
+            "method": asdict(self.method),
             "warnings": list(self.warnings),
         }
 
@@ -107,7 +109,7 @@ class Proposal:
         for needed in self.requirements:
             yield from ("", *comment(needed.reason), "[[require]]")
             yield from (f"{key(name)} = {toml(value)}" for name, value in needed.entry.items())
-        yield from ("", "[method]", f"name = {toml(self.method)}")
+        yield from ("", *comment(self.method.reason), "[method]", f"name = {toml(self.method.name)}")
 
 
 def comment(text: str) -> list[str]:
@@ -134,6 +136,7 @@ def propose(frame: pl.DataFrame, source: str, *, query: str | None = None) -> Pr
         missing="category" if any(column.seen.nulls for column in columns) else "error",
         attributes=tuple(column.attribute(k) for column in columns),
         requirements=tuple(needed),
+        method=_method([n.entry for n in needed], private),
         warnings=(*_warnings(columns, frame.height), *(_rows_of_people(entity, private) if entity else ())),
     )
 
@@ -245,12 +248,41 @@ def _anonymity(k: int, people: int, entity: Profile | None) -> ProposedRequireme
 
 
 def _diversity(seen: Profile, *, alone: bool) -> ProposedRequirement:
-    """As much diversity as the most common value leaves room for."""
+    """As much diversity as the most common value leaves room for; if mondrian+ can serve it, as much as lets it cut."""
     fits = [most for most in (3, 2) if _likely(seen) * most <= MARGIN]
-    entry = {"model": "l-diversity", "variant": "frequency" if fits else "distinct", "l": (*fits, 2)[0]}
-    told = f"no value makes up more than 1/{fits[0]} of a group" if fits else "at least two values per group"
+    safe = [most for most in fits if alone and _cuts(seen, most)] or fits
+    entry = {"model": "l-diversity", "variant": "frequency" if safe else "distinct", "l": (*safe, 2)[0]}
+    told = f"no value makes up more than 1/{safe[0]} of a group" if safe else "at least two values per group"
     reason = f"Of {seen.name!r}, {told}; in the whole table the most common one makes up {_likely(seen):.1%}."
+    if safe[:1] != fits[:1]:
+        reason += f" With l = {fits[0]}, mondrian+ could not cut, and mondrian would reveal something by its cuts."
     return ProposedRequirement(entry=entry if alone else {**entry, "sensitive": seen.name}, reason=reason)
+
+
+def _cuts(seen: Profile, l: float) -> bool:
+    """Whether mondrian+ cuts the whole table: only if no value makes up more than 1/(2l) of it."""
+    return _likely(seen) * 2 * l <= 1
+
+
+def _method(entries: Sequence[dict[str, str | int]], private: Sequence[Profile]) -> ProposedMethod:
+    """The method that is safe against an adversary who knows it, if it supports what is required and can cut at all."""
+    diverse = [e for e in entries if e["model"] == "l-diversity"]
+    if not diverse:
+        return ProposedMethod("mondrian", "No sensitive value decides where groups are cut, so cuts reveal none.")
+    leaks = "mondrian serves it, but its cuts reveal something about sensitive values to an adversary who knows it"
+    if [e["variant"] for e in diverse] != ["frequency"]:
+        return ProposedMethod("mondrian", f"{leaks}; mondrian+, which does not, serves one frequency l-diversity only.")
+    (seen,), l = private, float(diverse[0]["l"])
+    if _cuts(seen, l):
+        return ProposedMethod("mondrian+", "Its cuts reveal nothing, even to an adversary who knows the algorithm.")
+    most = rounded_down(1 / (2 * _likely(seen)))
+    lower = f"for mondrian+, lower l to {most:g} or less" if most > 1 else "no l above 1 is low enough for mondrian+"
+    return ProposedMethod(
+        "mondrian",
+        f"{leaks}. mondrian+, which does not, cuts a group only if no value makes up more than 1/(2l) = "
+        f"{1 / (2 * l):.1%} of it; with {_likely(seen):.1%} for the most common one of {seen.name!r}, it would leave "
+        f"all rows in one group: {lower}.",
+    )
 
 
 def _rows_of_people(entity: Profile, private: Sequence[Profile]) -> Iterator[str]:

@@ -12,15 +12,19 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from sfumato.adversary.population_risk import refuse_smaller
 from sfumato.engine.draws import Draws
+from sfumato.engine.local import LocalEngine
+from sfumato.engine.overview import Overview, overview
 from sfumato.errors import DataError, OutputError, PolicyError
 from sfumato.method.base import Method, PartitionMethod, Progress, silent
 from sfumato.method.catalogue import from_table as method_from_table
 from sfumato.publisher.advice import advice
 from sfumato.publisher.again import published_again
 from sfumato.publisher.insensitive import refuse_unnamed_identifiers
-from sfumato.publisher.ledger import Entry, Ledger, entry_of, policy_digest, table_digest
+from sfumato.publisher.ledger import Entry, Ledger, entry_of, policy_digest
 from sfumato.publisher.policy import Policy, published_after, read_policy
+from sfumato.publisher.reading_ahead import Ahead
 from sfumato.release.files import stages
 from sfumato.release.files.output import refuse_existing, refuse_public, whole_folder, write_private
 from sfumato.release.files.recognize import PUBLIC
@@ -35,6 +39,7 @@ from sfumato.report.summary import Summary, summarize
 from sfumato.requirement.base import Requirement
 from sfumato.table.address import expanded
 from sfumato.table.checks import located
+from sfumato.table.digest import table_digest
 from sfumato.table.encode import Role
 from sfumato.table.microdata import Microdata, refuse_raw
 from sfumato.table.source import read_frame
@@ -96,29 +101,17 @@ def partition(
     return chosen.groups(table, bind(wanted, table), draws=Draws(rng), progress=silent).of_row
 
 
-def microdata_of(policy: Policy, progress: Progress = silent) -> Microdata:
-    """Read and code the data that a policy names."""
-    return _coded(policy, _frame_of(policy, progress), progress)
-
-
-def _frame_of(policy: Policy, progress: Progress) -> pl.DataFrame:
-    """Read the data that a policy names."""
-    progress("read", 0.0)
-    return read_frame(expanded(policy.source), query=policy.query, nulls=policy.nulls, folder=policy.folder)
-
-
-def _coded(policy: Policy, frame: pl.DataFrame, progress: Progress) -> Microdata:
-    """Code the data as the policy says."""
-    progress("code", 0.0)
-    refuse_unnamed_identifiers(policy, frame)
-    table = Microdata.from_frame(frame, policy.covering(frame.columns), missing=policy.missing, folder=policy.folder)
+def _refuse_odd(policy: Policy, table: Overview) -> None:
+    """Refuse identifiers that nobody named, quasi-identifiers that tell nobody apart, a population below the table."""
+    refuse_unnamed_identifiers(policy, table)
+    if policy.population_size is not None:
+        refuse_smaller(policy.population_size, table.rows)
     for column in table.quasi:
         if table.rows > 1 and (column.codes == column.codes[0]).all():
             raise DataError(
                 f"the quasi-identifier {column.name!r} has one value in all {table.rows} rows and tells nobody apart: "
                 'give it the role "insensitive" to publish it, or "identifier" to leave it out'
             )
-    return table
 
 
 def publish_policy(
@@ -130,11 +123,13 @@ def publish_policy(
     ledger: bool = True,
     after: Sequence[str | Path] = (),
     progress: Progress = silent,
+    ahead: Ahead | None = None,
 ) -> Published:
     """Do what a policy says and write OUT/release and OUT/private, both or neither.
 
     The release is recorded in the ledger beside the source, so that a second one is noticed, unless ``ledger`` is
-    False. ``after`` are releases that were published before, beside those of the policy.
+    False. ``after`` are releases that were published before, beside those of the policy; ``ahead`` is the table if
+    reading it has begun (`reading_ahead`).
     """
     job = published_after(policy if isinstance(policy, Policy) else read_policy(policy), after)
     folder = located(out, None, OutputError)
@@ -144,12 +139,14 @@ def publish_policy(
     log = _Log()
     heard = log.listening(progress)
     known = Ledger.of(job) if ledger else None
-    table, content = _coded_and_known(job, known, heard)
-    release = _release(job, table, rng, heard)
+    engine, content = _coded_and_known(job, known, ahead, heard)
+    table = overview(engine, _entities(job, engine.table))
+    _refuse_odd(job, table)
+    release = _release(job, engine, rng, heard)
     before = known.earlier(content) if known else []
     told = published_again(before, policy=policy_digest(job), method=job.method, seed=seed, out=folder, force=force)
     summary = summarize(release, table)
-    dangling = raw_dangling(release, table, getattr(job.method, "after", ()))
+    dangling = raw_dangling(release, engine.table, getattr(job.method, "after", ()))
     private = [
         *advice(job, table, release, summary),
         *unrelated(dangling),
@@ -161,7 +158,7 @@ def publish_policy(
     with whole_folder(folder, force=force, afterwards=lambda: _finish(known, made)) as draft:
         heard("write", 0.0)
         (draft / PUBLIC).mkdir()
-        fill(draft / PUBLIC, release.description, release.tables)
+        fill(draft / PUBLIC, release.description, release.tables, engine.write)
         write_private(draft, _private_files(job, table, release, seed, log, summary, private, dangling))
         stages.reached("private written")
         made.append(entry_of(job, content, folder, draft / PUBLIC / MANIFEST, seed))
@@ -173,14 +170,30 @@ def publish_policy(
     return Published(release, folder, summary, tuple(dict.fromkeys(warnings)), tuple(told.notes))
 
 
-def _coded_and_known(job: Policy, ledger: Ledger | None, progress: Progress) -> tuple[Microdata, str]:
+def _entities(job: Policy, table: Microdata) -> list[str]:
+    """The columns by which requirements count people; whether a requirement may do so is judged when it is bound."""
+    named = [getattr(r, "entity", None) for r in job.requirements]
+    return [name for name in named if isinstance(name, str) and name in table.names]
+
+
+def _coded_and_known(
+    job: Policy, ledger: Ledger | None, ahead: Ahead | None, progress: Progress
+) -> tuple[LocalEngine, str]:
     """The coded data and, for the ledger, their digest; what does not need codes runs meanwhile, on another core."""
-    frame = _frame_of(job, progress)
+    progress("read", 0.0)
+    begun = ahead if ahead is not None and ahead.reads(job.source, job.nulls, job.folder) else None
+    frame = begun.frame.result() if begun else _frame_of(job)
     with ThreadPoolExecutor(1) as beside:
-        digest = beside.submit(table_digest, frame) if ledger else None
+        digest = begun.digest if begun else beside.submit(table_digest, frame) if ledger else None
         beside.submit(prepare_report)
-        table = _coded(job, frame, progress)
-    return table, digest.result() if digest else ""
+        progress("code", 0.0)
+        engine = LocalEngine.read(frame, job.covering, missing=job.missing, folder=job.folder)
+    return engine, digest.result() if ledger and digest else ""
+
+
+def _frame_of(job: Policy) -> pl.DataFrame:
+    """Read the data that a policy names."""
+    return read_frame(expanded(job.source), query=job.query, nulls=job.nulls, folder=job.folder)
 
 
 def _generator(seed: int | None) -> np.random.Generator | None:
@@ -192,9 +205,11 @@ def _generator(seed: int | None) -> np.random.Generator | None:
     return np.random.default_rng(seed)
 
 
-def _release(job: Policy, table: Microdata, rng: np.random.Generator | None, progress: Progress) -> Release:
+def _release(job: Policy, engine: LocalEngine, rng: np.random.Generator | None, progress: Progress) -> Release:
     """The release that a policy asks for, with its output settings."""
-    made = publish(table, require=job.requirements, method=job.method, title=job.title, rng=rng, progress=progress)
+    table = job.method.prepared(engine.table)
+    there = engine if table is engine.table else LocalEngine(table)
+    made = job.method.release(there, job.requirements, title=job.title, draws=Draws(rng), progress=progress)
     if job.spreadsheet != "plain":
         return made.stating(output={"spreadsheet": job.spreadsheet})
     return made
@@ -208,7 +223,7 @@ def _finish(ledger: Ledger | None, made: Sequence[Entry]) -> None:
 
 def _private_files(
     job: Policy,
-    table: Microdata,
+    table: Overview,
     release: Release,
     seed: int | None,
     log: "_Log",
@@ -218,7 +233,7 @@ def _private_files(
 ) -> dict[str, str]:
     """The report, the audit figures, the policy and the log: never to be handed over."""
     policy_text = job.to_toml()
-    risk = risk_of(release, table)
+    risk = risk_of(release, table, job.population_size)
     report = render_report(
         release=release,
         table=table,
@@ -235,10 +250,13 @@ def _private_files(
             "before": asdict(risk.before),
             "after": asdict(risk.after),
             "sensitive": {name: {"before": asdict(b), "after": asdict(a)} for name, (b, a) in risk.guesses.items()},
+            "population": dict(
+                zip(("before", "after"), (r and asdict(r) for r in risk.population or ()), strict=False)
+            ),
         },
         "rows": {"read": table.rows + table.dropped, "dropped": table.dropped, "published": release.description.rows},
         "summary": summary.as_dict(),
-        "hidden": table.hidden.columns,
+        "hidden": list(table.hidden),
         "sensitive": [c.name for c in table.with_role(Role.SENSITIVE)],
         "seed": seed,
         "response": response(release, table),

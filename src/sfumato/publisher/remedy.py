@@ -1,35 +1,27 @@
-"""When a release costs too much information: why, as far as it can be computed, and what would help."""
+"""Why a release costs too much information, as far as it can be computed, and what would help."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 
-import numpy as np
-
+from sfumato.engine.counts import Counted, Integers, totals
 from sfumato.engine.draws import Draws
 from sfumato.errors import SfumatoError
 from sfumato.method.anatomy import Anatomy
-from sfumato.method.base import Method, silent
+from sfumato.method.base import silent
 from sfumato.method.diversity import diversity
 from sfumato.method.hilb_safe import HilbSafe
 from sfumato.method.incognito.incognito import Incognito
 from sfumato.method.incognito.levels import Ladder
 from sfumato.method.mondrian import Mondrian
 from sfumato.method.mondrian_plus import MondrianPlus
+from sfumato.publisher.price import LITTLE, Job
 from sfumato.report.plots import percent
 from sfumato.report.summary import Summary
-from sfumato.requirement.base import Requirement, names, rounded_down
+from sfumato.requirement.base import names, rounded_down
 from sfumato.requirement.l_diversity import LDiversity
 from sfumato.table.encode import Column
-from sfumato.table.microdata import Microdata
 from sfumato.table.taxonomy import SUPPRESSED, named
 
-LITTLE = 0.2
-"""Information kept below this share is next to nothing."""
-MANY = 0.1
-"""The share of rows left out above which the release is no longer about the people of the table."""
-BARE = 0.05
-"""An attribute that keeps less than this is as good as hidden."""
 TIGHT = 0.7
 """How near the most common value of the whole table may come to its bound before groups have no room."""
 SOME = 0.05
@@ -38,50 +30,29 @@ _MOST_ROWS = 200_000
 _MANY_QUASI = 8
 
 
-@dataclass(frozen=True)
-class Job:
-    """What was to be published, and how."""
-
-    table: Microdata
-    requirements: Sequence[Requirement]
-    """Bound to the table."""
-    method: Method
-
-
-def remedies(job: Job, summary: Summary) -> list[str]:
-    """One warning for each way in which a release costs too much; none if the cost is reasonable."""
-    return [*_price(job, summary), *_rows(job, summary), *_noise(summary)]
+def causes(job: Job, summary: Summary) -> list[str]:
+    """Why so much was lost: that no cut was allowed, or else all that can be computed."""
+    return list(_no_cut(job, summary)) or [
+        *_mirrored(job),
+        *_binding(job, summary),
+        *_shown_or_hidden(job, summary),
+        *_dimensions(job, summary),
+    ]
 
 
-def _price(job: Job, summary: Summary) -> Iterator[str]:
-    """What the groups cost, worst first; why, and what would help."""
-    if what := _lost(summary):
-        causes = list(_no_cut(job, summary)) or [
-            *_mirrored(job),
-            *_binding(job, summary),
-            *_shown_or_hidden(job, summary),
-            *_dimensions(job, summary),
-        ]
-        yield ". ".join([what, *causes, f"What helps: {'; '.join(_ways(job, summary))}."])
-
-
-def _lost(summary: Summary) -> str:
-    """What was lost, if that is far too much."""
-    groups, kept = summary.groups, summary.information
-    if groups is not None and groups.number == 1 and groups.largest > 1:
-        if summary.exact:
-            return f"Nothing links quasi-identifiers to sensitive values: all {groups.largest:,} rows form one group"
-        return f"The quasi-identifiers say nothing: all {groups.largest:,} rows form one group with the same labels"
-    if kept is not None and kept < LITTLE:
-        return f"Almost nothing is left: the labels keep {percent(kept)} of the information in the quasi-identifiers"
-    if summary.scheme == "randomization":
-        return ""
-    lost = {n: share for n, share in summary.kept.items() if n in summary.hidden or share < BARE}
-    return f"Next to nothing is left of {_shares(lost, ' kept')}" if lost else ""
-
-
-def _shares(attributes: Mapping[str, float], what: str = "") -> str:
-    return ", ".join(f"{name!r} ({percent(share)}{what})" for name, share in attributes.items())
+def ways(job: Job, summary: Summary) -> Iterator[str]:
+    """Other settings and methods that lose less, each with its drawback."""
+    if isinstance(job.method, Incognito):
+        if job.method.suppression < SOME:
+            yield f"suppression = {SOME} (a few rows that fit no group are left out)"
+        yield "mondrian, which gives each group labels of its own"
+    if isinstance(job.method, MondrianPlus | HilbSafe):
+        if not job.method.picks:
+            yield "mondrian++ or hilb-safe (as safe, with smaller groups; a whole l, and k at most l)"
+        yield "mondrian (but an adversary who knows the algorithm can learn more than l allows)"
+    if not isinstance(job.method, Anatomy) and _diverse(job):
+        yield "anatomy (shows exact quasi-identifiers: people can be found, their values guessed with 1/l at most)"
+    yield " and ".join(dict.fromkeys(r.weaker or "a weaker requirement" for r in job.requirements))
 
 
 def _no_cut(job: Job, summary: Summary) -> Iterator[str]:
@@ -122,11 +93,11 @@ def _commonest_values(job: Job) -> Iterator[tuple[LDiversity, str, str, float]]:
     for r in job.requirements:
         if isinstance(r, LDiversity) and r.variant == "frequency":
             for name in names(r.sensitive):
-                yield r, name, *_commonest(job.table[name])
+                yield r, name, *_commonest(job.table[name], job.table.weights)
 
 
-def _commonest(column: Column) -> tuple[str, float]:
-    counts = np.bincount(column.codes, minlength=column.size)
+def _commonest(column: Column, weights: Integers) -> tuple[str, float]:
+    counts = totals(Counted(column.codes, column.size), weights)
     return column.domain.leaves[int(counts.argmax())], float(counts.max() / counts.sum())
 
 
@@ -138,7 +109,7 @@ def _binding(job: Job, summary: Summary) -> Iterator[str]:
     for r in job.requirements:
         others = [other for other in job.requirements if other is not r]
         try:
-            without = job.method.groups(job.table, others, draws=Draws(), progress=silent).number
+            without = job.method.groups(job.table.people(), others, draws=Draws(), progress=silent).number
         except SfumatoError:
             continue
         if without >= 2 * now:
@@ -173,21 +144,6 @@ def _dimensions(job: Job, summary: Summary) -> Iterator[str]:
         )
 
 
-def _ways(job: Job, summary: Summary) -> Iterator[str]:
-    """Other settings and methods that lose less, each with its drawback."""
-    if isinstance(job.method, Incognito):
-        if job.method.suppression < SOME:
-            yield f"suppression = {SOME} (a few rows that fit no group are left out)"
-        yield "mondrian, which gives each group labels of its own"
-    if isinstance(job.method, MondrianPlus | HilbSafe):
-        if not job.method.picks:
-            yield "mondrian++ or hilb-safe (as safe, with smaller groups; a whole l, and k at most l)"
-        yield "mondrian (but an adversary who knows the algorithm can learn more than l allows)"
-    if not isinstance(job.method, Anatomy) and _diverse(job):
-        yield "anatomy (shows exact quasi-identifiers: people can be found, their values guessed with 1/l at most)"
-    yield " and ".join(dict.fromkeys(r.weaker or "a weaker requirement" for r in job.requirements))
-
-
 def _diverse(job: Job) -> bool:
     """Whether anatomy could serve what is required."""
     try:
@@ -195,31 +151,3 @@ def _diverse(job: Job) -> bool:
     except SfumatoError:
         return False
     return math.ceil(wanted.l) == wanted.l and wanted.k == 1 and len(job.table.sensitive) == 1
-
-
-def _rows(job: Job, summary: Summary) -> Iterator[str]:
-    """Rows that are missing from the release."""
-    if summary.left_out > MANY * summary.read:
-        limit = f" (suppression = {job.method.suppression:g})" if isinstance(job.method, Incognito) else ""
-        yield (
-            f"{summary.left_out:,} of {summary.read:,} rows ({percent(summary.left_out / summary.read)}) are left out "
-            f"by {summary.method}{limit}: those of groups that fail the requirements, so the release is not "
-            "about everyone. Lower suppression, or use mondrian, which leaves nobody out."
-        )
-    if summary.dropped > MANY * summary.read:
-        yield (
-            f"{summary.dropped:,} of {summary.read:,} rows ({percent(summary.dropped / summary.read)}) were dropped "
-            'for missing values; people with missing values may differ from others. missing = "category" keeps them.'
-        )
-
-
-def _noise(summary: Summary) -> Iterator[str]:
-    """Randomized attributes that are mostly noise."""
-    if summary.scheme != "randomization":
-        return
-    noisy = {name: share for name, share in summary.kept.items() if share < LITTLE}
-    if noisy:
-        yield (
-            f"Few values are expected to stay unchanged: {_shares(noisy)}. Raise tau, or use coarser or fewer "
-            "quasi-identifiers."
-        )

@@ -2,23 +2,26 @@
 
 from collections.abc import Iterator, Sequence
 
+import numpy as np
 import polars as pl
 
+from sfumato.engine.counts import Integers
+from sfumato.engine.overview import Overview
 from sfumato.requirement.base import Requirement
 from sfumato.requirement.k_map import KMap
 from sfumato.table.encode import Column
-from sfumato.table.microdata import Microdata
 
 _ROWS = "rows"
 
 
-def unregistered(bound: Sequence[Requirement], table: Microdata) -> Iterator[str]:
+def unregistered(bound: Sequence[Requirement], table: Overview) -> Iterator[str]:
     """Rows that occur more often in the table than in the population, which should include everyone in the table."""
     for r in bound:
         if not isinstance(r, KMap):
             continue
         people = r.people_of().coded({c.name: c.kind for c in table.quasi})
-        mine, theirs = _vectors(table.quasi), _vectors([people[c.name] for c in table.quasi])
+        mine = _vectors(table.quasi, table.weights)
+        theirs = _vectors([people[c.name] for c in table.quasi])
         keys = [name for name in mine.columns if name != _ROWS]
         beside = mine.join(theirs, on=keys, how="left", suffix=" there")[f"{_ROWS} there"].fill_null(0)
         lacking = int((mine[_ROWS].cast(pl.Int64) - beside.cast(pl.Int64)).clip(lower_bound=0).sum())
@@ -30,7 +33,8 @@ def unregistered(bound: Sequence[Requirement], table: Microdata) -> Iterator[str
             )
 
 
-def _vectors(columns: Sequence[Column]) -> pl.DataFrame:
+def _vectors(columns: Sequence[Column], weights: Integers | None = None) -> pl.DataFrame:
     """How many rows have each combination of values, by the values."""
     texts = {str(j): pl.Series(c.domain.leaves, dtype=pl.String).gather(c.codes) for j, c in enumerate(columns)}
-    return pl.DataFrame(texts).group_by([*texts], maintain_order=True).len(_ROWS)
+    rows = np.ones(len(columns[0].codes), np.int64) if weights is None else weights
+    return pl.DataFrame({**texts, _ROWS: rows}).group_by([*texts], maintain_order=True).agg(pl.col(_ROWS).sum())

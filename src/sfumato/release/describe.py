@@ -1,7 +1,6 @@
 """Describe a release: build the manifest of what a scheme made."""
 
 from collections.abc import Mapping, Sequence
-from importlib.metadata import version
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from sfumato.release.manifest import (
     MethodEntry,
     SchemeName,
     ValueAttribute,
+    this_version,
 )
 from sfumato.release.scheme.base import Made
 from sfumato.release.scheme.group_labels import Shown
@@ -30,7 +30,7 @@ from sfumato.table.numbers import day_text
 def describe(made: Made, *, title: str, scheme: SchemeName, method: Mapping[str, Any]) -> Manifest:
     """The manifest of a release, except for the warnings, and the files, which are added when it is written."""
     return Manifest(
-        sfumato=version("sfumato"),
+        sfumato=this_version(),
         title=title,
         scheme=scheme,
         method=MethodEntry.from_plain(method),

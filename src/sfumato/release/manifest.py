@@ -7,6 +7,8 @@ Each class is an object of manifest.json, and each of its fields is a key, in th
 from collections.abc import Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields
 from enum import StrEnum
+from functools import cache
+from importlib.metadata import version
 from typing import Any, ClassVar, Literal, NotRequired, Self, TypedDict, get_args
 
 from sfumato.errors import ReleaseError
@@ -16,9 +18,15 @@ from sfumato.table.encode import Kind, Role
 from sfumato.table.taxonomy import named
 
 SchemeName = Literal["generalization", "bucketization", "randomization", "sampling"]
-SCHEMES: tuple[SchemeName, ...] = get_args(SchemeName)
+SCHEME_NAMES: tuple[SchemeName, ...] = get_args(SchemeName)
 
 MOST_ROWS = 1 << 53
+
+
+@cache
+def this_version() -> str:
+    """The version of sfumato that is running."""
+    return version("sfumato")
 
 
 def key(about: str, default: Any = None, *, optional: bool = False, scheme: SchemeName | None = None) -> Any:
@@ -209,9 +217,9 @@ class Manifest(ManifestEntry):
         """The manifest as far as it can be read; `statement.parse_manifest` refuses one that is incomplete."""
         if not isinstance(plain, Mapping):
             raise ReleaseError("manifest.json does not contain an object; this is not a sfumato release")
-        if plain.get("scheme") not in SCHEMES:
+        if plain.get("scheme") not in SCHEME_NAMES:
             raise ReleaseError(
-                f"manifest.json states the scheme {plain.get('scheme')!r}; it must be one of {named(SCHEMES)}"
+                f"manifest.json states the scheme {plain.get('scheme')!r}; it must be one of {named(SCHEME_NAMES)}"
             )
         known = {name: plain[name] for name in cls.fields_of(plain["scheme"]) if name in plain}
         several: dict[str, type[ManifestEntry]] = {
@@ -227,6 +235,26 @@ class Manifest(ManifestEntry):
 
     def plain(self) -> dict[str, Any]:
         return self._plain(self.fields_of(self.scheme))
+
+    @property
+    def other_version(self) -> str | None:
+        """The version of sfumato that wrote it; None if it was this one."""
+        return None if self.sfumato == this_version() else self.sfumato
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """The public settings of the method."""
+        return self.method.settings
+
+    @property
+    def randomized(self) -> bool:
+        """Whether it states how values were randomized."""
+        return "matrices" in self.fields_of(self.scheme)
+
+    @property
+    def sampled(self) -> bool:
+        """Whether it states how many people the rows stand for."""
+        return "sampled_from" in self.fields_of(self.scheme)
 
     def with_role(self, role: Role) -> list[str]:
         """The names of the attributes that have a role."""
@@ -253,16 +281,9 @@ class Manifest(ManifestEntry):
 
     def distortions(self) -> dict[str, Distortion]:
         """How each attribute with a domain was randomized."""
-        return stated(self.plain())
-
-
-def attribute_type(scheme: str, role: object) -> type[AttributeEntry]:
-    """The class for an attribute of this role in a release of this scheme."""
-    if role == Role.INSENSITIVE:
-        return AttributeEntry
-    if role == Role.QUASI and scheme == "sampling":
-        return BoxAttribute
-    return LabelAttribute if role == Role.QUASI and scheme == "generalization" else ValueAttribute
+        coded = ValueAttribute | LabelAttribute
+        domains = {n: a.domain if isinstance(a, coded) else None for n, a in self.attributes.items()}
+        return stated(self.matrices, domains)
 
 
 def attribute_from(name: str, plain: object) -> AttributeEntry:

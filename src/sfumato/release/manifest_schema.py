@@ -12,7 +12,7 @@ from typing import Any, Literal, NotRequired, get_args, get_origin, get_type_hin
 
 from sfumato.release.manifest import (
     MOST_ROWS,
-    SCHEMES,
+    SCHEME_NAMES,
     AttributeEntry,
     Claim,
     EarlierEntry,
@@ -20,11 +20,11 @@ from sfumato.release.manifest import (
     Manifest,
     ManifestEntry,
     MethodEntry,
-    SchemeName,
     TableFile,
     ValueAttribute,
-    attribute_type,
 )
+from sfumato.release.scheme.base import Scheme
+from sfumato.release.scheme.catalogue import SCHEMES
 from sfumato.table.encode import Role
 
 JsonSchema = dict[str, Any]
@@ -49,23 +49,23 @@ def manifest_schema() -> JsonSchema:
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "manifest.json of a sfumato release",
-        "oneOf": [_of_scheme(scheme) for scheme in SCHEMES],
+        "oneOf": [_of_scheme(SCHEMES[name]) for name in SCHEME_NAMES],
         "$defs": {form.__name__: _object(form) for form in (MethodEntry, Claim, TableFile, EarlierEntry)},
     }
 
 
-def _of_scheme(scheme: SchemeName) -> JsonSchema:
-    found = _object(Manifest, scheme)
-    found["properties"]["scheme"]["enum"] = [scheme]
+def _of_scheme(scheme: Scheme) -> JsonSchema:
+    found = _object(Manifest, scheme.name)
+    found["properties"]["scheme"]["enum"] = [scheme.name]
     roles = [role for role in Role if role is not Role.IDENTIFIER]
-    forms = {form: [str(r) for r in roles if attribute_type(scheme, r) is form] for form in _forms(scheme, roles)}
+    forms = {form: [str(r) for r in roles if scheme.attribute_type(r) is form] for form in _forms(scheme, roles)}
     variants = [_attribute(form, named) for form, named in forms.items()]
     found["properties"]["attributes"]["additionalProperties"] = {"oneOf": variants}
-    return {"title": scheme} | found
+    return {"title": scheme.name} | found
 
 
-def _forms(scheme: str, roles: Sequence[Role]) -> list[type[AttributeEntry]]:
-    return list(dict.fromkeys(attribute_type(scheme, role) for role in roles))
+def _forms(scheme: Scheme, roles: Sequence[Role]) -> list[type[AttributeEntry]]:
+    return list(dict.fromkeys(scheme.attribute_type(role) for role in roles))
 
 
 def _attribute(form: type[AttributeEntry], roles: list[str]) -> JsonSchema:

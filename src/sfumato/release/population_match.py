@@ -157,6 +157,6 @@ def judge_release(requirement: KMap, release: "Release") -> Judgement:
 
 def unseen(release: "Release") -> Verdict:
     """How a claim stands from the public part alone, which does not contain the population."""
-    if release.scheme != "generalization":
+    if not release.scheme_class.labels_people:
         return Verdict("broken", {}, f"it is about labels, but {release.scheme} shows none that hide people")
     return Verdict("stated", {}, "the population is not public")

@@ -19,6 +19,7 @@ from sfumato.release.check.joined import given_after, matching
 from sfumato.release.check.made import examined, warned
 from sfumato.release.check.public import PublicSchema
 from sfumato.release.check.statement import parse_manifest
+from sfumato.release.check.wording import reworded
 from sfumato.release.files.output import whole_folder
 from sfumato.release.files.store import fill, read_folder
 from sfumato.release.judgement import Judgement
@@ -121,8 +122,10 @@ class Release:
         given = given_after(now, after)
         found += [*matching(now, given), *(judged(now, claim, given) for claim in now.description.requirements)]
         found.append(examined(now))
-        grouped = now.scheme_class.shows_groups and found[-1].status != "broken"
-        return [*found, warned(now)] if grouped else found
+        if found[-1].status == "broken":
+            return found
+        found += [warned(now)] if now.scheme_class.shows_groups else []
+        return found if any(f.status == "broken" for f in found) else found + reworded(now)
 
     def stated(self) -> list[Finding]:
         """What else the manifest states that cannot be verified from the public part, for a release without faults."""
@@ -136,7 +139,7 @@ class Release:
     @property
     def sampled(self) -> bool:
         """Whether a row stands for a group, whose size is beside it."""
-        return self.scheme == "sampling" and "data" in self.tables and SIZE in self.tables["data"].columns
+        return self.scheme_class.rows_are_groups and "data" in self.tables and SIZE in self.tables["data"].columns
 
     def groups(self, x: tuple[str, ...] = ()) -> NDArray[np.int64]:
         """The group of each person: those with the same labels of ``x``, or of all quasi-identifiers; or the bucket.
@@ -183,7 +186,7 @@ class Release:
 
     def judge(self, requirement: GroupRequirement | KMap) -> Judgement:
         """Judge any requirement on the groups of the release; k-map by its own population."""
-        if isinstance(requirement, KMap) and self.scheme == "generalization":
+        if isinstance(requirement, KMap) and self.scheme_class.labels_people:
             return judge_release(requirement, self)
         if not isinstance(requirement, GroupRequirement):
             raise PolicyError(

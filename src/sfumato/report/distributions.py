@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from sfumato.engine.counts import Counted, Integers, totals
 from sfumato.release.label_meaning import Interval, LabelMeaning, parse_label
 from sfumato.release.labels import Meanings
 from sfumato.report.scale import Scale, date_scale, number_scale
@@ -54,9 +55,11 @@ class _Pieces(NamedTuple):
     missing: float
 
 
-def compare(column: Column, nodes: Mapping[str, Meaning], labels: Labels) -> BeforeAfter:
+def compare(
+    column: Column, nodes: Mapping[str, Meaning], labels: Labels, weights: Integers | None = None
+) -> BeforeAfter:
     """A coded column against the labels of the release, each with its number of rows; ``nodes`` explains them."""
-    counts = np.bincount(column.codes, minlength=column.size).astype(np.float64)
+    counts = totals(Counted(column.codes, column.size), weights).astype(np.float64)
     covered = _Covered(column, nodes)
     domain = column.domain
     scale = domain.scale()
@@ -159,26 +162,31 @@ def _categories(leaves: Sequence[str], counts: Floats, spread: Floats, *, ordere
     return BeforeAfter(tuple(labels), np.maximum(first, 0), shown, apart, rest=rest > 0)
 
 
-def plain(series: pl.Series) -> BeforeAfter | None:
-    """A column that is published unchanged; None for a type that has no distribution to draw."""
-    if is_opaque(series.dtype):
+def plain(tally: pl.DataFrame) -> BeforeAfter | None:
+    """A column that is published unchanged, by its values and how many rows have each (`Engine.tally`).
+
+    None for a type that has no distribution to draw.
+    """
+    values, rows = tally["value"], tally["rows"]
+    if is_opaque(values.dtype):
         return None
-    if series.dtype == pl.Datetime:
-        series = series.cast(pl.Date)
-    if series.dtype.is_numeric() or series.dtype == pl.Date:
-        days = series.dtype == pl.Date
-        numbers = (series.to_physical() if days else series).drop_nulls().cast(pl.Float64).to_numpy()
-        numbers = np.sort(numbers[np.isfinite(numbers)])
-        if len(numbers) and max(-numbers[0], numbers[-1]) < _LARGEST:
-            return _as_it_is(numbers, len(series) - len(numbers), dates=days)
-    table = series.alias("value").value_counts(sort=True)
-    words = table.to_series(0).cast(pl.String, strict=False).fill_null(MISSING).to_list()
-    counts = table.to_series(1).to_numpy().astype(np.float64)
-    return _categories(words, counts, counts, ordered=False)
+    if values.dtype == pl.Datetime:
+        values = values.cast(pl.Date)
+    if values.dtype.is_numeric() or values.dtype == pl.Date:
+        days = values.dtype == pl.Date
+        numbers = (values.to_physical() if days else values).cast(pl.Float64).fill_null(np.nan).to_numpy()
+        known = np.flatnonzero(np.isfinite(numbers))
+        order = known[np.argsort(numbers[known])]
+        if len(order) and max(-numbers[order[0]], numbers[order[-1]]) < _LARGEST:
+            counts = rows.to_numpy().astype(np.float64)
+            return _as_it_is(numbers[order], counts[order], counts.sum() - counts[order].sum(), dates=days)
+    words = values.cast(pl.String, strict=False).fill_null(MISSING)
+    table = pl.DataFrame({"word": words, "rows": rows}).sort("rows", "word", descending=[True, False])
+    counts = table["rows"].to_numpy().astype(np.float64)
+    return _categories(table["word"].to_list(), counts, counts, ordered=False)
 
 
-def _as_it_is(values: Floats, missing: int, *, dates: bool) -> BeforeAfter:
-    counts = np.append(np.ones(len(values)), missing)
+def _as_it_is(values: Floats, rows: Floats, missing: float, *, dates: bool) -> BeforeAfter:
     step = 0.0 if (values % 1).any() else 1.0
     nothing = _Pieces(np.empty(0), np.empty(0), np.empty(0), 0.0)
-    return replace(_histogram(values, step, dates, counts, nothing), after=None, apart=0.0)
+    return replace(_histogram(values, step, dates, np.append(rows, missing), nothing), after=None, apart=0.0)

@@ -5,9 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.method.rr.optimize import people_of
+from sfumato.engine.counts import Counts
 from sfumato.release.release import Release
-from sfumato.requirement.disclosure import paper_risk
 from sfumato.requirement.local_privacy import by_attribute
 from sfumato.table.distortion import Distortion
 from sfumato.table.encode import Role
@@ -16,10 +15,13 @@ from sfumato.table.microdata import Microdata
 Facts = dict[str, Any]
 
 
-def response(release: Release, table: Microdata) -> Facts | None:
+def response(release: Release, table: Microdata | Counts) -> Facts | None:
     """Matrices and risk of a randomized release; None for any other."""
-    if release.scheme != "randomization" or len(table.sensitive) != 1 or not table.quasi:
+    if not release.scheme_class.randomizes or len(table.sensitive) != 1 or not table.quasi:
         return None
+    from sfumato.method.rr.optimize import people_of  # the optimizer's kernels: for these releases only
+    from sfumato.requirement.disclosure import paper_risk
+
     people, _ = people_of(table.drawn_from(Role.QUASI, Role.SENSITIVE))
     manifest, ways = release.description, release.description.distortions()
     quasi, sensitive = [ways[c.name] for c in table.quasi], ways[table.sensitive[0].name]
@@ -28,7 +30,7 @@ def response(release: Release, table: Microdata) -> Facts | None:
     success = people.attack_success()
     return {
         "matrices": [_matrix(name, way) for name, way in ways.items() if name in manifest.matrices],
-        "epsilons": {n: _number(e) for n, e in by_attribute(release.manifest).items()},
+        "epsilons": {n: _number(e) for n, e in by_attribute(manifest).items()},
         "epsilon": _total(release),
         "guarantee": manifest.epsilon.get("words", ""),
         "before": float(before.max()),
@@ -55,7 +57,7 @@ def _matrix(name: str, way: Distortion) -> Facts:
 def _total(release: Release) -> str:
     """ε of a whole row, including that of fitting the matrices."""
     fit = release.description.epsilon.get("fit", 0.0)
-    return _number(sum(by_attribute(release.manifest).values()) + fit)
+    return _number(sum(by_attribute(release.description).values()) + fit)
 
 
 def _number(value: float) -> str:
@@ -64,7 +66,7 @@ def _number(value: float) -> str:
 
 def reconstructed(release: Release, name: str, shown: Mapping[str, int] | None) -> Mapping[str, Any] | None:
     """The reconstructed number of rows with each value, never below 0; the shown number if nothing was changed."""
-    if shown is None or release.scheme != "randomization" or name not in release.description.matrices:
+    if shown is None or not release.scheme_class.randomizes or name not in release.description.matrices:
         return shown
     domain = release.description.domain(name)
     counts = np.array([shown.get(v, 0) for v in domain], np.float64)

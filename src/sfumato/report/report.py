@@ -13,6 +13,7 @@ import jinja2
 import numpy as np
 from markupsafe import Markup
 
+from sfumato.engine.overview import Overview, overview_of
 from sfumato.errors import OutputError
 from sfumato.release.manifest import Claim
 from sfumato.release.people import entity_of
@@ -40,7 +41,7 @@ _TOP_LABELS = 5
 def render_report(
     *,
     release: Release,
-    table: Microdata,
+    table: Microdata | Overview,
     policy_text: str = "",
     summary: Summary | None = None,
     risk: Risk | None = None,
@@ -51,33 +52,34 @@ def render_report(
 ) -> str:
     """The report as one self-contained HTML page.
 
-    ``table`` is the microdata that the release was made from, ``summary`` and ``risk`` are what `summarize` and
-    `risk_of` say about both, if already known; ``warnings`` are added to those of the release; ``seeded`` says
-    whether its randomness came from a known seed; ``made`` is when. ``dangling`` is what `raw_dangling` says about
-    earlier releases.
+    ``table`` is the microdata that the release was made from, or an overview of it; ``summary`` and ``risk`` are what
+    `summarize` and `risk_of` say about both, if already known; ``warnings`` are added to those of the release;
+    ``seeded`` says whether its randomness came from a known seed; ``made`` is when. ``dangling`` is what
+    `raw_dangling` says about earlier releases.
     """
     entity = entity_of(release.description.requirements)
+    known = overview_of(table, [] if entity is None else [entity])
     labels = {
-        name: weighted(release, name, reconstructed(release, name, _labels(release, name))) for name in table.columns
+        name: weighted(release, name, reconstructed(release, name, _labels(release, name))) for name in known.columns
     }
-    drawn = response(release, table)
+    drawn = response(release, known)
     facts = {
         "title": release.description.title or "Untitled release",
-        "summary": (summary or summarize(release, table)).facts(),
-        "rows": table.rows,
+        "summary": (summary or summarize(release, known)).facts(),
+        "rows": known.rows,
         "published": release.description.rows,
         "scheme": release.scheme,
-        "scheme_words": release.scheme_class.words,
+        "shown_by": release.scheme_class,
         "requirements": _requirements(release, drawn),
         "response": drawn,
         "joined": joined(release, dangling or {}),
-        "risk": risks(release, table, entity, risk or risk_of(release, table)),
-        "riskiest": combinations(table, entity),
+        "risk": risks(release, known, entity, risk or risk_of(release, known)),
+        "riskiest": combinations(known, entity),
         "loss": _loss(release, labels),
-        "figures": _figures(release, table, labels),
-        "making": _making(release, table, policy_text, seeded, made),
+        "figures": _figures(release, known, labels),
+        "making": _making(release, known, policy_text, seeded, made),
         "guarantees": [guarantee(claim.plain()) for claim in release.description.requirements],
-        "limits": _limits(release, table),
+        "limits": _limits(release, known),
         "warnings": _warnings(release, warnings, seeded),
     }
     return _template().render(facts, style=_style())
@@ -174,17 +176,17 @@ def _loss(release: Release, labels: Labels) -> Facts:
     return {"mean": mean, "lines": lines, "plot": losses(known) if known else None}
 
 
-def _figures(release: Release, table: Microdata, labels: Labels) -> list[Facts]:
+def _figures(release: Release, table: Overview, labels: Labels) -> list[Facts]:
     """A plot for each published attribute."""
     found = []
     for column in table.columns.values():
         shown = labels[column.name]
         if shown is not None:
             entry = release.description.labelled.get(column.name)
-            compared = compare(column, entry.nodes if entry else {}, shown)
+            compared = compare(column, entry.nodes if entry else {}, shown, table.weights)
             found.append(_figure(column.name, column.role, column.kind, compared))
-    for name in table.plain.columns:
-        found.append(_figure(name, Role.INSENSITIVE, "", plain(table.plain[name])))
+    for name, tally in table.plain.items():
+        found.append(_figure(name, Role.INSENSITIVE, "", plain(tally)))
     return found
 
 
@@ -200,7 +202,7 @@ def _figure(name: str, role: str, kind: str, distribution: BeforeAfter | None) -
     }
 
 
-def _making(release: Release, table: Microdata, policy_text: str, seeded: bool, made: dt.datetime | None) -> Facts:
+def _making(release: Release, table: Overview, policy_text: str, seeded: bool, made: dt.datetime | None) -> Facts:
     manifest = release.description
     return {
         "method": manifest.method.name or "unknown",
@@ -214,13 +216,13 @@ def _making(release: Release, table: Microdata, policy_text: str, seeded: bool, 
     }
 
 
-def _limits(release: Release, table: Microdata) -> list[str]:
+def _limits(release: Release, table: Overview) -> list[str]:
     classes = [c.name for c in table.with_role(Role.CLASS)]
     name = release.description.method.name
     if release.sampled:
         return method_limits(name) + sample_limits(release)
     after = [entry.name for entry in release.description.after or ()]
-    return method_limits(name) + general_limits(table.plain.columns, classes, after)
+    return method_limits(name) + general_limits(list(table.plain), classes, after)
 
 
 def _warnings(release: Release, given: Sequence[str], seeded: bool) -> list[str]:

@@ -1,12 +1,14 @@
 """The risk of re-identification before and after, and the combinations that identify best."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.adversary.linkage import LinkageRisk, linkage_risk, quasi_groups, riskiest
+from sfumato.adversary.population_risk import PopulationRisk, population_risk
+from sfumato.engine.counts import Counts
 from sfumato.release.best_guess import BestGuess, GroupValues, best_guess, best_guesses
 from sfumato.release.release import Release
 from sfumato.report.plots import class_sizes, percent
@@ -21,30 +23,45 @@ _TOP_COMBINATIONS = 6
 class Risk(NamedTuple):
     """What can be learned about rows before and after: whose they are, and their sensitive values.
 
-    ``classes`` is the class of each row of the table: rows that agree on every quasi-identifier.
+    ``classes`` is the class of each row of the table, or of each vector of its counts: equal quasi-identifiers.
     """
 
     classes: NDArray[np.int64]
     before: LinkageRisk
     after: LinkageRisk
     guesses: dict[str, tuple[BestGuess, BestGuess]]
+    population: tuple[PopulationRisk, PopulationRisk | None] | None = None
+    """The same among the people of a population of known size; of a randomized release there is no such estimate."""
 
 
-def risk_of(release: Release, table: Microdata) -> Risk:
-    """The risks of a table and of a release made from it, both counted in rows and both based on what is shown."""
-    classes = quasi_groups(table)
-    after = linkage_risk(release.classes())
-    return Risk(classes, linkage_risk(classes), after, _guesses_beside(release, table, classes))
+def risk_of(release: Release, table: Microdata | Counts, population: int | None = None) -> Risk:
+    """The risks of a table and of a release made from it, both counted in rows and both based on what is shown.
+
+    ``population`` is how many people the table is a sample of, if known.
+    """
+    classes, shown = quasi_groups(table), release.classes()
+    guesses, expected = _guesses_beside(release, table, classes), None
+    if population is not None:
+        # groups are left out whole, so that of those who fit a published label everyone sampled is still there
+        after = None if release.scheme_class.randomizes else population_risk(shown, population, rows=table.rows)
+        expected = population_risk(classes, population, weights=table.weights), after
+    before = linkage_risk(classes, weights=table.weights)
+    return Risk(classes, before, linkage_risk(shown), guesses, expected)
 
 
-def risks(release: Release, table: Microdata, entity: str | None, risk: Risk) -> Facts:
+def risks(release: Release, table: Microdata | Counts, entity: str | None, risk: Risk) -> Facts:
     """The risks before and after, side by side."""
     before, after = risk.before, risk.after
     sizes = np.bincount(release.groups())
     return {
         "before": before,
         "after": after,
-        "lines": _risk_lines(before, after) + _people_lines(release, table, risk.classes, entity),
+        "lines": [
+            *_risk_lines(before, after),
+            *_population_lines(risk),
+            *_people_lines(release, table, risk.classes, entity),
+        ],
+        "assumption": _assumption(risk),
         "guessed": _guess_lines(risk.guesses),
         "guesses": risk.guesses,
         "groups": len(sizes),
@@ -76,24 +93,55 @@ def _risk_lines(before: LinkageRisk, after: LinkageRisk) -> list[tuple[str, str,
     ]
 
 
+def _population_lines(risk: Risk) -> list[tuple[str, str, str, str]]:
+    """The expected risks in the population, if its size is known."""
+    if risk.population is None:
+        return []
+    before, after = risk.population
+    among = f"expected, among {before.size:,} people"
+
+    def line(name: str, what: str, figure: Callable[[PopulationRisk], str]) -> tuple[str, str, str, str]:
+        return name, what, figure(before), "not estimated" if after is None else figure(after)
+
+    return [
+        line("Population risk, greatest", f"journalist; {among}; the worst row", lambda r: percent(r.greatest)),
+        line("Population risk, average", f"marketer; {among}", lambda r: percent(r.mean)),
+        line("Rows unique in the population", among, lambda r: f"{r.unique_rows:,.4g}"),
+    ]
+
+
+def _assumption(risk: Risk) -> str:
+    """What the risks take the population to be."""
+    if risk.population is None:
+        return risk.before.assumption
+    known = risk.population[0]
+    return (
+        f"{risk.before.assumption} The population risks are estimates for a population of {known.size:,} people of "
+        f"which the table is a simple random sample ({percent(known.fraction)}): how many people of a class the "
+        "population has is then negative binomial given how many the table has (Benedetti and Franconi 1998). If "
+        "people are in the table for a reason that also shows in their quasi-identifiers, or have several rows each, "
+        "the risks may be greater. They are no guarantee."
+    )
+
+
 def _people_lines(
-    release: Release, table: Microdata, groups: NDArray[np.int64], entity: str | None
+    release: Release, table: Microdata | Counts, groups: NDArray[np.int64], entity: str | None
 ) -> list[tuple[str, str, str, str]]:
     """How many people the smallest class holds, if the policy tells people apart."""
     if entity is None:
         return []
-    before = linkage_risk(groups, people=table.counted(entity)[0]).smallest
+    before = linkage_risk(groups, weights=table.weights, people=table.counted(entity)[0]).smallest
     claims = [c.achieved["k"] for c in release.description.requirements if c.required.get("entity") == entity]
     return [("People", f"fewest in a class, counted by {entity}", f"{before:,}", figure(min(claims)))]
 
 
 def _guesses_beside(
-    release: Release, table: Microdata, classes: NDArray[np.int64]
+    release: Release, table: Microdata | Counts, classes: NDArray[np.int64]
 ) -> dict[str, tuple[BestGuess, BestGuess]]:
     """How well each sensitive value is guessed: by exact quasi-identifiers in the table, by groups in the release."""
     after = best_guesses(release)
     known = {name: table[name] for name in after if name in table.columns}
-    before = {name: GroupValues(classes, c.codes, words=c.domain.leaves) for name, c in known.items()}
+    before = {name: GroupValues(classes, c.codes, table.weights, c.domain.leaves) for name, c in known.items()}
     return {name: (best_guess(values), after[name]) for name, values in before.items()}
 
 
@@ -115,7 +163,7 @@ def _guess_lines(guesses: Mapping[str, tuple[BestGuess, BestGuess]]) -> list[tup
     return lines
 
 
-def combinations(table: Microdata, entity: str | None) -> Facts:
+def combinations(table: Microdata | Counts, entity: str | None) -> Facts:
     """The quasi-identifiers and values that single out most rows of the table."""
     people = None if entity is None else table.counted(entity)[0]
     found = riskiest(table, _TOP_COMBINATIONS, people=people)

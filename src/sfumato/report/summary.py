@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from sfumato.engine.counts import Counted, Counts, totals
 from sfumato.method.base import PartitionMethod
 from sfumato.method.catalogue import METHODS
 from sfumato.release.best_guess import BestGuess, best_guess_of
 from sfumato.release.manifest import EarlierEntry
 from sfumato.release.release import Release
+from sfumato.release.scheme.catalogue import SCHEMES
 from sfumato.release.scheme.sampling import SIZE
 from sfumato.report.plots import percent
 from sfumato.table.encode import Role
@@ -62,14 +64,19 @@ class Summary:
     @property
     def exact(self) -> bool:
         """Whether quasi-identifiers are shown unchanged."""
-        return self.scheme == "bucketization"
+        return SCHEMES[self.scheme].separates
+
+    @property
+    def randomized(self) -> bool:
+        """Whether values were drawn at random in place of true ones."""
+        return SCHEMES[self.scheme].randomizes
 
     @property
     def information(self) -> float | None:
         """The information kept about the quasi-identifiers, on average; None if nothing is generalized."""
         if self.exact:
             return 1.0
-        if self.scheme == "randomization" or not self.kept:
+        if self.randomized or not self.kept:
             return None
         return sum(self.kept.values()) / len(self.kept)
 
@@ -119,7 +126,7 @@ class Summary:
             parts.append(f"{self.dropped:,} dropped for missing values ({percent(self.dropped / self.read)})")
         if self.left_out:
             parts.append(f"{self.left_out:,} left out by {self.method} ({percent(self.left_out / self.read)})")
-        one = f", one per group ({percent(self.published / self.read)})" if self.scheme == "sampling" else ""
+        one = f", one per group ({percent(self.published / self.read)})" if SCHEMES[self.scheme].rows_are_groups else ""
         return ", ".join([*parts, f"{self.published:,} published{one}"])
 
     def _groups(self, groups: GroupSizes) -> str:
@@ -132,7 +139,7 @@ class Summary:
     def _information(self) -> str:
         if self.exact:
             return "quasi-identifiers are shown exactly; hidden is which sensitive value of a group belongs to whom"
-        if self.scheme == "randomization":
+        if self.randomized:
             return self._randomized()
         if not self.kept:
             return "no quasi-identifier is published"
@@ -161,7 +168,7 @@ class Summary:
         return "; ".join(parts) or "nothing"
 
 
-def summarize(release: Release, table: Microdata) -> Summary:
+def summarize(release: Release, table: Microdata | Counts) -> Summary:
     """What a release made from this table kept, and what it left out.
 
     >>> import sfumato as sf
@@ -200,7 +207,7 @@ def summarize(release: Release, table: Microdata) -> Summary:
 
 def _groups(release: Release) -> GroupSizes | None:
     """The groups as the release shows them; None if it shows none."""
-    if release.scheme == "randomization" or not release.quasi():
+    if release.scheme_class.randomizes or not release.quasi():
         return None
     sizes = release.tables["data"][SIZE].to_numpy() if release.sampled else np.bincount(release.groups())
     sizes = sizes[sizes > 0]
@@ -220,16 +227,16 @@ def _suppressed(release: Release) -> tuple[int, tuple[str, ...]]:
     return cells, tuple(hidden)
 
 
-def _randomized(release: Release, table: Microdata) -> tuple[dict[str, float], tuple[str, ...]]:
+def _randomized(release: Release, table: Microdata | Counts) -> tuple[dict[str, float], tuple[str, ...]]:
     """The share of the values of each randomized attribute that are expected to stay, and the attributes left alone."""
-    if release.scheme != "randomization":
+    if not release.scheme_class.randomizes:
         return {}, ()
     kept = {}
     drawn = table.drawn_from(Role.QUASI, Role.SENSITIVE)
     for name, way in release.description.distortions().items():
         if name in release.description.matrices:
             column = drawn[name]
-            shares = np.bincount(column.codes, minlength=column.size) / table.rows
+            shares = totals(Counted(column.codes, column.size), table.weights) / table.rows
             kept[name] = float(shares @ np.diag(way.matrix))
     return kept, tuple(c.name for c in (*table.quasi, *table.sensitive) if c.name not in kept)
 
@@ -240,7 +247,7 @@ def _perturbs(release: Release) -> bool:
     return method is not None and issubclass(method, PartitionMethod) and method.perturbs
 
 
-def _changed(release: Release, table: Microdata) -> dict[str, int]:
+def _changed(release: Release, table: Microdata | Counts) -> dict[str, int]:
     """At least how many values must have been changed, given the totals before and after."""
     if not _perturbs(release):
         return {}
@@ -248,13 +255,14 @@ def _changed(release: Release, table: Microdata) -> dict[str, int]:
     for column in table.sensitive:
         shown = release.scheme_class.values_by_group(release, column.name)
         if shown is not None:
-            before = dict(zip(column.domain.leaves, np.bincount(column.codes, minlength=column.size), strict=True))
+            held = totals(Counted(column.codes, column.size), table.weights)
+            before = dict(zip(column.domain.leaves, held.tolist(), strict=True))
             after = shown.totals()
             found[column.name] = int(sum(abs(after.get(v, 0) - before.get(v, 0)) for v in {*before, *after})) // 2
     return found
 
 
-def _guesses(release: Release, table: Microdata) -> dict[str, BestGuess]:
+def _guesses(release: Release, table: Microdata | Counts) -> dict[str, BestGuess]:
     """What groups give away about each sensitive attribute and class, if the values are published unchanged."""
     private = [] if _perturbs(release) else table.sensitive
     found = {c.name: best_guess_of(release, c.name) for c in (*private, *table.with_role(Role.CLASS))}

@@ -3,31 +3,29 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernel import judge
 from sfumato.requirement.base import (
-    GroupRequirement,
     Key,
     Schema,
     Tally,
     Test,
     as_fraction,
-    names,
     rounded_up,
-    sensitive_or_all,
     settled,
     share,
     whole_number,
 )
 from sfumato.requirement.guarantee import ONE_ROW, SIMILAR, Guarantee, figure
+from sfumato.requirement.sensitive_values import SensitiveValues
 
 
 @dataclass(frozen=True, kw_only=True)
-class AlphaK(GroupRequirement):
+class AlphaK(SensitiveValues):
     """Each group has at least k rows, and no sensitive value makes up more than ``alpha`` of it.
 
     >>> AlphaK(alpha=0.5, k=3).words()
@@ -46,13 +44,7 @@ class AlphaK(GroupRequirement):
     def __post_init__(self) -> None:
         share(self.model, "alpha", self.alpha)
         whole_number(self.model, "k", self.k, 1)
-        object.__setattr__(self, "sensitive", names(self.sensitive))
-
-    def bind(self, schema: Schema) -> Self:
-        return self.with_parameters(sensitive=sensitive_or_all(self.model, names(self.sensitive), schema))
-
-    def columns(self) -> Sequence[Key]:
-        return [(name,) for name in names(self.sensitive)]
+        super().__post_init__()
 
     def tests(self, schema: Schema, totals: Mapping[Key, NDArray[Any]]) -> Sequence[Test]:
         limit = as_fraction(self.alpha)

@@ -16,6 +16,7 @@ from sfumato.requirement.comparison import Key as Key
 from sfumato.requirement.comparison import Tally as Tally
 from sfumato.requirement.comparison import Test as Test
 from sfumato.requirement.guarantee import Guarantee
+from sfumato.requirement.manifest_view import ManifestView
 from sfumato.table.checks import is_number as is_number
 from sfumato.table.encode import Domain
 
@@ -199,7 +200,7 @@ class Promise(Requirement):
     """A model that is about how a release was drawn: judged on what its manifest and tables state, not on counts."""
 
     @abstractmethod
-    def verify(self, manifest: Mapping[str, Any], tables: Mapping[str, pl.DataFrame]) -> Verdict:
+    def verify(self, manifest: ManifestView, tables: Mapping[str, pl.DataFrame]) -> Verdict:
         """Whether the public part of a release keeps the promise."""
 
 

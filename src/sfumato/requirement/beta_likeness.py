@@ -4,26 +4,24 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal
 
 from numpy.typing import NDArray
 
 from sfumato.errors import PolicyError, nearest
 from sfumato.kernel import judge
 from sfumato.requirement.base import (
-    GroupRequirement,
     Key,
     Schema,
     Tally,
     Test,
     as_fraction,
-    names,
     positive,
     rounded_up,
-    sensitive_or_all,
     settled,
 )
 from sfumato.requirement.guarantee import ONE_ROW, SIMILAR, WHOLE_TABLE, Guarantee, figure, percent
+from sfumato.requirement.sensitive_values import ComparedWithTable
 from sfumato.requirement.share_limits import decimal, neighbours, neighbours_of_irrational
 
 Variant = Literal["basic", "enhanced"]
@@ -31,7 +29,7 @@ _VARIANTS = ("basic", "enhanced")
 
 
 @dataclass(frozen=True, kw_only=True)
-class BetaLikeness(GroupRequirement):
+class BetaLikeness(ComparedWithTable):
     """No value's share in a group exceeds its share p in the table by more than β p: (q - p) / p is at most β.
 
     basic: at most ``beta``, for every value. enhanced: at most the smaller of ``beta`` and -ln p, so that a frequent
@@ -45,7 +43,6 @@ class BetaLikeness(GroupRequirement):
     model: ClassVar[str] = "beta-likeness"
     summary: ClassVar[str] = "no sensitive value is more than 1 + β times as frequent in a group as in the whole table"
     weaker: ClassVar[str | None] = "a larger beta"
-    against_table: ClassVar[bool] = True
     at_most: ClassVar[frozenset[str]] = frozenset({"beta"})
     beta: float
     variant: Variant | None = None
@@ -64,13 +61,7 @@ class BetaLikeness(GroupRequirement):
             raise PolicyError(f"{self.model}: enhanced = {self.enhanced} contradicts variant = {variant!r}; give one")
         object.__setattr__(self, "variant", variant)
         object.__setattr__(self, "enhanced", None)
-        object.__setattr__(self, "sensitive", names(self.sensitive))
-
-    def bind(self, schema: Schema) -> Self:
-        return self.with_parameters(sensitive=sensitive_or_all(self.model, names(self.sensitive), schema))
-
-    def columns(self) -> Sequence[Key]:
-        return [(name,) for name in names(self.sensitive)]
+        super().__post_init__()
 
     def tests(self, schema: Schema, totals: Mapping[Key, NDArray[Any]]) -> Sequence[Test]:
         return [Test(judge.SHARE, key, vectors=self._limits(totals[key])) for key in self.columns()]
@@ -119,9 +110,6 @@ class BetaLikeness(GroupRequirement):
                 ONE_ROW,
             ),
         )
-
-    def remedy(self, schema: Schema, whole: Tally) -> str:
-        return "the table differs from itself, which is impossible: please report it"
 
 
 @lru_cache(maxsize=1 << 16)

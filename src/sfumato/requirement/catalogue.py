@@ -4,39 +4,29 @@ from collections.abc import Mapping
 from dataclasses import MISSING
 from typing import Any
 
+from sfumato.catalogue import Catalogue
 from sfumato.errors import PolicyError, nearest
-from sfumato.requirement.alpha_k import AlphaK
 from sfumato.requirement.base import Requirement
-from sfumato.requirement.beta_likeness import BetaLikeness
-from sfumato.requirement.corruption import Growth, RhoBreach
-from sfumato.requirement.delta_disclosure import DeltaDisclosure
-from sfumato.requirement.disclosure import Disclosure
-from sfumato.requirement.join_template import join_template
-from sfumato.requirement.k_anonymity import KAnonymity
-from sfumato.requirement.k_map import KMap
-from sfumato.requirement.l_diversity import LDiversity
-from sfumato.requirement.m_confidentiality import MConfidentiality
-from sfumato.requirement.r_robustness import RRobustness
-from sfumato.requirement.t_closeness import TCloseness
-from sfumato.requirement.templates import Anonymity, Confidentiality
 
-_CLASSES: tuple[type[Requirement], ...] = (
-    KAnonymity,
-    KMap,
-    LDiversity,
-    TCloseness,
-    BetaLikeness,
-    DeltaDisclosure,
-    AlphaK,
-    Anonymity,
-    Confidentiality,
-    MConfidentiality,
-    Disclosure,
-    RhoBreach,
-    Growth,
-    RRobustness,
+MODELS: Catalogue[Requirement] = Catalogue(
+    "sfumato.requirement",
+    {
+        "k-anonymity": "k_anonymity.KAnonymity",
+        "k-map": "k_map.KMap",
+        "l-diversity": "l_diversity.LDiversity",
+        "t-closeness": "t_closeness.TCloseness",
+        "beta-likeness": "beta_likeness.BetaLikeness",
+        "delta-disclosure": "delta_disclosure.DeltaDisclosure",
+        "alpha-k": "alpha_k.AlphaK",
+        "anonymity": "templates.Anonymity",
+        "confidentiality": "templates.Confidentiality",
+        "m-confidentiality": "m_confidentiality.MConfidentiality",
+        "disclosure": "disclosure.Disclosure",
+        "rho-breach": "corruption.RhoBreach",
+        "growth": "corruption.Growth",
+        "r-robustness": "r_robustness.RRobustness",
+    },
 )
-MODELS: dict[str, type[Requirement]] = {cls.model: cls for cls in _CLASSES}
 
 
 def from_table(entry: Mapping[str, Any]) -> Requirement:
@@ -47,6 +37,8 @@ def from_table(entry: Mapping[str, Any]) -> Requirement:
     """
     parameters = dict(entry)
     if "over" in parameters:
+        from sfumato.requirement.join_template import join_template
+
         return join_template(from_table({n: v for n, v in entry.items() if n != "over"}), parameters["over"])
     model = parameters.pop("model", None)
     if model is None:

@@ -11,7 +11,9 @@ import polars as pl
 from sfumato.errors import PolicyError
 from sfumato.requirement.base import Promise, Schema, Verdict, as_fraction, rounded_up, share
 from sfumato.requirement.guarantee import INDEPENDENT, ONE_ROW, Guarantee, figure
+from sfumato.requirement.manifest_view import ManifestView
 from sfumato.requirement.pg_bounds import Setting, checked_rho1, checked_rho2, four_digits_up, setting
+from sfumato.table.encode import Role
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,14 +62,13 @@ class CorruptionPromise(Promise):
         told = f"the worst attack {achieved[name]:g}, by theorem {achieved[f'{name}_by_theorem']:g}"
         return Verdict("holds" if kept else "broken", achieved, f"p = {float(p):g}, k = {k}: {told}")
 
-    def verify(self, manifest: Mapping[str, Any], tables: Mapping[str, pl.DataFrame]) -> Verdict:
+    def verify(self, manifest: ManifestView, tables: Mapping[str, pl.DataFrame]) -> Verdict:
         """Judge by the retention probability, the smallest group and the domain that the manifest states; whether
         the values were really perturbed that way cannot be seen from outside."""
-        sensitive = [a for a in manifest["attributes"].values() if a.get("role") == "sensitive"]
-        method = manifest["method"]
-        if manifest["scheme"] != "sampling" or len(sensitive) != 1 or not {"p", "k"} <= method.keys():
+        sensitive, settings = manifest.with_role(Role.SENSITIVE), manifest.settings
+        if not manifest.sampled or len(sensitive) != 1 or not {"p", "k"} <= settings.keys():
             return Verdict("broken", {}, "the manifest lacks the retention probability or the smallest group size")
-        found = self.judged(p=method["p"], k=method["k"], domain=len(sensitive[0]["domain"]))
+        found = self.judged(p=settings["p"], k=settings["k"], domain=len(manifest.domain(sensitive[0])))
         if found.status == "broken":
             return found
         detail = f"{found.detail}; true if the values were perturbed as stated, which cannot be seen from outside"

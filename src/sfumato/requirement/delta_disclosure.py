@@ -6,25 +6,23 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernel import judge
 from sfumato.requirement.base import (
-    GroupRequirement,
     Key,
     Schema,
     Tally,
     Test,
     as_fraction,
-    names,
     positive,
     rounded_up,
-    sensitive_or_all,
 )
 from sfumato.requirement.guarantee import ONE_ROW, SIMILAR, WHOLE_TABLE, Guarantee, figure
+from sfumato.requirement.sensitive_values import ComparedWithTable
 from sfumato.requirement.share_limits import decimal, neighbours_of_irrational
 
 _ANY = 200
@@ -32,7 +30,7 @@ _ANY = 200
 
 
 @dataclass(frozen=True, kw_only=True)
-class DeltaDisclosure(GroupRequirement):
+class DeltaDisclosure(ComparedWithTable):
     """For every value of the table, with the share p there and q in a group, abs(ln(q / p)) is less than ``delta``.
 
     So every value occurs in every group, and is neither much rarer nor much more frequent there than in the table.
@@ -44,20 +42,13 @@ class DeltaDisclosure(GroupRequirement):
     model: ClassVar[str] = "delta-disclosure"
     summary: ClassVar[str] = "no sensitive value is much more or less frequent in a group than in the whole table"
     weaker: ClassVar[str | None] = "a larger delta"
-    against_table: ClassVar[bool] = True
     at_most: ClassVar[frozenset[str]] = frozenset({"delta"})
     delta: float
     sensitive: str | Sequence[str] | None = None
 
     def __post_init__(self) -> None:
         positive(self.model, "delta", self.delta)
-        object.__setattr__(self, "sensitive", names(self.sensitive))
-
-    def bind(self, schema: Schema) -> Self:
-        return self.with_parameters(sensitive=sensitive_or_all(self.model, names(self.sensitive), schema))
-
-    def columns(self) -> Sequence[Key]:
-        return [(name,) for name in names(self.sensitive)]
+        super().__post_init__()
 
     def tests(self, schema: Schema, totals: Mapping[Key, NDArray[Any]]) -> Sequence[Test]:
         return [test for key in self.columns() for test in self._tests(key, totals[key])]
@@ -106,9 +97,6 @@ class DeltaDisclosure(GroupRequirement):
                 ONE_ROW,
             ),
         )
-
-    def remedy(self, schema: Schema, whole: Tally) -> str:
-        return "the table differs from itself, which is impossible: please report it"
 
 
 @lru_cache(maxsize=1 << 16)

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -13,7 +13,9 @@ from sfumato.errors import PolicyError, SfumatoError
 from sfumato.requirement.base import Promise, Schema, Verdict, names, share
 from sfumato.requirement.guarantee import ONE_ROW, Guarantee, figure
 from sfumato.requirement.local_privacy import by_attribute, refuse_misstated
-from sfumato.table.distortion import Distortion, Floats, distorted, stated
+from sfumato.requirement.manifest_view import ManifestView
+from sfumato.table.distortion import Distortion, Floats, distorted
+from sfumato.table.encode import Role
 from sfumato.table.published import domain_codes
 
 _MOST_ESTIMATED = 2_000_000
@@ -158,17 +160,17 @@ class Disclosure(Promise):
         own = 1.0 if self.person is not None else max(limits)
         return not achieved or (achieved.keys() == {"tau"} and 0 <= achieved["tau"] <= own * (1 + 1e-9))
 
-    def verify(self, manifest: Mapping[str, Any], tables: Mapping[str, pl.DataFrame]) -> Verdict:
+    def verify(self, manifest: ManifestView, tables: Mapping[str, pl.DataFrame]) -> Verdict:
         """Broken if the release is not randomized; the true risk cannot be seen and is estimated from the release."""
-        if manifest.get("scheme") != "randomization":
+        if not manifest.randomized:
             return Verdict("broken", {}, "the release is not randomized")
         try:
-            ways = stated(manifest)
+            ways = manifest.distortions()
             refuse_misstated(manifest, excludes_tables=not self.is_void)
         except SfumatoError as e:
             return Verdict("broken", {}, str(e))
         told = ", ".join(f"{n} {f'{e:.3g}' if math.isfinite(e) else '∞'}" for n, e in by_attribute(manifest).items())
-        nothing = "" if manifest["matrices"] else "no attribute was randomized; "
+        nothing = "" if manifest.matrices else "no attribute was randomized; "
         detail = f"{nothing}ε of the noise, given the matrices: {told}; the true risk needs the private table"
         estimate = _estimated(manifest, tables, ways)
         if estimate is not None:
@@ -177,17 +179,16 @@ class Disclosure(Promise):
 
 
 def _estimated(
-    manifest: Mapping[str, Any], tables: Mapping[str, pl.DataFrame], ways: Mapping[str, Distortion]
+    manifest: ManifestView, tables: Mapping[str, pl.DataFrame], ways: Mapping[str, Distortion]
 ) -> float | None:
     """The greatest risk of combinations that amount to at least one row, by the reconstructed distribution."""
-    roles = {n: a["role"] for n, a in manifest["attributes"].items()}
-    chosen = [n for n, r in roles.items() if r == "quasi"] + [n for n, r in roles.items() if r == "sensitive"]
+    chosen = manifest.with_role(Role.QUASI) + manifest.with_role(Role.SENSITIVE)
     sizes = [ways[n].size for n in chosen if n in ways]
     if len(sizes) < len(chosen) or math.prod(sizes) > _MOST_ESTIMATED or not chosen:
         return None
     flat = np.zeros(tables["data"].height, np.int64)
     for name, size in zip(chosen, sizes, strict=True):
-        codes = domain_codes(tables["data"][name], [str(v) for v in manifest["attributes"][name]["domain"]])
+        codes = domain_codes(tables["data"][name], manifest.domain(name))
         if (codes < 0).any():
             return None
         flat = flat * size + codes

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,29 +10,27 @@ from numpy.typing import NDArray
 from sfumato.errors import PolicyError, nearest
 from sfumato.kernel import judge
 from sfumato.requirement.base import (
-    GroupRequirement,
     Key,
     Schema,
     Tally,
     Test,
     as_fraction,
     is_number,
-    names,
     ordinal,
     rounded_down,
     rounded_up,
-    sensitive_or_all,
     settled,
     whole_number,
 )
 from sfumato.requirement.guarantee import ONE_ROW, SIMILAR, Guarantee, figure
+from sfumato.requirement.sensitive_values import SensitiveValues
 
 Variant = Literal["distinct", "entropy", "recursive", "frequency"]
 _VARIANTS = ("distinct", "entropy", "recursive", "frequency")
 
 
 @dataclass(frozen=True, kw_only=True)
-class LDiversity(GroupRequirement):
+class LDiversity(SensitiveValues):
     """Each group's sensitive values are diverse; with several sensitive attributes, each one is.
 
     distinct: at least l values. entropy: the entropy is at least ln l, exactly; l may be a fraction.
@@ -64,14 +62,7 @@ class LDiversity(GroupRequirement):
             raise PolicyError(f"{self.model}: c is for the recursive variant, which needs it, e.g. c = 3")
         if self.c is not None and (not is_number(self.c) or not 0 < self.c < 1e9):
             raise PolicyError(f"{self.model}: c = {self.c!r}; it must be a positive number below 1e9")
-        object.__setattr__(self, "sensitive", names(self.sensitive))
-
-    def bind(self, schema: Schema) -> Self:
-        chosen = sensitive_or_all(self.model, names(self.sensitive), schema)
-        return self.with_parameters(sensitive=chosen)
-
-    def columns(self) -> Sequence[Key]:
-        return [(name,) for name in names(self.sensitive)]
+        super().__post_init__()
 
     def tests(self, schema: Schema, totals: Mapping[Key, NDArray[Any]]) -> Sequence[Test]:
         return [self._test(key, schema.domain(key[0]).size) for key in self.columns()]

@@ -5,7 +5,6 @@ and their values v. p(t:x) is the weight of the worlds in which t has x over the
 """
 
 import warnings
-from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from sfumato.errors import DataError, PolicyError
 from sfumato.kernel.linkage.exposure import exposed
 from sfumato.requirement.base import is_number, whole_number
+from sfumato.requirement.wilson import wilson_interval
 
 STATES = 1_000_000
 """The default limit on the states of a group for computing p(t:x) exactly; a state takes 16 bytes."""
@@ -113,19 +113,16 @@ def sample_linkage(
         has = world == v
         p[:, v] = np.minimum(weight @ has, 1.0)
         variance[:, v] = (weight**2) @ (has - p[:, v]) ** 2
-    low, high = _interval(p, variance, effective, NormalDist().inv_cdf((1 + confidence) / 2))
+    low, high = _interval(p, variance, effective, confidence)
     high = np.minimum(high, linkage_bounds(chance, held))
     return Sampled(np.minimum(p, high), np.minimum(low, high), high, effective)
 
 
-def _interval(p: Chances, variance: Chances, effective: float, z: float) -> tuple[Chances, Chances]:
+def _interval(p: Chances, variance: Chances, effective: float, confidence: float) -> tuple[Chances, Chances]:
     """Wilson's interval, with the number of draws that the variance implies, never more than the effective one."""
     with np.errstate(divide="ignore", invalid="ignore"):
         number = np.where(variance > 0, np.minimum(p * (1 - p) / variance, effective), effective)
-    number = np.maximum(number, 1e-9)
-    middle = (p + z * z / (2 * number)) / (1 + z * z / number)
-    half = z * np.sqrt(np.maximum(p * (1 - p), 0) / number + (z / (2 * number)) ** 2) / (1 + z * z / number)
-    return np.maximum(middle - half, 0.0), np.minimum(middle + half, 1.0)
+    return wilson_interval(p, np.maximum(number, 1e-9), confidence)
 
 
 def _draw(chance: Chances, held: Counts, draws: int, rng: np.random.Generator) -> tuple[Counts, Chances]:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from sfumato.errors import PolicyError
-from sfumato.table.distortion import Distortion, stated
+from sfumato.requirement.manifest_view import ManifestView
 from sfumato.table.taxonomy import all_named
 
 INFINITE = "infinite"
@@ -23,19 +23,19 @@ _NO_GUARANTEE = (
 _UNCHANGED = "Nothing was randomized: every column shows the values of the private table."
 
 
-def by_attribute(manifest: Mapping[str, Any]) -> dict[str, float]:
+def by_attribute(manifest: ManifestView) -> dict[str, float]:
     """ε of every published attribute by the matrices of the manifest; infinite for attributes published unchanged."""
-    ways: Mapping[str, Distortion] = stated(manifest)
-    return {n: ways[n].epsilon if n in ways else math.inf for n in manifest["attributes"]}
+    ways = manifest.distortions()
+    return {n: ways[n].epsilon if n in ways else math.inf for n in manifest.attributes}
 
 
-def statement(manifest: Mapping[str, Any], guarantee: Guarantee, fit: float | None) -> dict[str, Any]:
+def statement(manifest: ManifestView, guarantee: Guarantee, fit: float | None) -> dict[str, Any]:
     """What the manifest states: ε of each attribute, of fitting the matrices, their sums for a row, and what it means.
 
     ``randomized`` is ε for rows that differ in columns of finite ε only, ``total`` for any two rows.
     """
     found = by_attribute(manifest)
-    is_random = any(way.is_random for way in stated(manifest).values())
+    is_random = any(way.is_random for way in manifest.distortions().values())
     guarantee = guarantee if is_random else "none"
     finite = sum(e for e in found.values() if math.isfinite(e)) + (fit or 0.0)
     bare = [n for n, e in found.items() if not math.isfinite(e)]
@@ -72,26 +72,27 @@ def written(epsilon: float) -> float | str:
     return epsilon if math.isfinite(epsilon) else INFINITE
 
 
-def refuse_misstated(manifest: Mapping[str, Any], *, excludes_tables: bool) -> None:
-    """A statement about ε must be the one that the stated matrices give; releases without one state nothing.
+def refuse_misstated(manifest: ManifestView, *, excludes_tables: bool) -> None:
+    """A statement about ε must be the one that the stated matrices give; another version may have worded it otherwise.
 
     ``excludes_tables``: whether some tables miss the limit, so that a release reveals that the private one meets it.
     """
-    told = manifest.get("epsilon")
-    if told is None:
-        return
+    told, way = manifest.epsilon, manifest.settings.get("fit")
     if not isinstance(told, Mapping) or told.get("guarantee") not in GUARANTEES:
         raise PolicyError("the manifest's statement about ε has no known guarantee")
     fit = told.get("fit")
     if fit is not None and (isinstance(fit, bool) or not isinstance(fit, int | float) or not 0 < fit < math.inf):
         raise PolicyError(f"the manifest states ε = {fit!r} for fitting the matrices; it must be a positive number")
-    if manifest["method"].get("fit") == "counts" and told["guarantee"] != "none":
+    if way == "counts" and told["guarantee"] != "none":
         raise PolicyError("the manifest claims a guarantee for matrices that were fitted to the private table")
-    if told["guarantee"] == "whole release" and (excludes_tables or manifest["method"].get("fit") != "by hand"):
+    if told["guarantee"] == "whole release" and (excludes_tables or way != "by hand"):
         raise PolicyError("the manifest claims a guarantee between any two tables, though not all of them meet tau")
-    if (manifest["method"].get("fit") == "noisy") != (fit is not None):
+    if (way == "noisy") != (fit is not None):
         raise PolicyError("the manifest must state an ε for fitting the matrices if that was done on noisy counts")
-    if not _same(told, statement(manifest, told["guarantee"], fit)):
+    found = statement(manifest, told["guarantee"], fit)
+    if manifest.other_version is not None and isinstance(told.get("words"), str):
+        found["words"] = told["words"]
+    if not _same(told, found):
         raise PolicyError("the manifest's statement about ε is not the one that its matrices give")
 
 

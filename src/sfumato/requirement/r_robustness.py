@@ -30,6 +30,7 @@ from sfumato.requirement.exposure import Exposure, GroupedPeople, Worlds, exposu
 from sfumato.requirement.guarantee import ONE_ROW, Guarantee, figure
 from sfumato.requirement.knowledge import Knowledge, as_given, estimated
 from sfumato.requirement.link_probability import MOST_STATES, STATES
+from sfumato.requirement.manifest_view import ManifestView
 from sfumato.requirement.user_distributions import checked, resolved
 from sfumato.table.encode import Attribute, Column, Kind, Role, encode
 from sfumato.table.microdata import Microdata
@@ -192,12 +193,10 @@ class RRobustness(Promise):
     def met_by(self, achieved: Mapping[str, float]) -> bool:
         return not achieved or (achieved.keys() == {"r"} and achieved["r"] >= self.r * (1 - 1e-9))
 
-    def verify(self, manifest: Mapping[str, Any], tables: Mapping[str, pl.DataFrame]) -> Verdict:
+    def verify(self, manifest: ManifestView, tables: Mapping[str, pl.DataFrame]) -> Verdict:
         """With given distributions and exact quasi-identifiers all is recomputed; otherwise only group shares."""
-        attributes = manifest["attributes"]
-        sensitive = _only(names(self.sensitive), [n for n, a in attributes.items() if a.get("role") == Role.SENSITIVE])
-        leaves = tuple(str(v) for v in attributes[sensitive]["domain"])
-        quasi = [n for n, a in attributes.items() if a.get("role") == Role.QUASI]
+        sensitive = _only(names(self.sensitive), manifest.with_role(Role.SENSITIVE))
+        leaves, quasi = tuple(manifest.domain(sensitive)), manifest.with_role(Role.QUASI)
         bucketized = "sensitive" in tables
         held, group = (_in_buckets if bucketized else _in_classes)(tables, sensitive, leaves, quasi)
         values = self.told_apart(leaves)
@@ -210,7 +209,7 @@ class RRobustness(Promise):
         if not (bucketized and self.distributions):
             return Verdict("stated", {}, self._unseen(bucketized, share))
         columns, codes = [_words_column(tables["quasi"][name]) for name in quasi], np.zeros(0, np.int64)
-        entries = resolved(checked(self.distributions), {n: attributes[n]["domain"] for n in quasi}, leaves)
+        entries = resolved(checked(self.distributions), {n: manifest.domain(n) for n in quasi}, leaves)
         known = as_given(entries, columns, leaves, held.sum(axis=0), values, codes)
         people = GroupedPeople(known.kinds.of_row, group, of_values)
         published = self.exposure(people, known)

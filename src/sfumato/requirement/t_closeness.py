@@ -10,18 +10,17 @@ from numpy.typing import NDArray
 from sfumato.errors import PolicyError, nearest
 from sfumato.kernel import judge
 from sfumato.requirement.base import (
-    GroupRequirement,
     Key,
     Schema,
     Tally,
     Test,
     as_fraction,
     names,
-    sensitive_or_all,
     settled,
     share,
 )
 from sfumato.requirement.guarantee import ONE_ROW, WHOLE_TABLE, Guarantee, figure
+from sfumato.requirement.sensitive_values import ComparedWithTable
 from sfumato.table.taxonomy import Taxonomy
 
 Distance = Literal["equal", "ordered", "hierarchical"]
@@ -29,7 +28,7 @@ _OPS = {"equal": judge.EQUAL, "ordered": judge.ORDERED, "hierarchical": judge.TR
 
 
 @dataclass(frozen=True, kw_only=True)
-class TCloseness(GroupRequirement):
+class TCloseness(ComparedWithTable):
     """The earth mover's distance of each group's distribution to that of the table is at most t.
 
     equal: any two values are 1 apart. ordered: values are apart by their ranks in the domain,
@@ -43,7 +42,6 @@ class TCloseness(GroupRequirement):
     model: ClassVar[str] = "t-closeness"
     summary: ClassVar[str] = "the sensitive values of every group are distributed nearly as in the whole table"
     weaker: ClassVar[str | None] = "a larger t"
-    against_table: ClassVar[bool] = True
     at_most: ClassVar[frozenset[str]] = frozenset({"t"})
     t: float
     distance: Distance = "equal"
@@ -55,18 +53,14 @@ class TCloseness(GroupRequirement):
             raise PolicyError(
                 f"{self.model}: there is no distance {self.distance!r}{nearest(str(self.distance), _OPS)}"
             )
-        object.__setattr__(self, "sensitive", names(self.sensitive))
+        super().__post_init__()
 
     def bind(self, schema: Schema) -> Self:
-        chosen = sensitive_or_all(self.model, names(self.sensitive), schema)
-        for name in chosen:
-            domain = schema.domain(name)
-            if self.distance == "hierarchical" and not domain.hierarchical:
+        bound = super().bind(schema)
+        for name in names(bound.sensitive):
+            if self.distance == "hierarchical" and not schema.domain(name).hierarchical:
                 raise PolicyError(f"{self.model}: the hierarchical distance needs a taxonomy of {name!r}; give one")
-        return self.with_parameters(sensitive=chosen)
-
-    def columns(self) -> Sequence[Key]:
-        return [(name,) for name in names(self.sensitive)]
+        return bound
 
     def tests(self, schema: Schema, totals: Mapping[Key, NDArray[Any]]) -> Sequence[Test]:
         limit = as_fraction(self.t)
@@ -109,6 +103,3 @@ class TCloseness(GroupRequirement):
                 ONE_ROW,
             ),
         )
-
-    def remedy(self, schema: Schema, whole: Tally) -> str:
-        return f"the table is not {self.t}-close to itself, which is impossible: please report it"

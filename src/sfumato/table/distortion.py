@@ -178,7 +178,7 @@ def _numbers(rows: object, size: int, what: str) -> Floats:
             f"{what}: the matrix is not stochastic: column v must hold the probabilities of the values shown for v, "
             f"but its columns sum to {', '.join(f'{s:.10g}' for s in matrix.sum(axis=0)[:5])}, not 1; {remedy}"
         )
-    if np.linalg.cond(matrix) > _WORST_CONDITION:
+    if not _invertible(matrix):
         raise PolicyError(
             f"{what}: the matrix is not invertible, so the distribution could not be reconstructed; "
             "make its columns differ more"
@@ -226,6 +226,15 @@ def _two_numbers(way: Distortion, power: int, undo: bool) -> tuple[float, float]
     return (own, every) if power == 1 else ((own + every) ** 2 - every**2, every**2)
 
 
+def _invertible(matrix: Floats) -> bool:
+    return bool(np.linalg.cond(matrix) <= _WORST_CONDITION)
+
+
+def inverse_of(matrix: Floats) -> Floats | None:
+    """The inverse; None if there is none, or if it would magnify rounding errors beyond use."""
+    return np.asarray(np.linalg.inv(matrix), np.float64) if _invertible(matrix) else None
+
+
 def retention_matrix(p: float, size: int) -> Floats:
     """The matrix of perturbed generalization (Equation 11): kept with probability p, else drawn from the whole domain.
 
@@ -235,19 +244,20 @@ def retention_matrix(p: float, size: int) -> Floats:
     return np.asarray(p * np.eye(size) + (1 - p) / size)
 
 
-def stated(manifest: Mapping[str, Any]) -> dict[str, Distortion]:
-    """The distortion of every attribute with a domain, as a manifest states it; without a matrix nothing is changed."""
-    matrices, found = manifest.get("matrices"), {}
+def stated(matrices: object, domains: Mapping[str, Sequence[Any] | None]) -> dict[str, Distortion]:
+    """The distortion of every attribute with a domain, as a manifest states it; without a matrix nothing is changed.
+
+    ``domains`` are those of all attributes, None for attributes that have none.
+    """
     if not isinstance(matrices, Mapping):
         raise PolicyError("the manifest does not state matrices")
-    attributes = manifest["attributes"]
-    if strange := [n for n in matrices if n not in attributes]:
+    if strange := [n for n in matrices if n not in domains]:
         raise PolicyError(f"the manifest has a matrix for {strange[0]!r}, which is not an attribute")
-    for name, about in attributes.items():
-        domain = about.get("domain")
-        if name in matrices and (not isinstance(domain, list) or len(set(map(str, domain))) < max(len(domain), 1)):
+    found = {}
+    for name, domain in domains.items():
+        if name in matrices and (domain is None or len(set(map(str, domain))) < max(len(domain), 1)):
             raise PolicyError(f"the manifest does not state a domain of distinct values for {name!r}")
-        if isinstance(domain, list) and domain:
+        if domain:
             entry = matrices.get(name, {"keep": 1.0})
             found[name] = Distortion.from_entry(entry, len(domain), what=f"the matrix of {name!r}")
     return found

@@ -1,7 +1,7 @@
 """The private table: coded columns with roles. Immutable."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
@@ -9,9 +9,9 @@ import polars as pl
 
 from sfumato.errors import DataError, PolicyError
 from sfumato.table.checks import is_opaque
-from sfumato.table.encode import Attribute, Codes, Column, Role, drawn_from, encode, kind_of
+from sfumato.table.coded_columns import CodedColumns
+from sfumato.table.encode import Attribute, Column, Role, encode, kind_of
 from sfumato.table.hierarchy import TaxonomySpec
-from sfumato.table.published import value_codes
 from sfumato.table.source import read_frame
 from sfumato.table.taxonomy import named
 
@@ -21,7 +21,7 @@ _CODED = (Role.QUASI, Role.SENSITIVE, Role.CLASS)
 
 
 @dataclass(frozen=True, eq=False)
-class Microdata:
+class Microdata(CodedColumns):
     """One row per person (or several, with an entity column); each column is coded once.
 
     ``columns`` are the quasi, sensitive and class columns; ``plain`` are the insensitive ones,
@@ -49,40 +49,9 @@ class Microdata:
         """All columns that can be counted."""
         return (*self.columns, *self.hidden.columns, *self.plain.columns)
 
-    def __getitem__(self, name: str) -> Column:
-        if name not in self.columns:
-            raise PolicyError(f"there is no coded column {name!r}; choose from {named(self.columns)}")
-        return self.columns[name]
-
-    def with_role(self, role: Role) -> list[Column]:
-        """The coded columns of one role, in table order."""
-        return [c for c in self.columns.values() if c.role is role]
-
-    @property
-    def quasi(self) -> list[Column]:
-        """The quasi-identifying columns."""
-        return self.with_role(Role.QUASI)
-
-    @property
-    def sensitive(self) -> list[Column]:
-        """The sensitive columns."""
-        return self.with_role(Role.SENSITIVE)
-
-    def counted(self, name: str) -> tuple[Codes, int]:
-        """Codes and number of values of any column, for counting distinct values; identifiers included."""
-        if name in self.columns:
-            return self.columns[name].codes, self.columns[name].size
-        if (found := self.uncoded(name)) is not None:
-            return value_codes(found)
-        raise PolicyError(f"there is no column {name!r} to count by; choose from {named(self.names)}")
-
     def uncoded(self, name: str) -> pl.Series | None:
         """The values of a column that is not coded; None if there is no such column."""
         return next((frame[name] for frame in (self.hidden, self.plain) if name in frame.columns), None)
-
-    def drawn_from(self, *roles: Role) -> "Microdata":
-        """The table with the domains that values of these roles may be drawn from; see `encode.drawn_from`."""
-        return replace(self, columns={n: drawn_from(c) if c.role in roles else c for n, c in self.columns.items()})
 
     @classmethod
     def from_frame(

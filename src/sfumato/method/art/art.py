@@ -15,6 +15,7 @@ from sfumato.method.art.grouping import GrowingGroups, cells_of, people_in
 from sfumato.method.base import Drawn, Groups, PartitionMethod, Progress, Scheme
 from sfumato.release.judgement import Judgement, completed
 from sfumato.release.scheme.base import Grouped
+from sfumato.release.scheme.catalogue import SCHEMES
 from sfumato.release.scheme.group_labels import by_labels, show
 from sfumato.requirement.base import Requirement, rounded_down
 from sfumato.requirement.exposure import Exposure
@@ -131,7 +132,7 @@ class Art(PartitionMethod):
         growth.first(by_odds=self.condition == "exact")
         if self.condition == "exact":
             growth.until_exact()
-        if self.scheme == "generalization":
+        if SCHEMES[self.scheme].labels_people:
             return self._told_apart(table, wanted, known, growth)
         found = growth.exposure()
         if wanted.fails(found.worst).any():

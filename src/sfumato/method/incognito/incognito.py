@@ -1,7 +1,7 @@
 """Incognito: full-domain generalization, optimal over the lattice of levels, with record suppression."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from typing import Any, ClassVar
@@ -21,6 +21,7 @@ from sfumato.method.incognito.levels import Ladder
 from sfumato.method.incognito.losses import loss_named
 from sfumato.method.incognito.population import PopulationMatch, fewest_people, judge_labels, k_maps
 from sfumato.release.judgement import TableSchema, listed, on_groups, whole_tally
+from sfumato.release.manifest import Manifest
 from sfumato.release.scheme.base import Grouped
 from sfumato.release.scheme.group_labels import recoded
 from sfumato.requirement.base import GroupRequirement, Requirement, as_fraction, is_number, share
@@ -127,20 +128,21 @@ class Incognito(Method):
         """No warning if only sizes decide: then neither levels nor gaps reveal anything about sensitive values."""
         return self.if_steered(requirements, "the levels and the rows left out")
 
-    def contradiction(self, manifest: Mapping[str, Any]) -> str | None:
-        told = manifest["method"]
+    def contradiction(self, manifest: Manifest) -> str | None:
+        told = manifest.settings
         if missing := sorted(self.beside - told.keys() - {"lost"}):
             return f"it does not state {named(missing)}"
-        quasi = {n for n, a in manifest["attributes"].items() if a["role"] == Role.QUASI}
-        if told["levels"].keys() != quasi or not all(_is_count(level) for level in told["levels"].values()):
+        if told["levels"].keys() != {*manifest.with_role(Role.QUASI)} or not all(
+            _is_count(level) for level in told["levels"].values()
+        ):
             return "it does not state one level for each quasi-identifier"
         lost = told.get("lost", 0)
         if not _is_count(told["suppressed"]) or not is_number(lost) or not lost >= 0:
             return "it does not state the number of suppressed rows, or the loss"
-        part = told["suppressed"] / (manifest["rows"] + told["suppressed"])
+        part = told["suppressed"] / (manifest.rows + told["suppressed"])
         if not is_number(told["suppressed_share"]) or abs(part - told["suppressed_share"]) > 1e-9:
             share = told["suppressed_share"]
-            return f"{told['suppressed']} suppressed and {manifest['rows']} kept rows are not a share of {share}"
+            return f"{told['suppressed']} suppressed and {manifest.rows} kept rows are not a share of {share}"
         return "more rows are suppressed than allowed" if part > self.suppression + 1e-9 else None
 
     def redrawn(self) -> str | None:

@@ -98,7 +98,11 @@ class Mask(PartitionMethod):
         groups = self.in_front(table, wanted, draws, progress)
         progress("perturb", 0.0)
         codes = self.perturbation(table, wanted, groups).draw(draws)
-        return Drawn(with_values(table, wanted, codes), groups)
+        return self.picked(Drawn(with_values(table, wanted, codes), groups), wanted, draws)
+
+    def picked(self, masked: Drawn, wanted: Wanted, draws: Draws) -> Drawn:
+        """What is published of the masked groups: they themselves, or others drawn inside them."""
+        return masked
 
     def before_draws(self, table: Microdata, requirements: Sequence[Requirement]) -> Groups | None:
         return None
@@ -218,17 +222,7 @@ class MaskPlusPlus(MaskPlus):
                 "or lower k (the k of the initial groups is the method's own setting k)"
             )
 
-    def draw(
-        self,
-        table: Microdata,
-        requirements: Sequence[Requirement],
-        *,
-        draws: Draws | None = None,
-        progress: Progress = silent,
-    ) -> Drawn:
-        draws = draws or Draws()
-        masked = super().draw(table, requirements, draws=draws, progress=progress)
-        wanted = self.wanted(table, requirements)
+    def picked(self, masked: Drawn, wanted: Wanted, draws: Draws) -> Drawn:
         return Drawn(masked.table, pick_up(masked.groups, bounded(masked.table, wanted), wanted.m, draws))
 
     def outcomes(self, table: Microdata, requirements: Sequence[Requirement]) -> Iterator[tuple[Drawn, Fraction]]:

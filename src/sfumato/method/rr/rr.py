@@ -12,12 +12,12 @@ from sfumato.method.base import Method, Progress, undeclared_domain
 from sfumato.method.rr.noisy_counts import fit_to_noisy_counts
 from sfumato.method.rr.optimize import MODES, Mode, OptimalResponse, Problem, solve
 from sfumato.release.judgement import Judgement
-from sfumato.release.manifest import SchemeName
+from sfumato.release.manifest import Manifest, SchemeName
 from sfumato.release.scheme.randomization import Matrices
 from sfumato.requirement.base import Requirement, is_number
 from sfumato.requirement.disclosure import Disclosure
 from sfumato.requirement.local_privacy import Guarantee
-from sfumato.table.distortion import Distortion, stated
+from sfumato.table.distortion import Distortion
 from sfumato.table.encode import Column, Role
 from sfumato.table.microdata import Microdata
 from sfumato.table.taxonomy import all_named, named
@@ -123,12 +123,12 @@ class RandomizedResponse(Method):
     def refuse_unserved(self, requirements: Sequence[Requirement]) -> None:
         _disclosure(requirements)
 
-    def warnings_of(self, manifest: Mapping[str, Any]) -> list[str]:
+    def warnings_of(self, manifest: Manifest) -> list[str]:
         return _unprotected(manifest)
 
-    def contradiction(self, manifest: Mapping[str, Any]) -> str | None:
+    def contradiction(self, manifest: Manifest) -> str | None:
         role = {"qi": "quasi", "sensitive": "sensitive"}.get(self.mode)
-        other = [n for n in manifest["matrices"] if role not in (None, manifest["attributes"][n]["role"])]
+        other = [n for n in manifest.matrices if role not in (None, manifest.attributes[n].role)]
         return f"mode {self.mode!r} does not randomize {named(other)}" if other else None
 
     def prepared(self, table: Microdata) -> Microdata:
@@ -236,10 +236,10 @@ class RandomizedResponse(Method):
         return [undeclared_domain(named(found))]
 
 
-def _unprotected(manifest: Mapping[str, Any]) -> list[str]:
+def _unprotected(manifest: Manifest) -> list[str]:
     """Warn prominently about columns that show the private table's own values."""
-    ways = stated(manifest)
-    bare = [n for n in manifest["attributes"] if n not in ways or (ways[n].size > 1 and not ways[n].is_random)]
+    ways = manifest.distortions()
+    bare = [n for n in manifest.attributes if n not in ways or (ways[n].size > 1 and not ways[n].is_random)]
     if not bare:
         return []
     if not any(way.is_random for way in ways.values()):

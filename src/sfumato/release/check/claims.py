@@ -39,7 +39,7 @@ def judged(release: "Release", claim: Claim, given: "Mapping[str, Earlier] | Non
         requirement = claimed(claim)
         view = PublicSchema(release.description.attributes, release.tables)
         if isinstance(requirement, Promise):
-            found = requirement.verify(release.manifest, release.tables)
+            found = requirement.verify(release.description, release.tables)
         elif isinstance(requirement, KMap):
             found = unseen(release)
         elif isinstance(requirement, JoinTemplate):
@@ -48,7 +48,7 @@ def judged(release: "Release", claim: Claim, given: "Mapping[str, Earlier] | Non
             requirement, found = _on_groups(release, requirement, view, claim.achieved)
         else:
             raise SfumatoError("this version cannot judge it")
-        return _as_stated(requirement, claim, found)
+        return _as_stated(requirement, claim, found, ours=release.description.other_version is None)
     except _FAULTS as e:
         return Finding(f"the claim {claim.model!r}", "broken", f"it cannot be judged: {e}")
 
@@ -80,14 +80,14 @@ def _in_part(release: "Release", requirement: GroupRequirement, hidden: str, ach
     return Verdict("stated", {}, why)
 
 
-def _as_stated(requirement: Requirement, claim: Claim, found: Verdict) -> Finding:
-    """What was found, unless the words or the figures of the claim contradict it."""
+def _as_stated(requirement: Requirement, claim: Claim, found: Verdict, *, ours: bool) -> Finding:
+    """What was found, unless the figures of the claim contradict it or, if this version wrote them, its words."""
     words, achieved = requirement.words(), claim.achieved
     status: Status = found.status
     detail = found.detail
     if status == "broken":
         pass
-    elif claim.words != words:
+    elif ours and claim.words != words:
         status, detail = "broken", f"the manifest says {claim.words!r}; this version words it differently"
     elif found.achieved or status == "holds":
         if not _same(achieved, found.achieved):

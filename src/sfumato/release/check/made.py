@@ -2,7 +2,7 @@
 
 import json
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import SfumatoError
 from sfumato.release.best_guess import best_guesses, certain_values
@@ -17,32 +17,54 @@ if TYPE_CHECKING:
 
 def warned(release: "Release") -> Finding:
     """Whether the release warns about the sensitive values that its groups give away."""
-    method = import_module("sfumato.method.catalogue").from_manifest(release.manifest)
-    due = certain_values(best_guesses(release), perturbed=getattr(method, "perturbs", False))
+    claim, by = "it warns about every sensitive value that a group gives away", release.description.other_version
+    due = certain_values(best_guesses(release), perturbed=_method(release).perturbs)
     missing = [w for w in due if w not in release.warnings]
-    fault = f"the manifest lacks the warning {missing[0]!r}" if missing else None
-    return verdict("it warns about every sensitive value that a group gives away", fault, f"{len(due)} due")
+    if missing and by is not None:
+        told = "; ".join(missing)
+        return Finding(claim, "stated", f"sfumato {by} may have worded it differently; this version warns: {told}")
+    return verdict(claim, _lacking(missing), f"{len(due)} due")
+
+
+def missing_warnings(release: "Release") -> list[str]:
+    """The warnings due by method and requirements that a release lacks."""
+    return [w for w in _due(release) if w not in release.warnings]
+
+
+def _due(release: "Release") -> list[str]:
+    method, manifest = _method(release), release.description
+    return [*method.warnings_of(manifest), *method.warnings(promised(manifest))]
+
+
+def _method(release: "Release") -> Any:
+    # methods import this layer, so they cannot be imported at the top of this module
+    return import_module("sfumato.method.catalogue").from_manifest(release.description)
+
+
+def _lacking(missing: list[str]) -> str | None:
+    return f"the manifest lacks the warning {missing[0]!r}" if missing else None
 
 
 def examined(release: "Release") -> Finding:
-    """Whether the method exists, has these settings, supports this scheme, and its warnings are there."""
-    plain, manifest = release.manifest, release.description
-    claim = f"{manifest.method.name!r} can make a release by {manifest.scheme}, and every warning due is there"
-    # methods import this layer, so they cannot be imported at the top of this module
-    catalogue = import_module("sfumato.method.catalogue")
+    """Whether the method exists, has these settings, supports this scheme, and its warnings are there.
+
+    The warnings of a release by another version may be worded differently; see `wording`.
+    """
+    manifest = release.description
+    able = f"{manifest.method.name!r} can make a release by {manifest.scheme}"
+    claim = f"{able}, and every warning due is there"
     try:
-        method = catalogue.from_manifest(plain)
-        contradiction = method.contradiction(plain)
+        method = _method(release)
+        contradiction = method.contradiction(manifest)
         if contradiction is not None:
             return Finding(claim, "broken", contradiction)
-        claims = promised(manifest)
-        method.refuse_unserved(claims)
-        due = [*method.warnings_of(plain), *method.warnings(claims)]
+        method.refuse_unserved(promised(manifest))
+        missing, due = missing_warnings(release), len(_due(release))
     except (SfumatoError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as e:
         return Finding(claim, "broken", str(e))
-    missing = [w for w in due if w not in release.warnings]
-    fault = f"the manifest lacks the warning {missing[0]!r}" if missing else None
-    return verdict(claim, fault, f"{len(due)} due by method and requirements")
+    if missing and manifest.other_version is not None:
+        return Finding(able, "holds", f"{len(missing)} of its warnings are missing or worded differently: see below")
+    return verdict(claim, _lacking(missing), f"{due} due by method and requirements")
 
 
 def told(manifest: Manifest) -> list[Finding]:

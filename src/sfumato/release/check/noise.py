@@ -1,10 +1,12 @@
 """Whether the noise that a manifest states can be drawn and undone, and whether the tables look like such draws."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import SfumatoError
 from sfumato.release.check.finding import Finding
 from sfumato.release.check.plausible import FALSE_ALARM, MOST_VALUES, Floats, PublishedColumn, implausible, tests_of
+from sfumato.release.manifest import ValueAttribute
 from sfumato.requirement.base import is_number
 from sfumato.table.distortion import retention_matrix
 from sfumato.table.encode import Role
@@ -16,14 +18,28 @@ if TYPE_CHECKING:
 _ENTRY = {"keep", "matrix"}
 
 
-def look(release: "Release") -> Finding:
+Noise = Callable[["Release"], tuple[dict[str, Floats], str]]
+"""The matrix of each column that a test can use, and what is stated of the noise in words."""
+
+
+def matrices_plausible(release: "Release") -> Finding:
+    """Whether a randomized release can have been drawn by its matrices."""
+    if release.description.matrices:
+        return _plausible(release, _randomized)
+    told = "every column shows the values of the private table; ε is infinite"
+    return Finding("no value was randomized", "holds", told)
+
+
+def sample_plausible(release: "Release") -> Finding:
+    """Whether the sensitive values of a sample can have been perturbed as stated."""
+    return _plausible(release, _sampled)
+
+
+def _plausible(release: "Release", noise: Noise) -> Finding:
     """Broken if the noise is invalid or the tables contradict it; otherwise stated: outsiders cannot verify it."""
     claim = "values were randomized as stated"
-    if release.scheme == "randomization" and not release.description.matrices:
-        told = "every column shows the values of the private table; ε is infinite"
-        return Finding("no value was randomized", "holds", told)
     try:
-        matrices, told = _sampled(release) if release.scheme == "sampling" else _randomized(release)
+        matrices, told = noise(release)
     except (SfumatoError, TypeError, ValueError, AttributeError) as e:
         return Finding(claim, "broken", str(e))
     columns = [_seen(release, name, matrices.get(name)) for name in release.description.attributes]
@@ -41,7 +57,7 @@ def one_sensitive(scheme: str, sensitive: int) -> str | None:
 
 def _seen(release: "Release", name: str, matrix: Floats | None) -> PublishedColumn:
     column, entry = release.tables["data"][name], release.description.attributes[name]
-    if matrix is None and (entry.role is Role.INSENSITIVE or release.scheme == "sampling"):
+    if matrix is None and not isinstance(entry, ValueAttribute):
         codes, size = value_codes(column)
         return PublishedColumn(name, codes.astype("int64"), size, None)
     domain = release.description.domain(name)

@@ -27,6 +27,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.table.distortion import inverse_of
+
 FALSE_ALARM = 1e-6
 """The greatest probability with which an honest release fails."""
 
@@ -35,7 +37,6 @@ MOST_VALUES = 1000
 
 _MOST_CELLS = 10_000
 _MOST_PAIRS = 60
-_WORST_CONDITION = 1e9
 _HAIR = 1e-9
 
 Floats = NDArray[np.float64]
@@ -61,8 +62,7 @@ class PublishedColumn:
         """Its inverse; None if the column is pure chance, from which nothing can be estimated."""
         if self.matrix is None:
             return np.eye(self.size)
-        bad = np.linalg.cond(self.matrix) > _WORST_CONDITION
-        return None if bad else np.asarray(np.linalg.inv(self.matrix), np.float64)
+        return inverse_of(self.matrix)
 
 
 class _Cells(NamedTuple):

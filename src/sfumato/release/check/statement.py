@@ -11,15 +11,15 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 from sfumato.errors import ReleaseError
 from sfumato.release.manifest import (
     MOST_ROWS,
-    SCHEMES,
+    SCHEME_NAMES,
     Claim,
     EarlierEntry,
     LabelAttribute,
     Manifest,
     ManifestEntry,
     ValueAttribute,
-    attribute_type,
 )
+from sfumato.release.scheme.catalogue import SCHEMES
 from sfumato.table.encode import Kind, Role
 from sfumato.table.taxonomy import named
 
@@ -35,13 +35,13 @@ def parse_manifest(plain: object) -> Manifest:
         raise ReleaseError("manifest.json does not contain an object; this is not a sfumato release")
     _check_numbers(plain)
     scheme = plain.get("scheme")
-    if scheme not in SCHEMES:
-        raise ReleaseError(f"manifest.json states the scheme {scheme!r}; it must be one of {named(SCHEMES)}")
+    if scheme not in SCHEME_NAMES:
+        raise ReleaseError(f"manifest.json states the scheme {scheme!r}; it must be one of {named(SCHEME_NAMES)}")
     _check_keys("manifest.json", plain, Manifest, scheme)
     if not _VERSION.fullmatch(plain["sfumato"]):
         raise ReleaseError(f"manifest.json states the version {plain['sfumato']!r}, which sfumato never had")
-    for name in ("rows", "sampled_from") if scheme == "sampling" else ("rows",):
-        if not 1 <= plain[name] <= MOST_ROWS:
+    for name in ("rows", "sampled_from"):
+        if name in plain and not 1 <= plain[name] <= MOST_ROWS:
             raise ReleaseError(f"manifest.json states {name} = {plain[name]}; it must be 1 or more, up to 2^53")
     _check_parts(plain, scheme)
     return Manifest.from_plain(plain)
@@ -162,7 +162,7 @@ def _check_attribute(name: str, entry: object, scheme: str) -> None:
         raise ReleaseError(f"{what} has no role; the release is damaged")
     if entry["role"] == Role.IDENTIFIER:
         raise ReleaseError(f"{what} is an identifier; a release must not contain any")
-    form = attribute_type(scheme, entry["role"])
+    form = SCHEMES[scheme].attribute_type(Role(entry["role"]))
     _check_keys(what, entry, form)
     if "kind" in form.fields_of() and entry["kind"] not in list(Kind):
         raise ReleaseError(f"{what} has the unknown kind {entry['kind']!r}")

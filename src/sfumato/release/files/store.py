@@ -2,12 +2,14 @@
 
 import hashlib
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
 import polars as pl
 
+from sfumato.engine.local import write_table
 from sfumato.errors import OutputError, ReleaseError
 from sfumato.release.check.statement import parse_manifest
 from sfumato.release.files import stages
@@ -22,12 +24,16 @@ RELEASE_FILES = (MANIFEST, *(f"{name}.{end}" for name in _TABLES for end in ("cs
 _MANIFEST_LIMIT = 512 * 1024 * 1024
 
 
-def fill(draft: Path, manifest: Manifest, tables: dict[str, pl.DataFrame]) -> None:
+Write = Callable[[pl.DataFrame, Path], None]
+"""How a table is written to a file: that of an engine."""
+
+
+def fill(draft: Path, manifest: Manifest, tables: dict[str, pl.DataFrame], write: Write = write_table) -> None:
     """Write manifest and tables into an existing empty folder."""
     entries = []
     for name, frame in tables.items():
-        frame.write_parquet(draft / f"{name}.parquet")
-        csv_of(frame, manifest.output).write_csv(draft / f"{name}.csv")
+        write(frame, draft / f"{name}.parquet")
+        write(csv_of(frame, manifest.output), draft / f"{name}.csv")
         for end in ("parquet", "csv"):
             file = draft / f"{name}.{end}"
             entries.append(TableFile(name=name, file=file.name, sha256=digest(file), columns=frame.columns))

@@ -17,9 +17,10 @@ from sfumato.release.best_guess import GroupValues
 from sfumato.release.check.finding import Finding
 from sfumato.release.check.public import PublicSchema
 from sfumato.release.judgement import Judgement, judge
-from sfumato.release.manifest import AttributeEntry, Manifest, SchemeName
+from sfumato.release.manifest import AttributeEntry, LabelAttribute, Manifest, SchemeName, ValueAttribute
 from sfumato.release.scheme.group_labels import Shown
 from sfumato.requirement.base import GroupRequirement, Requirement, names
+from sfumato.table.encode import Role
 from sfumato.table.microdata import Microdata
 
 if TYPE_CHECKING:
@@ -86,16 +87,38 @@ class Scheme(ABC):
     name: ClassVar[SchemeName]
     words: ClassVar[str]
     """What it does, for the report."""
-    shows_labels: ClassVar[bool] = False
-    """Whether quasi-identifiers are shown as labels."""
+    quasi_entry: ClassVar[type[AttributeEntry]] = ValueAttribute
+    """What the manifest says about a quasi-identifier."""
     shows_groups: ClassVar[bool] = False
     """Whether people are shown in groups with the values of each."""
+    separates: ClassVar[bool] = False
+    """Whether sensitive values are in a table of their own, beside exact quasi-identifiers."""
+    randomizes: ClassVar[bool] = False
+    """Whether values of any column may be random, drawn by the matrices that the manifest states."""
+    rows_are_groups: ClassVar[bool] = False
+    """Whether a row stands for a group of people, with its size beside it, rather than for one person."""
     own_columns: ClassVar[frozenset[str]] = frozenset()
     """Columns that are not attributes."""
     people: ClassVar[str] = "data"
     """The table with a row for each person or group."""
     looks: ClassVar[tuple[Look, ...]] = ()
     """The checks of this scheme, in order, once rows, columns, roles and values have passed."""
+
+    @property
+    def shows_labels(self) -> bool:
+        """Whether quasi-identifiers are shown as labels."""
+        return issubclass(self.quasi_entry, LabelAttribute)
+
+    @property
+    def labels_people(self) -> bool:
+        """Whether everyone has a row with the labels of a group."""
+        return self.shows_labels and self.shows_groups
+
+    def attribute_type(self, role: Role) -> type[AttributeEntry]:
+        """What the manifest says about an attribute of this role."""
+        if role is Role.INSENSITIVE:
+            return AttributeEntry
+        return self.quasi_entry if role is Role.QUASI else ValueAttribute
 
     def columns_of(self, manifest: Manifest) -> dict[str, set[str]]:
         """The columns that each table must have."""

@@ -1,6 +1,7 @@
 """The bucketization scheme: exact quasi-identifiers with a group, and a table of the sensitive values of each group."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -8,10 +9,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.engine.base import AsIs, Engine, Numbered, Output
-from sfumato.engine.counts import Counts
+from sfumato.engine.counts import Counted, Counts
 from sfumato.engine.draws import Draws
 from sfumato.engine.local import as_published
 from sfumato.errors import PolicyError
+from sfumato.kernel.arrange import sort_order
 from sfumato.release.best_guess import GroupValues
 from sfumato.release.check.finding import Finding, verdict, whole_numbers
 from sfumato.release.check.public import PublicSchema
@@ -22,7 +24,7 @@ from sfumato.release.scheme.base import Grouped, Look, Made, Progress, Scheme
 from sfumato.release.scheme.bucket_columns import COUNT as COUNT
 from sfumato.release.scheme.bucket_columns import GROUP as GROUP
 from sfumato.requirement.base import GroupRequirement, Requirement
-from sfumato.table.encode import Role
+from sfumato.table.encode import Column, Role
 from sfumato.table.microdata import Microdata
 from sfumato.table.published import distinct_texts, value_codes
 
@@ -70,6 +72,7 @@ class Bucketization(Scheme):
         "quasi-identifiers are shown unchanged, sensitive values in a separate table, and only groups link the two"
     )
     shows_groups: ClassVar[bool] = True
+    separates: ClassVar[bool] = True
     own_columns: ClassVar[frozenset[str]] = frozenset({GROUP, COUNT})
     people: ClassVar[str] = "quasi"
     looks: ClassVar[tuple[Look, ...]] = (_groups_agree,)
@@ -144,10 +147,20 @@ class Bucketization(Scheme):
 
 def _sensitive(people: Counts, number: NDArray[np.int64]) -> pl.DataFrame:
     """How often each combination of sensitive values occurs in each group, in the order of groups and values."""
-    values = [as_published(c) for c in people.sensitive]
-    keys = [str(i) for i in range(1 + len(values))]  # plain names: Polars would read some as patterns
-    columns = [s.alias(k) for s, k in zip([pl.Series(number), *values], keys, strict=True)]
-    found = pl.DataFrame([*columns, pl.Series(COUNT, people.weights)]).group_by(keys).agg(pl.col(COUNT).sum())
-    found = found.sort(keys).cast({COUNT: pl.Int64})
-    found.columns = [GROUP, *(s.name for s in values), COUNT]
-    return found
+    keys = [Counted(_ranks(c)[c.codes], c.size) for c in people.sensitive]
+    keys.insert(0, Counted(number, int(number.max()) + 1))
+    order = np.arange(len(number))
+    for key in reversed(keys):  # stable, so that the first key decides in the end
+        order = order[sort_order(key.codes[order], key.size)]
+    differs = np.ones(len(order), np.bool_)
+    differs[1:] = np.logical_or.reduce([np.diff(key.codes[order]) != 0 for key in keys])
+    starts = np.flatnonzero(differs)
+    first, rows = order[starts], np.add.reduceat(people.weights[order], starts)
+    values = [as_published(replace(c, codes=c.codes[first])) for c in people.sensitive]
+    return pl.DataFrame([pl.Series(GROUP, number[first]), *values, pl.Series(COUNT, rows)])
+
+
+def _ranks(column: Column) -> NDArray[np.int64]:
+    """The rank of each code among the published values, missing values first."""
+    values = as_published(replace(column, codes=np.arange(column.size)))
+    return values.to_physical().rank("dense").cast(pl.Int64).fill_null(0).to_numpy() - (values.null_count() == 0)

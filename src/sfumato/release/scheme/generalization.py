@@ -10,7 +10,7 @@ from sfumato.release.best_guess import GroupValues
 from sfumato.release.check.label_looks import labels_explained, losses_fit
 from sfumato.release.describe import attribute_entries
 from sfumato.release.judgement import judged
-from sfumato.release.manifest import SchemeName
+from sfumato.release.manifest import AttributeEntry, LabelAttribute, SchemeName
 from sfumato.release.scheme.base import Grouped, Look, Made, Progress, Scheme
 from sfumato.release.scheme.group_labels import by_labels, show
 from sfumato.requirement.base import GroupRequirement, Requirement
@@ -26,7 +26,7 @@ class Generalization(Scheme):
 
     name: ClassVar[SchemeName] = "generalization"
     words: ClassVar[str] = "rows are put into groups, and each group shows one label per quasi-identifier"
-    shows_labels: ClassVar[bool] = True
+    quasi_entry: ClassVar[type[AttributeEntry]] = LabelAttribute
     shows_groups: ClassVar[bool] = True
     looks: ClassVar[tuple[Look, ...]] = (labels_explained, losses_fit)
 

@@ -7,10 +7,9 @@ from typing import Any, ClassVar
 from sfumato.engine.base import AsIs, Engine, Output, Randomized
 from sfumato.engine.counts import Counts
 from sfumato.engine.draws import Draws
-from sfumato.release.check.noise import look as noise_plausible
-from sfumato.release.check.noise import one_sensitive
+from sfumato.release.check.noise import matrices_plausible, one_sensitive
 from sfumato.release.describe import attribute_entries
-from sfumato.release.manifest import SchemeName
+from sfumato.release.manifest import Manifest, SchemeName
 from sfumato.release.scheme.base import Decision, Look, Made, Progress, Scheme
 from sfumato.requirement.base import Requirement
 from sfumato.requirement.local_privacy import Guarantee, statement
@@ -35,7 +34,8 @@ class Randomization(Scheme):
 
     name: ClassVar[SchemeName] = "randomization"
     words: ClassVar[str] = "values are changed at random, with probabilities that are public"
-    looks: ClassVar[tuple[Look, ...]] = (noise_plausible,)
+    randomizes: ClassVar[bool] = True
+    looks: ClassVar[tuple[Look, ...]] = (matrices_plausible,)
 
     def lacks(self, quasi: int, sensitive: int, attributes: int) -> str | None:
         return one_sensitive(self.name, sensitive)
@@ -54,10 +54,7 @@ class Randomization(Scheme):
         outputs: list[Output] = [Randomized(n, ways[n]) if n in ways else AsIs(n) for n in table.columns]
         data = engine.publish([*outputs, *(AsIs(name) for name in table.plain.columns)], draws)
         attributes = attribute_entries(table)
-        facts: dict[str, Any] = {"matrices": decision.matrices}
-        facts["epsilon"] = statement(
-            {"attributes": {n: a.plain() for n, a in attributes.items()}, **facts},
-            decision.guarantee,
-            decision.fit_epsilon,
-        )
+        told = Manifest(scheme=self.name, attributes=attributes, matrices=decision.matrices)
+        epsilon = statement(told, decision.guarantee, decision.fit_epsilon)
+        facts: dict[str, Any] = {"matrices": decision.matrices, "epsilon": epsilon}
         return Made({"data": data}, decision.judgements, attributes, data.height, facts)

@@ -22,13 +22,12 @@ from sfumato.kernel.arrange import sort_order
 from sfumato.kernel.pg.box_overlap import meet
 from sfumato.release.check.finding import Finding, verdict, whole_numbers
 from sfumato.release.check.label_looks import labels_explained, losses_fit
-from sfumato.release.check.noise import look as noise_plausible
-from sfumato.release.check.noise import one_sensitive
+from sfumato.release.check.noise import one_sensitive, sample_plausible
 from sfumato.release.check.public import PublicSchema
 from sfumato.release.describe import attribute_entries
 from sfumato.release.judgement import Judgement, judge_sizes
 from sfumato.release.label_meaning import LabelMeaning, fits, masks_of, read
-from sfumato.release.manifest import BoxAttribute, LabelAttribute, Manifest, SchemeName
+from sfumato.release.manifest import AttributeEntry, BoxAttribute, LabelAttribute, Manifest, SchemeName
 from sfumato.release.scheme.base import Grouped, Look, Made, Progress, Scheme
 from sfumato.release.scheme.group_labels import Shown, told_apart
 from sfumato.requirement.base import GroupRequirement, Requirement, names
@@ -80,9 +79,10 @@ class Sampling(Scheme):
 
     name: ClassVar[SchemeName] = "sampling"
     words: ClassVar[str] = "one row per group is shown, with its sensitive value perturbed and the size of the group"
-    shows_labels: ClassVar[bool] = True
+    quasi_entry: ClassVar[type[AttributeEntry]] = BoxAttribute
+    rows_are_groups: ClassVar[bool] = True
     own_columns: ClassVar[frozenset[str]] = frozenset({SIZE})
-    looks: ClassVar[tuple[Look, ...]] = (labels_explained, _boxes_apart, losses_fit, noise_plausible)
+    looks: ClassVar[tuple[Look, ...]] = (labels_explained, _boxes_apart, losses_fit, sample_plausible)
 
     def lacks(self, quasi: int, sensitive: int, attributes: int) -> str | None:
         if fault := super().lacks(quasi, sensitive, attributes) or one_sensitive(self.name, sensitive):

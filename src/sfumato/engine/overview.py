@@ -1,0 +1,35 @@
+"""The private table as its steward looks at it: counts of its coded columns and tallies of the others, but no rows."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import polars as pl
+
+from sfumato.engine.base import Engine
+from sfumato.engine.counts import Counts
+from sfumato.engine.local import LocalEngine
+from sfumato.table.microdata import Microdata
+
+
+@dataclass(frozen=True, eq=False)
+class Overview(Counts):
+    """The counts of all coded columns, and tallies (`Engine.tally`) of the others.
+
+    ``plain`` are the columns that are published unchanged, ``hidden`` the identifiers.
+    """
+
+    plain: Mapping[str, pl.DataFrame] = field(default_factory=dict)
+    hidden: Mapping[str, pl.DataFrame] = field(default_factory=dict)
+
+
+def overview(engine: Engine, others: Sequence[str] = ()) -> Overview:
+    """All that reports and warnings need to know about a table; ``others`` are identifiers to count people by."""
+    table = engine.table
+    counts = engine.count([*table.columns, *others])
+    plain, hidden = ({name: engine.tally(name) for name in frame.columns} for frame in (table.plain, table.hidden))
+    return Overview(counts.columns, counts.others, counts.weights, counts.dropped, plain, hidden)
+
+
+def overview_of(table: Microdata | Overview, others: Sequence[str] = ()) -> Overview:
+    """The overview of a table in memory, unless it is one already."""
+    return table if isinstance(table, Overview) else overview(LocalEngine(table), others)

@@ -1,0 +1,70 @@
+"""Read the table of a policy on another core while the rest of sfumato is being imported, which takes as long."""
+
+import tomllib
+from collections.abc import Mapping
+from concurrent.futures import Future
+from pathlib import Path
+from threading import Thread
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from sfumato.table.digest import table_digest
+from sfumato.table.source import read_frame
+
+_LARGEST = 1 << 20
+
+
+class Ahead(NamedTuple):
+    """A file that is being read, by which settings, and the digest of its cells."""
+
+    source: str
+    nulls: tuple[str, ...]
+    folder: Path
+    frame: Future[pl.DataFrame]
+    digest: Future[str]
+
+    def reads(self, source: str, nulls: tuple[str, ...], folder: Path) -> bool:
+        """Whether these are the settings that the file is read by."""
+        return (self.source, self.nulls, self.folder) == (source, nulls, folder)
+
+
+def read_ahead(policy: Path) -> Ahead | None:
+    """Begin to read the file that a policy names; None for anything but a plain file with plain settings.
+
+    Nothing is checked or refused here: that is done when the policy is read, which comes first.
+    """
+    try:
+        with policy.open("rb") as file:
+            data = tomllib.loads(file.read(_LARGEST).decode()).get("data")
+    except (OSError, ValueError, RecursionError):
+        return None
+    if not isinstance(data, Mapping) or not _is_plain(data, policy.parent):
+        return None
+    ahead = Ahead(data["source"], tuple(data.get("nulls", ())), policy.parent, Future(), Future())
+    Thread(target=_read, args=(ahead,), daemon=True).start()
+    return ahead
+
+
+def _is_plain(data: Mapping[str, Any], folder: Path) -> bool:
+    """Whether the settings name a file, without variables, and null strings."""
+    source, nulls = data.get("source"), data.get("nulls", [])
+    if not isinstance(source, str) or "$" in source or not isinstance(nulls, list) or set(data) - _KNOWN:
+        return False
+    return all(isinstance(text, str) for text in nulls) and source.endswith(_TEXT) and (folder / source).is_file()
+
+
+_KNOWN = {"source", "missing", "others", "nulls"}
+_TEXT = (".csv", ".tsv", ".txt", ".parquet")
+
+
+def _read(ahead: Ahead) -> None:
+    """Read the file, then compute its digest; errors are raised where the results are asked for."""
+    try:
+        frame = read_frame(ahead.source, nulls=ahead.nulls, folder=ahead.folder)
+        ahead.frame.set_result(frame)
+        ahead.digest.set_result(table_digest(frame))
+    except BaseException as error:
+        for promised in (ahead.frame, ahead.digest):
+            if not promised.done():
+                promised.set_exception(error)

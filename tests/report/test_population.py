@@ -1,0 +1,113 @@
+"""A population of which only the size is known: what the report estimates, and what is refused."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from click.testing import CliRunner
+
+import sfumato as sf
+from report_page import Page
+from sfumato.cli import cli
+from sfumato.publisher.policy import parse_policy
+from sfumato.report.report import render_report
+from sfumato.report.risk import risk_of
+
+POLICY = """
+[data]
+source = "ward.csv"
+[population]
+size = 5000
+[attributes]
+age = { role = "quasi", kind = "continuous" }
+ill = { role = "sensitive", domain = ["a", "b", "c"] }
+[[require]]
+model = "k-anonymity"
+k = 5
+"""
+
+
+def ward() -> pl.DataFrame:
+    rng = np.random.default_rng(3)
+    return pl.DataFrame({"age": rng.integers(20, 80, 100), "ill": rng.choice(["a", "b", "c"], 100)})
+
+
+def table() -> sf.Microdata:
+    return sf.read(ward(), quasi="age", sensitive="ill", domains={"ill": ["a", "b", "c"]})
+
+
+def test_the_size_is_used_by_the_report_alone(tmp_path: Path) -> None:
+    ward().write_csv(tmp_path / "ward.csv")
+    (tmp_path / "policy.toml").write_text(POLICY, encoding="utf-8")
+    run = CliRunner().invoke(cli, ["publish", str(tmp_path / "policy.toml"), "-o", str(tmp_path / "out")])
+    assert run.exit_code == 0, run.output
+    words = Page((tmp_path / "out/private/report.html").read_text(encoding="utf-8")).words
+    assert "Population risk, greatest" in words
+    assert "population of 5,000 people of which the table is a simple random sample (2%)" in words
+    audit = json.loads((tmp_path / "out/private/audit.json").read_text(encoding="utf-8"))["risk"]
+    before, after = audit["population"]["before"], audit["population"]["after"]
+    assert before["size"] == 5000
+    assert before["greatest"] == pytest.approx(-0.02 * np.log(0.02) / 0.98)
+    assert 0.02 / 100 < after["greatest"] < 1 / 5 < audit["before"]["journalist"] == 1
+    assert after["unique_rows"] == 0 < before["unique_rows"] < 2
+    assert "size = 5000" in (tmp_path / "out/private/policy.toml").read_text(encoding="utf-8")
+    for file in (tmp_path / "out/release").glob("*.json"):
+        assert "5000" not in file.read_text(encoding="utf-8")
+
+
+def test_without_a_size_the_report_is_as_before() -> None:
+    data = table()
+    words = Page(render_report(release=sf.publish(data, require=sf.KAnonymity(k=5)), table=data)).words
+    assert "Population risk" not in words
+    assert "taken to be the whole population" in words
+
+
+def test_nothing_is_estimated_from_values_that_need_not_be_true() -> None:
+    data = sf.read(ward(), quasi="age", sensitive="ill", kinds={"age": "categorical"})
+    release = sf.publish(data, require=sf.Disclosure(tau=1), method=sf.RandomizedResponse(keep={"ill": 0.5}))
+    risk = risk_of(release, data, 1000)
+    assert risk.population is not None
+    assert risk.population[1] is None
+    assert "not estimated" in Page(render_report(release=release, table=data, risk=risk)).words
+
+
+def test_groups_left_out_do_not_change_the_share_that_was_sampled() -> None:
+    data = table()
+    release = sf.publish(data, require=sf.KAnonymity(k=8), method=sf.Incognito(suppression=0.3))
+    risk = risk_of(release, data, 2000)
+    assert risk.population is not None
+    assert risk.population[1] is not None
+    assert risk.population[0].fraction == risk.population[1].fraction == 0.05
+
+
+@pytest.mark.parametrize(
+    ("population", "told"),
+    [
+        ("size = 0", "size under .*must be a whole number from 1"),
+        ('size = "many"', "must be a whole number"),
+        ("size = true", "must be a whole number"),
+        ('size = 9\nsource = "r.csv"', "a size and a source"),
+        ('query = "select 1"', "must have a source"),
+        ("sise = 9", "unknown key 'sise'"),
+        ('source = "r.csv"', "give only the size"),
+    ],
+)
+def test_what_a_population_must_be(population: str, told: str, tmp_path: Path) -> None:
+    with pytest.raises(sf.PolicyError, match=told):
+        parse_policy(POLICY.replace("size = 5000", population), folder=tmp_path)
+
+
+def test_k_map_says_that_a_size_is_not_enough(tmp_path: Path) -> None:
+    mapped = POLICY.replace("k-anonymity", "k-map") + '[method]\nname = "incognito"\n'
+    with pytest.raises(sf.PolicyError, match="their number is not enough; give a table of their quasi-identifiers"):
+        parse_policy(mapped, folder=tmp_path)
+
+
+def test_a_population_smaller_than_the_table_is_refused_before_anything_is_made(tmp_path: Path) -> None:
+    ward().write_csv(tmp_path / "ward.csv")
+    policy = parse_policy(POLICY.replace("size = 5000", "size = 99"), folder=tmp_path)
+    with pytest.raises(sf.DataError, match="99 people, fewer than the 100 rows"):
+        sf.publish_policy(policy, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
