@@ -18,7 +18,7 @@ from sfumato.errors import DataError, PolicyError, ReleaseError, SfumatoError
 from sfumato.release.files.spreadsheet import csv_of
 from sfumato.release.files.store import MANIFEST, digest
 from sfumato.release.label_meaning import LabelMeaning, parse_label
-from sfumato.release.manifest import AttributeEntry, LabelAttribute, Manifest, SchemeName, ValueAttribute
+from sfumato.release.manifest import AttributeEntry, LabelAttribute, SchemeName, ValueAttribute
 from sfumato.release.scheme.bucket_columns import COUNT, GROUP
 from sfumato.requirement.join_template import THIS
 from sfumato.table.encode import Column, Domain, Kind, Role
@@ -35,7 +35,6 @@ Integers = NDArray[np.int64]
 
 _MOST_ROWS = 1 << 27
 _MOST_WEIGHT = 1 << 31
-_SIZE = "G"
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,17 +156,18 @@ def _of_release(release: "Release", name: str, *, verified: bool) -> Earlier:
 
 def this_table(release: "Release", name: str = THIS) -> Earlier:
     """The release that is being made or checked, as a side of the join; its structure is known to hold."""
-    manifest = release.description
-    random = _randomized(manifest)
+    manifest, scheme = release.description, release.scheme_class
+    random = _randomized(release)
     frames = dict(release.tables)
-    if release.bucketized:
+    if scheme.separates:
         flat = _unbucketed(frames["quasi"], frames["sensitive"], name)
     else:
-        flat = _Flat(frames["data"], *_weights(frames["data"], sampled=release.sampled))
+        rows, weights = frames["data"].height, scheme.weights(release)
+        flat = _Flat(frames["data"], np.arange(rows), np.ones(rows, np.int64) if weights is None else weights)
     columns = {n: _published(flat.frame[n], entry) for n, entry in manifest.attributes.items() if n not in random}
-    rows = manifest.sampled_from if release.sampled else manifest.rows
+    people = manifest.sampled_from if scheme.rows_are_groups else manifest.rows
     return Earlier(
-        name, manifest.title, manifest.scheme, rows, columns, flat.person, flat.weights, flat.unit, randomized=random
+        name, manifest.title, manifest.scheme, people, columns, flat.person, flat.weights, flat.unit, randomized=random
     )
 
 
@@ -201,11 +201,12 @@ def _digests(release: "Release", name: str, *, verified: bool) -> dict[str, str]
     return written
 
 
-def _randomized(manifest: Manifest) -> tuple[str, ...]:
+def _randomized(release: "Release") -> tuple[str, ...]:
     """The columns whose published values are noise."""
-    if manifest.scheme == "randomization":
+    manifest, scheme = release.description, release.scheme_class
+    if scheme.randomizes:
         return tuple(n for n, way in manifest.distortions().items() if n in manifest.matrices and way.changes)
-    return tuple(manifest.with_role(Role.SENSITIVE)) if manifest.scheme == "sampling" else ()
+    return tuple(manifest.with_role(Role.SENSITIVE)) if scheme.rows_are_groups else ()
 
 
 class _Flat(NamedTuple):
@@ -213,12 +214,6 @@ class _Flat(NamedTuple):
     person: Integers
     weights: Integers
     unit: int = 1
-
-
-def _weights(frame: pl.DataFrame, *, sampled: bool) -> tuple[Integers, Integers]:
-    """One per row; a sampled row stands for its group."""
-    number = np.arange(frame.height, dtype=np.int64)
-    return number, frame[_SIZE].to_numpy().astype(np.int64) if sampled else np.ones(frame.height, np.int64)
 
 
 def _unbucketed(quasi: pl.DataFrame, sensitive: pl.DataFrame, name: str) -> _Flat:
