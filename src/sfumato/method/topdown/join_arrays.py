@@ -20,7 +20,7 @@ from sfumato.release.join.first import for_kernel, keys_of, marks_of, matching, 
 from sfumato.release.join.links import Links, Rule
 from sfumato.release.join.names import Attribute
 from sfumato.release.join.partition import number, values
-from sfumato.release.join.stack import Stack, Words, earlier_releases
+from sfumato.release.join.stack import Stack, Words, earlier_releases, empty_join
 from sfumato.release.join.template import Resolved
 from sfumato.release.scheme.group_labels import Box, name_boxes
 from sfumato.table.encode import Column
@@ -68,6 +68,8 @@ class _Rows(NamedTuple):
 def template_arrays(task: Searched, places: Sequence[Place], labels: int) -> s.Template:
     """All arrays of one template; ``labels`` is how many labels there are in the whole refinement."""
     stack = earlier_releases(task.links, task.wanted)
+    if not len(stack):
+        raise empty_join(task.side.name)
     masked = [p.column.name for p in places]
     found = _rows(task, places, masked)
     keys = matching(task.links, stack, found.keys, but=masked)

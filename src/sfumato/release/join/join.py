@@ -6,7 +6,6 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.errors import Infeasible
 from sfumato.kernel.join import groups as g
 from sfumato.release.earlier import Earlier
 from sfumato.release.join.dangling import unmatched
@@ -14,7 +13,7 @@ from sfumato.release.join.first import first_release, for_kernel, matching, room
 from sfumato.release.join.links import Links
 from sfumato.release.join.names import JoinNames
 from sfumato.release.join.partition import refuse_sampled
-from sfumato.release.join.stack import earlier_releases
+from sfumato.release.join.stack import earlier_releases, empty_join
 from sfumato.release.join.template import Resolved, resolve
 from sfumato.release.judgement import Judgement
 from sfumato.release.rule import Inconsistent
@@ -64,10 +63,7 @@ class Join:
         if failing:  # count all groups that fail, not only those that decide
             worst, groups, failing = self._measured(wanted, narrow=False)
         if groups == 0:
-            raise Infeasible(
-                f"no row of {self.sides[0].name} matches a row of each other release: the join is empty, and nothing "
-                "can be said about it; check that the releases are about the same people and values"
-            )
+            raise empty_join(self.sides[0].name)
         return Judgement(requirement, _achieved(requirement, wanted, worst), groups, failing)
 
     def _measured(self, wanted: Resolved, *, narrow: bool = True) -> tuple[Integers, int, int]:

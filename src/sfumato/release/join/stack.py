@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.errors import DataError
+from sfumato.errors import DataError, Infeasible
 from sfumato.kernel.group import group_rows
 from sfumato.kernel.join import groups as g
 from sfumato.release.join.consistency import Relation
@@ -220,6 +220,14 @@ def _all_inside(stack: Stack, rule: Rule, entries: int) -> NDArray[np.bool_]:
         if attribute in stack.labels:
             good &= inside[stack.labels[attribute]]
     return good
+
+
+def empty_join(name: str) -> Infeasible:
+    """The refusal to say something about a join without rows."""
+    return Infeasible(
+        f"no row of {name} matches a row of each other release: the join is empty, and nothing can be said about it; "
+        "check that the releases are about the same people and values"
+    )
 
 
 def too_many() -> DataError:
