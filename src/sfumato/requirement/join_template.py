@@ -139,8 +139,10 @@ class _Records(Anonymity):
         return f"every combination of {', '.join(names(self.x))} is linked to at least {self.k} distinct {linked}"
 
 
-def join_template(template: object, over: Sequence[str]) -> JoinTemplate:
+def join_template(template: object, over: object) -> JoinTemplate:
     """A template as one over the join of these releases."""
+    if not isinstance(over, list | tuple) or not all(isinstance(name, str) for name in over):
+        raise PolicyError(f'over is {over!r}; it must list the releases of a join, such as ["{THIS}", "T2"]')
     if isinstance(template, Anonymity):
         return JoinAnonymity(template=template, over=tuple(over))
     if isinstance(template, Confidentiality):
