@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from random import Random
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -16,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from naive_claims import PERSON, POPULATION, broken_claims
+from naive_claims import EARLIER, PERSON, POPULATION, broken_claims
 from sfumato.errors import DataError, Infeasible, PolicyError
 from sfumato.method.base import Method, PartitionMethod
 from sfumato.method.catalogue import METHODS
@@ -56,8 +57,15 @@ POLICIES: list[list[Requirement]] = [
     *([r, sf.KAnonymity(k=2, entity=PERSON)] for r in REQUIREMENTS),
     *([sf.LDiversity(l=2), r] for r in REQUIREMENTS),
 ]
-SETTINGS = {"pg": {"p": 0.3, "k": 2}, "tdr": {"score": "distortion"}, "tdd": {"score": "distortion"}}
+SETTINGS: dict[str, dict[str, Any]] = {
+    "pg": {"p": 0.3, "k": 2},
+    "tdr": {"score": "distortion"},
+    "tdd": {"score": "distortion"},
+}
 SETTINGS["rr"] = {"unchanged": "allow"}
+BEFORE = sf.earlier(pl.DataFrame(EARLIER), quasi=["zip", "town"], taxonomies={"zip": {"Any": ["11", "12", "21", "22"]}})
+JOINED = [sf.Anonymity(x=["zip", "town"], k=2), sf.Confidentiality(x=["age", "town"], y={"ill": ["a"]}, k=0.9)]
+SETTINGS["tdssa"] = {"score": "distortion", "after": [BEFORE], "templates": JOINED}
 CASES = [
     (name, scheme)
     for name, cls in METHODS.items()
@@ -103,6 +111,8 @@ def assert_true(release: sf.Release, data: pl.DataFrame) -> None:
     who = dict(zip(data["row"], data[PERSON], strict=True))
     assert broken_claims(release.manifest, release.tables, who) == []
     assert "broken" not in {f.status for f in release.findings()}
+    if release.description.after:
+        assert "broken" not in {f.status for f in release.findings([BEFORE])}
 
 
 def test_nothing_is_left_out() -> None:
@@ -110,7 +120,8 @@ def test_nothing_is_left_out() -> None:
     assert {r.model for r in REQUIREMENTS} == set(MODELS)
     assert {name for name, _ in CASES} == set(METHODS)
     bucketizing = {name for name, scheme in CASES if scheme == "bucketization"}
-    assert bucketizing == {n for n, c in METHODS.items() if "scheme" in {f.name for f in fields(c)}} - {"tdr", "tdd"}
+    refining = {"tdr", "tdd", "tdssa"}
+    assert bucketizing == {n for n, c in METHODS.items() if "scheme" in {f.name for f in fields(c)}} - refining
 
 
 @pytest.mark.parametrize("requirement", REQUIREMENTS, ids=lambda r: r.words())

@@ -20,18 +20,19 @@ def lines(
     errors: Mapping[str, Sequence[float]],
     levels: Mapping[str, float],
     x: str = "k",
+    y: str = "error in %",
 ) -> str:
     """Errors in percent over k or N, evenly spaced as in the thesis; levels are dashed. Returns the Markdown image."""
     _, axes = plt.subplots()
     places = range(len(xs))
     for label, ys in errors.items():
-        axes.plot(places, [100 * y for y in ys], marker="o", markersize=3, label=label)
-    for label, y in levels.items():
-        axes.axhline(100 * y, linestyle="--", linewidth=0.8, color="grey")
-        axes.annotate(label, (0, 100 * y), xytext=(0, 2), textcoords="offset points", color="grey")
+        axes.plot(places, [100 * e for e in ys], marker="o", markersize=3, label=label)
+    for label, level in levels.items():
+        axes.axhline(100 * level, linestyle="--", linewidth=0.8, color="grey")
+        axes.annotate(label, (0, 100 * level), xytext=(0, 2), textcoords="offset points", color="grey")
     axes.set_xticks(places, [str(v) for v in xs], rotation=60 if len(xs) > 9 else 0)
     axes.set_xlabel(x)
-    return _saved(axes, name, title, "error in %")
+    return _saved(axes, name, title, y)
 
 
 def points(name: str, title: str, pairs: Sequence[tuple[float, float]]) -> str:

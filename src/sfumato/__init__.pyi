@@ -12,6 +12,8 @@ from sfumato.adversary.negative_rule import negative_rule_attack as negative_rul
 from sfumato.adversary.qi_distribution import DistributionRisk as DistributionRisk
 from sfumato.adversary.qi_distribution import distribution_risk as distribution_risk
 from sfumato.adversary.sampled_worlds import sampled_worlds as sampled_worlds
+from sfumato.adversary.sequential_join import SequentialJoin as SequentialJoin
+from sfumato.adversary.sequential_join import sequential_join as sequential_join
 from sfumato.adversary.worst_case import worst_attack as worst_attack
 from sfumato.adversary.worst_case import worst_predicate as worst_predicate
 from sfumato.analyst.analyst import Analyst as Analyst
@@ -50,13 +52,17 @@ from sfumato.method.pg import PG as PG
 from sfumato.method.pickup import stratified_pickup as stratified_pickup
 from sfumato.method.rr.optimize import optimal_response as optimal_response
 from sfumato.method.rr.rr import RandomizedResponse as RandomizedResponse
+from sfumato.method.topdown.sequential import TopDownSequential as TopDownSequential
 from sfumato.method.topdown.topdown import TopDown as TopDown
 from sfumato.method.topdown.topdown import TopDownDisclosure as TopDownDisclosure
 from sfumato.publisher.publish import partition as partition
 from sfumato.publisher.publish import publish as publish
 from sfumato.publisher.publish import publish_policy as publish_policy
+from sfumato.release.earlier import Earlier as Earlier
+from sfumato.release.earlier_file import earlier as earlier
 from sfumato.release.release import Release as Release
 from sfumato.release.release import load as load
+from sfumato.release.rule import Inconsistent as Inconsistent
 from sfumato.report.summary import Summary as Summary
 from sfumato.report.summary import summarize as summarize
 from sfumato.requirement.alpha_k import AlphaK as AlphaK

@@ -5,14 +5,14 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from fuzz import commands, methods, policies, tables, taxonomies
+from fuzz import commands, earlier, methods, policies, tables, taxonomies
 from fuzz.harness import GOOD, Case, case, run_case, to_csv, ward
 from fuzz.summary import Summary
 
 
 def listed() -> list[Case]:
     """All inputs that were thought of."""
-    return [*_quick(), *methods.cases()]
+    return [*_quick(), *methods.cases(), *earlier.cases()]
 
 
 def _quick() -> list[Case]:

@@ -17,8 +17,14 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("release", type=NamedPath())
+@click.option(
+    "--after",
+    type=NamedPath(),
+    multiple=True,
+    help="An earlier release that RELEASE was published after, to verify claims about their join; repeat for each.",
+)
 @common_options
-def check(release: Path, as_json: bool) -> None:
+def check(release: Path, after: tuple[Path, ...], as_json: bool) -> None:
     """Verify what RELEASE claims, from the public part alone.
 
     RELEASE is the folder OUT/release; its manifest states the claims.
@@ -27,7 +33,7 @@ def check(release: Path, as_json: bool) -> None:
 
     with compile_note():
         found = load(release)
-        findings = found.findings()
+        findings = found.findings(after)
     broken = [f for f in findings if f.status == "broken"]
     findings += [] if broken else found.stated()
     number = {status: sum(f.status == status for f in findings) for status in ("holds", "broken", "stated")}

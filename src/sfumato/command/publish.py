@@ -32,18 +32,26 @@ if TYPE_CHECKING:
     type=click.Choice(["ask", "publish", "discard"]),
     default="ask",
     show_default=True,
-    help="What Ctrl-C does while tdr or tdd refines: publish the last valid table, or discard it. "
+    help="What Ctrl-C does while tdr, tdd or tdssa refines: publish the last valid table, or discard it. "
     "Without a terminal, ask means discard.",
 )
+@click.option(
+    "--after",
+    type=NamedPath(),
+    multiple=True,
+    help="A release of sfumato that was published before, beside those of the policy (tdssa); repeat for each.",
+)
 @common_options
-def publish(policy: Path, out: Path, seed: int | None, force: bool, on_interrupt: str, as_json: bool) -> None:
+def publish(
+    policy: Path, out: Path, seed: int | None, force: bool, on_interrupt: str, after: tuple[Path, ...], as_json: bool
+) -> None:
     """Make the release that the file POLICY describes.
 
     OUT/release is to hand over, OUT/private to keep.
     """
     if seed is not None:
         click.echo("warning: --seed makes the randomness repeatable; this release is for experiments only", err=True)
-    _publish(policy, out, as_json, on_interrupt, seed=seed, force=force)
+    _publish(policy, out, as_json, on_interrupt, seed=seed, force=force, after=after)
 
 
 @click.command()
@@ -70,6 +78,7 @@ def _publish(
     seed: int | None = None,
     force: bool,
     ledger: bool = True,
+    after: tuple[Path, ...] = (),
 ) -> None:
     with _without_collection():
         from sfumato.publisher.reading_ahead import read_ahead
@@ -78,7 +87,9 @@ def _publish(
         from sfumato.publisher.publish import publish_policy
 
     with progress_bar() as progress, interrupts(on_interrupt, progress) as heard:
-        result = publish_policy(policy, out, seed=seed, force=force, ledger=ledger, progress=heard, ahead=ahead)
+        result = publish_policy(
+            policy, out, seed=seed, force=force, ledger=ledger, after=after, progress=heard, ahead=ahead
+        )
     folder = result.folder
     with printing_result(f"{folder} was written completely: hand over {folder / 'release'}, keep {folder / 'private'}"):
         if as_json:

@@ -28,6 +28,7 @@ METHODS: Catalogue[Method] = Catalogue(
         "incognito": "incognito.incognito.Incognito",
         "tdr": "topdown.topdown.TopDown",
         "tdd": "topdown.topdown.TopDownDisclosure",
+        "tdssa": "topdown.sequential.TopDownSequential",
         "art": "art.art.Art",
         "injector": "injector.Injector",
     },

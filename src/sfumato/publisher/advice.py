@@ -11,6 +11,7 @@ from sfumato.publisher.price import Job, remedies
 from sfumato.publisher.toml import toml
 from sfumato.publisher.unregistered import unregistered
 from sfumato.release.best_guess import BestGuess
+from sfumato.release.check.claims import promised
 from sfumato.release.judgement import TableSchema
 from sfumato.release.release import Release
 from sfumato.report.plots import percent
@@ -28,8 +29,7 @@ _MOST_ROWS_EACH = 20
 
 def advice(policy: Policy, table: Overview, release: Release, summary: Summary) -> list[str]:
     """Warnings for the steward alone: they may reveal facts about the private table."""
-    schema = TableSchema(table)
-    bound = [r.bind(schema) for r in policy.requirements]
+    bound = promised(release.description) if release.description.after else _bound(policy, table)
     return [
         *remedies(Job(table, bound, policy.method), summary),
         *_sensitive(bound, table, summary),
@@ -38,6 +38,11 @@ def advice(policy: Policy, table: Overview, release: Release, summary: Summary) 
         *unregistered(bound, table),
         *lone_ends(table, release),
     ]
+
+
+def _bound(policy: Policy, table: Overview) -> list[Requirement]:
+    schema = TableSchema(table)
+    return [r.bind(schema) for r in policy.requirements]
 
 
 def _sensitive(bound: Sequence[Requirement], table: Overview, summary: Summary) -> Iterator[str]:

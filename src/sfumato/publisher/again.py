@@ -35,7 +35,8 @@ def published_again(
             else "hand over that release again, not this one"
         )
         told.warnings.append(f"{_where(fresh)}: {remedy}. {redrawn}")
-    if others := [e for e in earlier if e.policy != policy]:
+    joined = {e.manifest for e in getattr(method, "after", ())}
+    if others := [e for e in earlier if e.policy != policy and e.manifest not in joined]:
         told.warnings.append(
             f"{_where(others, other=True)}. Anyone who holds both releases can combine them, and no requirement is "
             "checked on the two together."

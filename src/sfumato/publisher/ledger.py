@@ -174,6 +174,9 @@ def policy_digest(job: Policy) -> str:
         **{part: job.content.get(part) for part in ("attributes", "require", "method")},
         "files": dict(_named_files(job)),
     }
+    if after := getattr(job.method, "after", ()):
+        told = [[e.name, dict(e.digests)] for e in after]
+        asked = {**asked, "after": told, "inconsistent": [r.plain() for r in job.inconsistent]}
     return hashlib.sha256(json.dumps(asked, sort_keys=True, default=str).encode()).hexdigest()
 
 

@@ -3,6 +3,7 @@
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,10 @@ from sfumato.adversary.population_risk import checked_size
 from sfumato.errors import PolicyError, nearest
 from sfumato.method.base import Method
 from sfumato.method.catalogue import from_table as method_from_table
+from sfumato.publisher.after import After, parse_after, parse_rules, refuse_names, with_earlier
 from sfumato.publisher.toml import document
 from sfumato.release.files.spreadsheet import SPREADSHEET
+from sfumato.release.rule import Inconsistent
 from sfumato.requirement.base import Requirement
 from sfumato.requirement.catalogue import from_table as requirement_from_table
 from sfumato.requirement.k_map import KMap
@@ -42,7 +45,7 @@ ROLE_WORDS = {
 }
 """Role words, including those of other tools, in lower case."""
 
-_TOP = ("title", "data", "population", "attributes", "require", "method", "output")
+_TOP = ("title", "data", "population", "attributes", "require", "method", "output", "after", "inconsistent")
 _DATA = ("source", "query", "missing", "others", "nulls")
 _POPULATION = ("source", "query", "size")
 _OUTPUT = ("spreadsheet",)
@@ -70,6 +73,8 @@ class Policy:
     folder: Path
     population_size: int | None = None
     """How many people the table is a sample of, for the report; None if the policy does not say."""
+    after: tuple[After, ...] = ()
+    inconsistent: tuple[Inconsistent, ...] = ()
     content: Mapping[str, Any] = field(repr=False)
     """The parsed content of the file; this and ``source`` may contain a password."""
 
@@ -130,6 +135,7 @@ def parse_policy(text: str, *, folder: Path, name: str = "the policy") -> Policy
     _check_population(population, f"[population] of {name}")
     like_data = Population(None, nulls=nulls, missing=missing, folder=folder)
     people = _population(population, like_data) if "source" in population else None
+    after = parse_after(content.get("after"), name, _attributes)
     return Policy(
         title=_text(content.get("title", ""), "title"),
         source=_source(data.get("source")),
@@ -143,8 +149,29 @@ def parse_policy(text: str, *, folder: Path, name: str = "the policy") -> Policy
         spreadsheet=_spreadsheet(_table(content, "output", name) if "output" in content else {}, name),
         folder=folder,
         population_size=population.get("size"),
+        after=after,
+        inconsistent=parse_rules(content.get("inconsistent"), name, [a.name for a in after]),
         content=content,
     )
+
+
+def published_after(policy: Policy, more: Sequence[str | Path] = ()) -> Policy:
+    """The policy with its earlier releases read, and further ones from the current folder, for the method to use."""
+    from sfumato.release.earlier import as_earlier
+
+    known = [after.read(policy.folder, policy.nulls) for after in policy.after]
+    for source in more:
+        taken = {e.name.upper() for e in known}
+        free = next(name for i in count(2) if (name := f"T{i}") not in taken)
+        known.append(as_earlier(source, free))
+    refuse_names([e.name for e in known])
+    method = with_earlier(policy.method, known, policy.inconsistent)
+    given = [
+        {"release": str(Path(source).absolute()), "name": e.name}
+        for source, e in zip(more, known[len(policy.after) :], strict=True)
+    ]
+    told = {"after": [*policy.content.get("after", ()), *given]} if given else {}
+    return replace(policy, method=method, content={**policy.content, **told})
 
 
 def _refuse_extremes(content: object, name: str) -> None:

@@ -23,7 +23,7 @@ from sfumato.publisher.advice import advice
 from sfumato.publisher.again import published_again
 from sfumato.publisher.insensitive import refuse_unnamed_identifiers
 from sfumato.publisher.ledger import Entry, Ledger, entry_of, policy_digest
-from sfumato.publisher.policy import Policy, read_policy
+from sfumato.publisher.policy import Policy, published_after, read_policy
 from sfumato.publisher.reading_ahead import Ahead
 from sfumato.release.files import stages
 from sfumato.release.files.output import refuse_existing, refuse_public, whole_folder, write_private
@@ -32,6 +32,7 @@ from sfumato.release.files.store import MANIFEST, fill
 from sfumato.release.judgement import bind, listed
 from sfumato.release.release import Release
 from sfumato.report import prepare_report, render_report
+from sfumato.report.earlier_releases import Dangling, raw_dangling, unrelated
 from sfumato.report.randomized import response
 from sfumato.report.risk import risk_of
 from sfumato.report.summary import Summary, summarize
@@ -120,15 +121,17 @@ def publish_policy(
     seed: int | None = None,
     force: bool = False,
     ledger: bool = True,
+    after: Sequence[str | Path] = (),
     progress: Progress = silent,
     ahead: Ahead | None = None,
 ) -> Published:
     """Do what a policy says and write OUT/release and OUT/private, both or neither.
 
     The release is recorded in the ledger beside the source, so that a second one is noticed, unless ``ledger`` is
-    False. ``ahead`` is the table if reading it has begun (`reading_ahead`).
+    False. ``after`` are releases that were published before, beside those of the policy; ``ahead`` is the table if
+    reading it has begun (`reading_ahead`).
     """
-    job = policy if isinstance(policy, Policy) else read_policy(policy)
+    job = published_after(policy if isinstance(policy, Policy) else read_policy(policy), after)
     folder = located(out, None, OutputError)
     refuse_public(folder)
     refuse_existing(folder, force=force)
@@ -143,14 +146,20 @@ def publish_policy(
     before = known.earlier(content) if known else []
     told = published_again(before, policy=policy_digest(job), method=job.method, seed=seed, out=folder, force=force)
     summary = summarize(release, table)
-    private = [*advice(job, table, release, summary), *told.warnings, *(known.warnings if known else ())]
+    dangling = raw_dangling(release, engine.table, getattr(job.method, "after", ()))
+    private = [
+        *advice(job, table, release, summary),
+        *unrelated(dangling),
+        *told.warnings,
+        *(known.warnings if known else ()),
+    ]
     log.lines += [*summary.lines(), *(f"warning: {w}" for w in dict.fromkeys([*release.warnings, *private]))]
     made: list[Entry] = []
     with whole_folder(folder, force=force, afterwards=lambda: _finish(known, made)) as draft:
         heard("write", 0.0)
         (draft / PUBLIC).mkdir()
         fill(draft / PUBLIC, release.description, release.tables, engine.write)
-        write_private(draft, _private_files(job, table, release, seed, log, summary, private))
+        write_private(draft, _private_files(job, table, release, seed, log, summary, private, dangling))
         stages.reached("private written")
         made.append(entry_of(job, content, folder, draft / PUBLIC / MANIFEST, seed))
         if known:
@@ -220,6 +229,7 @@ def _private_files(
     log: "_Log",
     summary: Summary,
     warnings: list[str],
+    dangling: Dangling,
 ) -> dict[str, str]:
     """The report, the audit figures, the policy and the log: never to be handed over."""
     policy_text = job.to_toml()
@@ -232,6 +242,7 @@ def _private_files(
         summary=summary,
         warnings=warnings,
         seeded=seed is not None,
+        dangling=dangling,
     )
     audit: dict[str, Any] = {
         "requirements": [claim.plain() for claim in release.description.requirements],
@@ -249,6 +260,7 @@ def _private_files(
         "sensitive": [c.name for c in table.with_role(Role.SENSITIVE)],
         "seed": seed,
         "response": response(release, table),
+        "dangling": {name: {"here": here, "there": there} for name, (here, there) in dangling.items()},
     }
     return {
         "report.html": report,

@@ -160,10 +160,32 @@ class EpsilonEntry(TypedDict):
     words: str
 
 
+class EarlierAttribute(TypedDict):
+    """An attribute of a plain file that was published before."""
+
+    role: str
+    kind: str
+    nodes: dict[str, Sequence[str | float | None] | None]
+
+
 class OutputEntry(TypedDict):
     """How the csv files are written: "safe" where spreadsheets cannot take a text for a formula."""
 
     spreadsheet: Literal["plain", "safe"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class EarlierEntry(ManifestEntry):
+    """An earlier release that the publisher joined this one with."""
+
+    name: str = key("what templates call it; this release is T1", "")
+    title: str = key("its title; may be empty", "")
+    scheme: SchemeName = key("how it shows people", "generalization")
+    rows: int = key("how many people it is about", 0)
+    tables: Mapping[str, str] = key("file -> its SHA-256", dict)
+    join: Sequence[str] = key("the attributes that both releases have, by which rows are matched", tuple)
+    dangling: Mapping[str, int] = key("here, there -> how many rows of this and of that release match nothing", dict)
+    attributes: Mapping[str, EarlierAttribute] | None = key("of a plain file: what its labels mean", optional=True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -179,6 +201,12 @@ class Manifest(ManifestEntry):
     rows: int = key("how many rows are published", 0)
     matrices: Mapping[str, MatrixEntry] = key("name -> how it was randomized", dict, scheme="randomization")
     epsilon: EpsilonEntry = key("what the noise is worth", dict, scheme="randomization")
+    after: tuple[EarlierEntry, ...] | None = key(
+        "the earlier releases that it was joined with", optional=True, scheme="generalization"
+    )
+    inconsistent: tuple[Mapping[str, Mapping[str, Sequence[str]]], ...] | None = key(
+        "rules: values of several releases that cannot belong to one person", optional=True, scheme="generalization"
+    )
     warnings: tuple[str, ...] | None = key("warnings for users of the release", optional=True)
     sampled_from: int = key("how many people the groups hold together", 0, scheme="sampling")
     output: OutputEntry | None = key("how the csv files are written", optional=True)
@@ -194,12 +222,15 @@ class Manifest(ManifestEntry):
                 f"manifest.json states the scheme {plain.get('scheme')!r}; it must be one of {named(SCHEME_NAMES)}"
             )
         known = {name: plain[name] for name in cls.fields_of(plain["scheme"]) if name in plain}
-        several: dict[str, type[ManifestEntry]] = {"requirements": Claim, "tables": TableFile}
+        several: dict[str, type[ManifestEntry]] = {
+            "requirements": Claim,
+            "tables": TableFile,
+            "after": EarlierEntry,
+        }
         known |= {n: tuple(each.from_plain(e) for e in known[n]) for n, each in several.items() if n in known}
         known["method"] = MethodEntry.from_plain(known.get("method", {}))
         known["attributes"] = {n: attribute_from(n, a) for n, a in known.get("attributes", {}).items()}
-        if "warnings" in known:
-            known["warnings"] = tuple(known["warnings"])
+        known |= {n: tuple(known[n]) for n in ("warnings", "inconsistent") if n in known}
         return cls(**known)
 
     def plain(self) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from sfumato.release.manifest import (
     SCHEME_NAMES,
     AttributeEntry,
     Claim,
+    EarlierEntry,
     LabelAttribute,
     Manifest,
     ManifestEntry,
@@ -49,7 +50,7 @@ def manifest_schema() -> JsonSchema:
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "manifest.json of a sfumato release",
         "oneOf": [_of_scheme(SCHEMES[name]) for name in SCHEME_NAMES],
-        "$defs": {form.__name__: _object(form) for form in (MethodEntry, Claim, TableFile)},
+        "$defs": {form.__name__: _object(form) for form in (MethodEntry, Claim, TableFile, EarlierEntry)},
     }
 
 

@@ -1,10 +1,10 @@
 """A release as the outside world sees it: the manifest and the tables, nothing else."""
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import polars as pl
@@ -15,6 +15,7 @@ from sfumato.kernel.group import group_rows
 from sfumato.release.check.claims import judged
 from sfumato.release.check.examine import stated, structure
 from sfumato.release.check.finding import Finding
+from sfumato.release.check.joined import given_after, matching
 from sfumato.release.check.made import examined, warned
 from sfumato.release.check.public import PublicSchema
 from sfumato.release.check.statement import parse_manifest
@@ -31,6 +32,9 @@ from sfumato.requirement.base import GroupRequirement
 from sfumato.requirement.k_map import KMap
 from sfumato.table.encode import Role
 from sfumato.table.published import label_codes
+
+if TYPE_CHECKING:
+    from sfumato.release.earlier import Earlier
 
 T = TypeVar("T")
 
@@ -93,25 +97,30 @@ class Release:
         with whole_folder(Path(folder), force=force) as draft:
             fill(draft, manifest, self.tables)
 
-    def check(self) -> list[Finding]:
-        """Verify every claim of the manifest from the public part alone; raise if one does not hold."""
-        findings = self.findings()
+    def check(self, after: Sequence["Earlier | Release | str | Path"] = ()) -> list[Finding]:
+        """Verify every claim of the manifest from the public part alone; raise if one does not hold.
+
+        ``after`` are the earlier releases that claims about a join need.
+        """
+        findings = self.findings(after)
         broken = [f for f in findings if f.status == "broken"]
         if broken:
             told = "; ".join(f"{f.claim}: {f.detail}" for f in broken)
             raise ReleaseError(f"{len(broken)} of {len(findings)} claims do not hold: {told}")
         return findings
 
-    def findings(self) -> list[Finding]:
+    def findings(self, after: Sequence["Earlier | Release | str | Path"] = ()) -> list[Finding]:
         """How each claim of the manifest stands: holds, broken, or stated (not verifiable from the public part).
 
-        If the structure is broken, the claims that depend on it are not judged.
+        If the structure is broken, the claims that depend on it are not judged. Claims about a join are stated unless
+        the earlier releases are given.
         """
         now = Release(self.manifest, self.tables)  # the mapping may have been changed since it was first read
         found = list(structure(now))
         if any(finding.status == "broken" for finding in found):
             return found
-        found += [judged(now, claim) for claim in now.description.requirements]
+        given = given_after(now, after)
+        found += [*matching(now, given), *(judged(now, claim, given) for claim in now.description.requirements)]
         found.append(examined(now))
         if found[-1].status == "broken":
             return found
@@ -141,7 +150,9 @@ class Release:
 
     def stating(self, **facts: Any) -> "Release":
         """The same release with other facts in its manifest; what was computed from its tables is kept."""
-        other = Release(self.manifest | facts, self.tables)
+        told = self.manifest | facts
+        order = dict.fromkeys([*Manifest.fields_of(self.scheme), *told])
+        other = Release({name: told[name] for name in order if name in told}, self.tables)
         other._known.update(self._known)
         return other
 

@@ -20,6 +20,7 @@ from sfumato.release.people import entity_of
 from sfumato.release.release import Release
 from sfumato.release.scheme.bucket_columns import COUNT
 from sfumato.report.distributions import BeforeAfter, compare, plain
+from sfumato.report.earlier_releases import Dangling, joined
 from sfumato.report.guarantees import general_limits, guarantee, in_words, met, method_limits
 from sfumato.report.plots import drawn, losses, percent, shortened
 from sfumato.report.randomized import reconstructed, response
@@ -47,12 +48,14 @@ def render_report(
     warnings: Sequence[str] = (),
     seeded: bool = False,
     made: dt.datetime | None = None,
+    dangling: Dangling | None = None,
 ) -> str:
     """The report as one self-contained HTML page.
 
     ``table`` is the microdata that the release was made from, or an overview of it; ``summary`` and ``risk`` are what
     `summarize` and `risk_of` say about both, if already known; ``warnings`` are added to those of the release;
-    ``seeded`` says whether its randomness came from a known seed; ``made`` is when.
+    ``seeded`` says whether its randomness came from a known seed; ``made`` is when. ``dangling`` is what
+    `raw_dangling` says about earlier releases.
     """
     entity = entity_of(release.description.requirements)
     known = overview_of(table, [] if entity is None else [entity])
@@ -69,6 +72,7 @@ def render_report(
         "shown_by": release.scheme_class,
         "requirements": _requirements(release, drawn),
         "response": drawn,
+        "joined": joined(release, dangling or {}),
         "risk": risks(release, known, entity, risk or risk_of(release, known)),
         "riskiest": combinations(known, entity),
         "loss": _loss(release, labels),
@@ -217,7 +221,8 @@ def _limits(release: Release, table: Overview) -> list[str]:
     name = release.description.method.name
     if release.sampled:
         return method_limits(name) + sample_limits(release)
-    return method_limits(name) + general_limits(list(table.plain), classes)
+    after = [entry.name for entry in release.description.after or ()]
+    return method_limits(name) + general_limits(list(table.plain), classes, after)
 
 
 def _warnings(release: Release, given: Sequence[str], seeded: bool) -> list[str]:

@@ -11,6 +11,7 @@ from sfumato.engine.counts import Counted, Counts, totals
 from sfumato.method.base import PartitionMethod
 from sfumato.method.catalogue import METHODS
 from sfumato.release.best_guess import BestGuess, best_guess_of
+from sfumato.release.manifest import EarlierEntry
 from sfumato.release.release import Release
 from sfumato.release.scheme.catalogue import SCHEMES
 from sfumato.release.scheme.sampling import SIZE
@@ -41,6 +42,7 @@ class Summary:
     normalized certainty penalty); for a randomized attribute, the share of the values that are expected to stay
     unchanged. ``hidden``: the attributes that show one label for everyone. ``retention``: the probability with which a
     sampled sensitive value was kept. ``changed``: the number of values that a method must have changed at least.
+    ``joins``: the earlier releases that it was joined with.
     """
 
     method: str
@@ -57,6 +59,7 @@ class Summary:
     retention: float | None = None
     changed: Mapping[str, int] = field(default_factory=dict)
     guesses: Mapping[str, BestGuess] = field(default_factory=dict)
+    joins: tuple[EarlierEntry, ...] = ()
 
     @property
     def exact(self) -> bool:
@@ -94,7 +97,7 @@ class Summary:
             "retention": self.retention,
             "changed_at_least": dict(self.changed),
             "best_guess": {name: asdict(guess) for name, guess in self.guesses.items()},
-        }
+        } | ({"joins": {e.name: _plain_join(e) for e in self.joins}} if self.joins else {})
 
     def facts(self) -> list[tuple[str, str]]:
         """Each fact as a title and a sentence."""
@@ -108,7 +111,8 @@ class Summary:
             )
         for name, least in self.changed.items():
             told.append(("Sensitive values", f"at least {least:,} values of {name} differ from the table"))
-        return told + [(f"Best guess, {name}", _guessed(guess)) for name, guess in self.guesses.items()]
+        told += [(f"Best guess, {name}", _guessed(guess)) for name, guess in self.guesses.items()]
+        return told + [(f"Joined with {e.name}", _joined(e)) for e in self.joins]
 
     def lines(self) -> list[str]:
         """The facts for a terminal, one per line."""
@@ -197,6 +201,7 @@ def summarize(release: Release, table: Microdata | Counts) -> Summary:
         retention=settings.get("p") if release.sampled else None,
         changed=_changed(release, table),
         guesses=_guesses(release, table),
+        joins=manifest.after or (),
     )
 
 
@@ -269,3 +274,14 @@ def _guessed(guess: BestGuess) -> str:
         f"right for {percent(guess.mean)} of the rows by group, {percent(guess.worst)} in the worst group; "
         f"{percent(guess.base)} without groups"
     )
+
+
+def _joined(entry: EarlierEntry) -> str:
+    """How rows match an earlier release, and how many do not."""
+    here, there = entry.dangling["here"], entry.dangling["there"]
+    nothing = f"{here:,} rows here and {there:,} rows there match nothing" if here or there else "every row has a match"
+    return f"{entry.title or 'untitled'}; by {', '.join(entry.join) or 'rules only'}; {nothing}"
+
+
+def _plain_join(entry: EarlierEntry) -> dict[str, Any]:
+    return {"title": entry.title, "join": list(entry.join), "dangling": dict(entry.dangling)}

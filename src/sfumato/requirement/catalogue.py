@@ -36,6 +36,10 @@ def from_table(entry: Mapping[str, Any]) -> Requirement:
     KAnonymity(k=5, entity=None)
     """
     parameters = dict(entry)
+    if "over" in parameters:
+        from sfumato.requirement.join_template import join_template
+
+        return join_template(from_table({n: v for n, v in entry.items() if n != "over"}), parameters["over"])
     model = parameters.pop("model", None)
     if model is None:
         raise PolicyError(f"a requirement needs a model; name one of {', '.join(MODELS)}")

@@ -180,7 +180,7 @@ def rescore(state: State, label: int) -> None:
 
 
 @inner
-def _leader(state: State) -> int:
+def leader(state: State) -> int:
     """The candidate that looks best; of equals the first by attribute, then by value. -1: there is none."""
     labels, score, run = state.labels, state.score, state.run
     best = np.int64(-1)
@@ -212,7 +212,7 @@ def winner(state: State) -> int:
     completely; if it still looks best, it is (lazy evaluation).
     """
     while True:
-        label = _leader(state)
+        label = leader(state)
         if label < 0:
             return label
         attribute = state.labels[label, r.ATTRIBUTE]

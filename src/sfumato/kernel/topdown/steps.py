@@ -217,7 +217,7 @@ def _disclose(state: State, label: int) -> None:
 
 
 @inner
-def _refine(state: State, label: int, room: Any) -> None:
+def refine(state: State, label: int, room: Any) -> None:
     """Refine a candidate: split its leaves in every template it is in, and offer its parts."""
     labels, attributes = state.labels, state.attributes
     attribute = labels[label, r.ATTRIBUTE]
@@ -237,7 +237,7 @@ def _refine(state: State, label: int, room: Any) -> None:
 
 
 @inner
-def _begin(state: State) -> None:
+def begin(state: State) -> None:
     """Offer the first candidates and list the one leaf that each template starts with."""
     for attribute in range(len(state.attributes)):
         if state.attributes[attribute, r.KIND] == r.SET:
@@ -260,7 +260,7 @@ def advance(state: State, steps: Any, scores: Any, now: Any) -> int:
     """
     room = np.zeros((2, len(state.cells) + 2), np.int64)
     if state.run[r.BEGUN] == 0:
-        _begin(state)
+        begin(state)
     for i in range(len(steps)):
         label = winner(state)
         if label < 0:
@@ -270,7 +270,7 @@ def advance(state: State, steps: Any, scores: Any, now: Any) -> int:
         steps[i, 2] = loss(state, label)
         steps[i, 3] = involved(state, label)
         scores[i] = state.score[label]
-        _refine(state, label, room)
+        refine(state, label, room)
         for j in range(len(state.templates)):
             now[i, j, 0] = state.templates[j, r.NOW]
             now[i, j, 1] = state.templates[j, r.NOW_OF]

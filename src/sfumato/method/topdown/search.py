@@ -72,9 +72,15 @@ class Refinement:
     """The masked attributes, the templates, and the path from the most masked table to the final one."""
 
     def __init__(
-        self, table: Microdata | Counts, templates: Sequence[Template], score: Score, *, suppress: bool
+        self,
+        table: Microdata | Counts,
+        templates: Sequence[Template],
+        score: Score,
+        *,
+        suppress: bool,
+        also: Sequence[str] = (),
     ) -> None:
-        wanted = {name for t in templates for name in names(t.x)}
+        wanted = {name for t in templates for name in names(t.x)} | {*also}
         self.table = table
         self.columns = [c for c in table.quasi if c.name in wanted]
         self.templates = list(templates)
@@ -151,10 +157,10 @@ class Refinement:
         self._first = self._attributes()
         templates, places = self._layout(rows)
         self._start = tuple((int(t[r.NOW]), int(t[r.NOW_OF])) for t in templates)
-        labels = sum(a.labels for a in self._axes)
-        values = max(len(x.limits) for x in rows)
+        labels, none = sum(a.labels for a in self._axes), np.zeros(0, np.int32)
+        values = max((len(x.limits) for x in rows), default=0)
         leaves = np.empty((sum(x.number for x in rows), 5), np.int64)
-        leaves[templates[:, r.LEAF], :2] = [(0, x.number) for x in rows]
+        leaves[templates[:, r.LEAF], :2] = np.array([(0, x.number) for x in rows]).reshape(-1, 2)
         return r.State(
             run=np.array([self.score.measure, self.score.per_loss, bits, 0, 1, 0, 0], np.int64),
             attributes=self._first.copy(),
@@ -167,9 +173,9 @@ class Refinement:
             places=places,
             limits=np.concatenate([*(x.limits for x in rows), np.ones((1, 2), np.int64)]),
             kept=no_counts(rows, labels),
-            rows=np.concatenate([x.rows.ravel() for x in rows]) if len(rows) > 1 else rows[0].rows.ravel(),
-            order=np.concatenate([np.arange(x.number, dtype=np.int32) for x in rows]),
-            spare=np.empty(2 * max(x.number for x in rows), np.int32),
+            rows=rows[0].rows.ravel() if len(rows) == 1 else np.concatenate([none, *(x.rows.ravel() for x in rows)]),
+            order=np.concatenate([none, *(np.arange(x.number, dtype=np.int32) for x in rows)]),
+            spare=np.empty(2 * max((x.number for x in rows), default=0), np.int32),
             leaves=leaves,
             links=np.empty((2, sum(x.number * len(x.names) for x in rows)), np.int32),
             cells=np.zeros((max(a.cells for a in self._axes) + 1, r.BY_VALUE + values), np.int64),

@@ -10,19 +10,20 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.engine.counts import Counts
+from sfumato.engine.decision import Grouping
 from sfumato.engine.draws import Draws
 from sfumato.engine.local import LocalEngine
 from sfumato.errors import DataError, PolicyError, nearest
 from sfumato.kernel.topdown import state as r
 from sfumato.method.base import STEP, Enough, Method, Progress, silent
 from sfumato.method.topdown.recoding import Cut, box
-from sfumato.method.topdown.search import SCORES, RawStep, Refinement
+from sfumato.method.topdown.search import SCORES, RawStep, Refinement, Score
 from sfumato.method.topdown.templates import bound_to, need_class, refuse_others, refuse_unmet, templates_of
-from sfumato.release.judgement import TableSchema, on_groups
+from sfumato.release.judgement import Judgement, TableSchema, on_groups
 from sfumato.release.release import Release
 from sfumato.release.scheme.base import Grouped
 from sfumato.release.scheme.catalogue import SCHEMES
-from sfumato.release.scheme.group_labels import name_boxes
+from sfumato.release.scheme.group_labels import Shown, name_boxes
 from sfumato.requirement.base import GroupRequirement, Requirement
 from sfumato.requirement.templates import Anonymity, Confidentiality
 from sfumato.table.encode import Role
@@ -80,8 +81,7 @@ class TopDown(Method):
             raise PolicyError(f"{self.name}: categorical = {self.categorical!r}; it must be 'generalize' or 'suppress'")
         several = isinstance(self.templates, Sequence) and not isinstance(self.templates, str)
         object.__setattr__(self, "templates", tuple(self.templates) if several else (self.templates,))
-        for t in self.templates:
-            refuse_others(t, self.name)
+        self.refuse_unserved(self.templates)
 
     def warnings(self, requirements: Sequence[Requirement]) -> list[str]:
         """No warning if only sizes decide: then refusals reveal nothing about sensitive values."""
@@ -103,9 +103,9 @@ class TopDown(Method):
             raise DataError(
                 f"{self.name} refines microdata, not {type(table).__name__}; read the table with sf.read first"
             )
-        bound = bound_to(self.templates, table, self.name)
-        refuse_unmet(bound, table)
-        return Run(self, table, bound)
+        bound = self.bind(table, [])
+        self.refuse_infeasible(bound, table)
+        return self.started(table, bound)
 
     def finish(self, table: Microdata) -> "Masking":
         """The table after the last refinement."""
@@ -118,12 +118,16 @@ class TopDown(Method):
         classes = [c.name for c in table.with_role(Role.CLASS)] if SCORES[self.score].needs_class else []
         return [*super().counted(table, bound), *classes]
 
-    def refuse_infeasible(self, bound: Sequence[Requirement], counts: Counts) -> None:
+    def refuse_infeasible(self, bound: Sequence[Requirement], counts: Microdata | Counts) -> None:
         refuse_unmet(on_groups(bound, self.name), counts)
+
+    def started(self, table: Microdata | Counts, bound: Sequence[Requirement]) -> "Run":
+        """A refinement before its first step."""
+        return Run(self, table, on_groups(bound, self.name))
 
     def decide(self, counts: Counts, requirements: Sequence[Requirement], draws: Draws, progress: Progress) -> Grouped:
         progress("steps", 0.0)
-        run = Run(self, counts, on_groups(requirements, self.name))
+        run = self.started(counts, requirements)
         if progress is silent:  # nobody sees the steps, so their labels need no names
             return run.finish().decision(counts)
         try:
@@ -153,16 +157,20 @@ class Run:
     def __init__(self, method: TopDown, table: Microdata | Counts, bound: Sequence[GroupRequirement]) -> None:
         self.method = method
         self.table = table
-        self.requirements = bound
-        self.templates, self.redundant = templates_of(self.requirements, TableSchema(table))
+        self.requirements: Sequence[Requirement] = bound
+        self.templates, self.redundant = templates_of(bound, TableSchema(table))
         score = SCORES[method.score]
         if score.needs_class:
             need_class(table, method.score)
-        self.refinement = Refinement(table, self.templates, score, suppress=method.categorical == "suppress")
+        self.refinement = self.refined(score, suppress=method.categorical == "suppress")
         self.stopped = False
         self._raw: list[RawStep] = []
         self._disclosed: dict[int, NDArray[np.int64]] = {}
         self._coming = self.refinement.steps()
+
+    def refined(self, score: Score, *, suppress: bool) -> Refinement:
+        """The refinement of the table under the templates."""
+        return Refinement(self.table, self.templates, score, suppress=suppress)
 
     def __iter__(self) -> Iterator["Step"]:
         return self
@@ -198,6 +206,10 @@ class Run:
     def cut(self, number: int) -> Cut:
         """What the attributes show after so many steps."""
         return Cut(self.refinement, self._raw[:number])
+
+    def judgements(self, counts: Counts, grouping: Grouping, shown: Sequence[Shown]) -> list[Judgement]:
+        """Requirements that the scheme does not judge; there are none on a table alone."""
+        return []
 
     def warnings(self) -> list[str]:
         """Warnings for users of a release: templates left out, quasi-identifiers that no template masks."""
@@ -238,7 +250,8 @@ class Masking:
     def decision(self, counts: Counts) -> Grouped:
         """The groups that the labels make."""
         grouping, shown = self._cut.decision(counts)
-        return Grouped(grouping=grouping, shown=shown, warnings=self.run.warnings())
+        judgements = self.run.judgements(counts, grouping, shown)
+        return Grouped(grouping=grouping, shown=shown, warnings=self.run.warnings(), judgements=judgements)
 
     def release(
         self, *, title: str = "", rng: np.random.Generator | None = None, progress: Progress = silent

@@ -10,14 +10,17 @@ import polars as pl
 
 from sfumato.errors import SfumatoError
 from sfumato.release.check.finding import Finding
+from sfumato.release.check.joined import on_join
 from sfumato.release.check.public import PublicSchema
 from sfumato.release.manifest import Claim, Manifest
 from sfumato.release.population_match import unseen
 from sfumato.requirement.base import GroupRequirement, Promise, Requirement, Status, Verdict, names
 from sfumato.requirement.catalogue import from_table
+from sfumato.requirement.join_template import JoinTemplate
 from sfumato.requirement.k_map import KMap
 
 if TYPE_CHECKING:
+    from sfumato.release.earlier import Earlier
     from sfumato.release.release import Release
 
 _FAULTS = (SfumatoError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError, pl.exceptions.PolarsError)
@@ -30,8 +33,8 @@ def claimed(claim: Claim) -> Requirement:
     return from_table({"model": claim.model, **claim.required})
 
 
-def judged(release: "Release", claim: Claim) -> Finding:
-    """How one claim stands. A claim that makes no sense is broken."""
+def judged(release: "Release", claim: Claim, given: "Mapping[str, Earlier] | None" = None) -> Finding:
+    """How one claim stands, given earlier releases if it is about a join. A claim that makes no sense is broken."""
     try:
         requirement = claimed(claim)
         view = PublicSchema(release.description.attributes, release.tables)
@@ -39,6 +42,8 @@ def judged(release: "Release", claim: Claim) -> Finding:
             found = requirement.verify(release.description, release.tables)
         elif isinstance(requirement, KMap):
             found = unseen(release)
+        elif isinstance(requirement, JoinTemplate):
+            found = on_join(release, requirement, given or {})
         elif isinstance(requirement, GroupRequirement):
             requirement, found = _on_groups(release, requirement, view, claim.achieved)
         else:

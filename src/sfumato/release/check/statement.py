@@ -13,6 +13,7 @@ from sfumato.release.manifest import (
     MOST_ROWS,
     SCHEME_NAMES,
     Claim,
+    EarlierEntry,
     LabelAttribute,
     Manifest,
     ManifestEntry,
@@ -23,6 +24,7 @@ from sfumato.table.encode import Kind, Role
 from sfumato.table.taxonomy import named
 
 _VERSION = re.compile(r"[0-9]+(\.[0-9]+)+[0-9A-Za-z.+-]{0,40}", re.ASCII)
+_SHA256 = re.compile(r"[0-9a-f]{64}", re.ASCII)
 _LARGEST = 1 << 62
 _DEEPEST = 120
 
@@ -55,8 +57,34 @@ def _check_parts(plain: Mapping[str, Any], scheme: str) -> None:
         _check_attribute(name, entry, scheme)
     if plain.get("output") not in (None, {"spreadsheet": "plain"}, {"spreadsheet": "safe"}):
         raise ReleaseError("manifest.json states an output that is neither plain nor safe for spreadsheets")
+    _check_after(plain)
     if not all(isinstance(w, str) and w for w in plain.get("warnings", ())):
         raise ReleaseError("manifest.json has a warning that is not text")
+
+
+def _check_after(plain: Mapping[str, Any]) -> None:
+    """Refuse earlier releases and rules that no release can name."""
+    names = ["T1"]
+    for entry in plain.get("after", ()):
+        _check_keys("an earlier release of manifest.json", entry, EarlierEntry)
+        names.append(entry["name"])
+        digests = entry["tables"].values()
+        if not digests or not all(isinstance(d, str) and _SHA256.fullmatch(d) for d in digests):
+            raise ReleaseError("manifest.json names an earlier release without the SHA-256 of its tables")
+        if entry["dangling"].keys() != {"here", "there"} or not all(_is(n, int) for n in entry["dangling"].values()):
+            raise ReleaseError(
+                "manifest.json must state how many rows here and there match nothing in an earlier release"
+            )
+        for name, said in (entry.get("attributes") or {}).items():
+            if not isinstance(said, Mapping) or said.keys() != {"role", "kind", "nodes"}:
+                raise ReleaseError(f"manifest.json does not state role, kind and nodes of {name!r} of an earlier file")
+            if not isinstance(said["nodes"], Mapping):
+                raise ReleaseError(f"manifest.json does not explain the labels of {name!r} of an earlier file")
+    if len(set(names)) < len(names) or ("after" in plain and len(names) == 1):
+        raise ReleaseError("manifest.json must call each earlier release by a name of its own, which is not T1")
+    for rule in plain.get("inconsistent", ()):
+        if not isinstance(rule, Mapping) or not rule.keys() <= set(names) or len(rule) < 2:
+            raise ReleaseError("manifest.json has a rule of inconsistency that is not about two of its releases")
 
 
 def _check_numbers(plain: dict[str, Any]) -> None:

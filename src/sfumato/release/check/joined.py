@@ -1,0 +1,107 @@
+"""Verify what a release claims of its join with earlier ones: from their public parts, if these are given."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from sfumato.errors import PolicyError, ReleaseError, SfumatoError
+from sfumato.release.check.finding import Finding, verdict
+from sfumato.release.manifest import EarlierEntry
+from sfumato.requirement.base import Verdict, names
+from sfumato.requirement.join_template import THIS, JoinTemplate
+
+if TYPE_CHECKING:
+    from sfumato.release.earlier import Earlier
+    from sfumato.release.join.join import Join
+    from sfumato.release.release import Release
+
+
+def join_with(release: "Release", given: Mapping[str, "Earlier"]) -> "Join | None":
+    """The join of a release with the earlier ones that are given; None without any."""
+    if not given:
+        return None
+    from sfumato.release.earlier import this_table
+    from sfumato.release.join.join import Join
+    from sfumato.release.joined import rules_of
+
+    rules = [r for r in rules_of(release.description.inconsistent) if {*r.sides} <= {THIS, *given}]
+    order = [e.name for e in release.description.after or () if e.name in given]
+    return Join([this_table(release), *(given[n] for n in order)], rules)
+
+
+def on_join(release: "Release", requirement: JoinTemplate, given: Mapping[str, "Earlier"]) -> Verdict:
+    """How a template over the join stands; stated, if an earlier release is not at hand or a column is not public."""
+    entries = {e.name: e for e in release.description.after or ()}
+    over = [n for n in requirement.over if n != THIS]
+    if requirement.over[0] != THIS or (strange := [n for n in over if n not in entries]):
+        told = f"the manifest does not name {strange[0]!r}" if requirement.over[0] == THIS else "it leaves out T1"
+        raise ReleaseError(f"a claim is about the join of {' and '.join(requirement.over)}, but {told}")
+    if absent := [entries[n] for n in over if n not in given]:
+        return Verdict("stated", {}, how_to_verify(absent))
+    if hidden := _hidden(release, requirement):
+        return Verdict("stated", {}, f"{hidden!r} is not published, so it cannot be counted in the join")
+    join = join_with(release, {n: given[n] for n in over})
+    assert join is not None
+    judgement = join.judge(requirement)
+    detail = ", ".join(f"{n} = {v:.6g}" for n, v in judgement.achieved.items())
+    if not judgement.holds:
+        return Verdict("broken", {}, f"{judgement.failing} of {judgement.groups} combinations fail; {detail}")
+    return Verdict("holds", judgement.achieved, detail)
+
+
+def how_to_verify(absent: Sequence[EarlierEntry]) -> str:
+    """Which releases are needed to verify a claim about the join, and how they are given."""
+    told = ", ".join(
+        f"{e.name} ({e.title or 'untitled'}, SHA-256 {next(iter(e.tables.values()))[:12]}…)" for e in absent
+    )
+    return f"to verify it, give {told} with --after RELEASE, or check(after=[...]) from Python"
+
+
+def _hidden(release: "Release", requirement: JoinTemplate) -> str | None:
+    """An attribute of this table that a template counts but that is not published, such as an identifier."""
+    y = tuple(requirement.y) if isinstance(requirement.y, Mapping) else names(requirement.y)
+    own = [n.removeprefix(f"{THIS}.") for n in y if n.startswith(f"{THIS}.")]
+    return next((n for n in own if n not in release.description.attributes), None)
+
+
+def matching(release: "Release", given: Mapping[str, "Earlier"]) -> list[Finding]:
+    """Whether rows match as the manifest says: by which attributes, and how many match nothing."""
+    found = []
+    for entry in release.description.after or ():
+        if entry.name not in given:
+            continue
+        claim = (
+            f"{entry.name} is joined by {', '.join(entry.join) or 'no attribute'}, and what matches nothing is stated"
+        )
+        try:
+            fault, told = _matched(release, entry, given[entry.name])
+        except SfumatoError as e:
+            fault, told = str(e), ""
+        found.append(verdict(claim, fault, told))
+    return found
+
+
+def _matched(release: "Release", entry: EarlierEntry, earlier: "Earlier") -> tuple[str | None, str]:
+    join = join_with(release, {entry.name: earlier})
+    assert join is not None
+    here, there = join.dangling()[entry.name]
+    told = f"{here} rows here and {there} rows there match nothing"
+    if earlier.rows != entry.rows or earlier.scheme != entry.scheme or earlier.title != entry.title:
+        return f"{entry.name} has {earlier.rows} rows by {earlier.scheme}, titled {earlier.title!r}", told
+    if list(join.common[entry.name]) != list(entry.join):
+        return f"both have {', '.join(join.common[entry.name]) or 'no attribute'}", told
+    wrong = {"here": here, "there": there} != dict(entry.dangling)
+    return (told if wrong else None), told
+
+
+def given_after(release: "Release", sources: Sequence[object]) -> dict[str, "Earlier"]:
+    """The earlier releases that are given, by name; refused for a release that claims nothing about a join."""
+    if not sources:
+        return {}
+    if not release.description.after:
+        raise PolicyError(
+            "this release does not claim anything about a join with earlier releases; check it without --after, or ask "
+            "sf.sequential_join what the join gives away"
+        )
+    from sfumato.release.joined import recognized
+
+    return recognized(release.description.after, sources)
