@@ -222,6 +222,16 @@ def test_a_raw_sample_with_a_rare_value_does_not_look_randomized(tmp_path: Path)
     assert "do not look randomized" in broken(forged(release, tmp_path / "out", tables={"data": raw}))
 
 
+@pytest.mark.parametrize("value", [{}, [], None, True])
+def test_a_domain_of_labels_holds_strings_and_numbers(value: object, tmp_path: Path) -> None:
+    """A dict among them once ended the check with a traceback (fuzz, seed 2026)."""
+
+    def odd(m: dict[str, Any]) -> None:
+        m["attributes"]["sex"]["domain"].append(value)
+
+    assert "something else than strings and numbers" in broken(forged(generalized(), tmp_path / "out", odd))
+
+
 def test_a_domain_grown_by_values_that_nobody_has_is_found(tmp_path: Path) -> None:
     """A larger domain would promise more: the noise must show its values."""
 

@@ -168,8 +168,11 @@ def _check_attribute(name: str, entry: object, scheme: str) -> None:
         raise ReleaseError(f"{what} has the unknown kind {entry['kind']!r}")
     if form is ValueAttribute:
         _check_domain(what, entry["domain"])
-    elif issubclass(form, LabelAttribute) and not 0 <= entry["loss"] <= 1:
-        raise ReleaseError(f"{what} has a loss of {entry['loss']}; it must be in [0, 1]")
+    elif issubclass(form, LabelAttribute):
+        if not all(_is(value, str) or _is(value, float) for value in entry["domain"]):
+            raise ReleaseError(f"{what} has a domain of something else than strings and numbers")
+        if not 0 <= entry["loss"] <= 1:
+            raise ReleaseError(f"{what} has a loss of {entry['loss']}; it must be in [0, 1]")
 
 
 def _check_domain(what: str, domain: list[Any]) -> None:
