@@ -52,7 +52,15 @@ def ways(job: Job, summary: Summary) -> Iterator[str]:
         yield "mondrian (but an adversary who knows the algorithm can learn more than l allows)"
     if not isinstance(job.method, Anatomy) and _diverse(job):
         yield "anatomy (shows exact quasi-identifiers: people can be found, their values guessed with 1/l at most)"
-    yield " and ".join(dict.fromkeys(r.weaker or "a weaker requirement" for r in job.requirements))
+    yield _weaker(job)
+
+
+def _weaker(job: Job) -> str:
+    """What would ask for less; with the models' names where they call different parameters the same."""
+    told = {r.weaker or "a weaker requirement": r.model for r in job.requirements}
+    parameters = [words.split()[-1] for words in told]
+    several = len(set(parameters)) < len(parameters)
+    return " and ".join(f"{words} of {model}" if several else words for words, model in told.items())
 
 
 def _no_cut(job: Job, summary: Summary) -> Iterator[str]:
