@@ -1,0 +1,171 @@
+"""TDS2P (Fung, Algorithm 5): two publishers refine one table together, each seeing only labels of the other's columns.
+
+In each round both find their best candidate by themselves, a secure comparison tells whose is better, its holder
+instructs the other, who checks the instruction before following it: exactly the records under the refined label, and
+every template holds afterwards. Steps and ties are those of TDR on the joined table.
+"""
+
+import struct
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.errors import PeerError
+from sfumato.integration.channel import Channel
+from sfumato.integration.common_table import CommonTable
+from sfumato.integration.instruction import Instruction, decode, longest
+from sfumato.integration.mirror import Candidate, PartyRefinement
+from sfumato.integration.wire import Kind, letter
+from sfumato.method.base import STEP, Progress, silent
+from sfumato.method.topdown.recoding import box
+from sfumato.release.scheme.group_labels import name_boxes
+from sfumato.table.domain import BoxLabel
+
+SCORE_BITS = 63
+"""How many bits the scores have that are compared."""
+
+
+Compare = Callable[[Channel, int | None], int]
+"""Finds the party with the greater score without revealing either; of equals, and of two without one, it is party A."""
+
+
+class BadInstruction(PeerError):
+    """The other publisher's instruction contradicts what both know, or would break a template."""
+
+
+def comparable(score: float) -> int:
+    """A score as a positive integer of `SCORE_BITS` bits, in the same order: the bits of the number, plus one.
+
+    >>> comparable(0.0), comparable(0.25) < comparable(0.5), comparable(2.0**63).bit_length()
+    (1, True, 63)
+    """
+    return int(struct.unpack(">q", struct.pack(">d", score))[0]) + 1
+
+
+class JointRefinement:
+    """The refinement of two tables as one side conducts it."""
+
+    def __init__(
+        self,
+        channel: Channel,
+        own: PartyRefinement,
+        common: CommonTable,
+        *,
+        compare: Compare,
+        progress: Progress = silent,
+    ) -> None:
+        self.channel = channel
+        self.own = own
+        self.common = common
+        self.compare = compare
+        self.progress = progress
+        self._number = {own.root(i): 0 for i in range(len(own.columns)) if not own.is_mirror(i)}
+        self._mirror = {(i, 0): own.root(i) for i in range(len(own.columns)) if own.is_mirror(i)}
+        self._unconfirmed = False
+
+    def run(self) -> None:
+        """Refine until neither side has a valid and beneficial candidate.
+
+        If the other side fails, an own refinement that it may not have followed is taken back.
+        """
+        try:
+            while self._round():
+                pass
+        except BaseException:
+            if self._unconfirmed:
+                self.common.undo()
+            raise
+
+    def _round(self) -> bool:
+        """One refinement; returns False if no candidate is left on either side."""
+        with self.channel.computing():
+            mine = self.own.best()
+        winner = self.compare(self.channel, comparable(mine.score) if mine else None)
+        self._unconfirmed = False
+        if winner == self.channel.party:
+            return self._instruct(mine)
+        received = self.channel.receive(Kind.INSTRUCTION, at_most=longest(self.common.records))
+        if not received and mine is not None:
+            raise BadInstruction(
+                "the other publisher says that nothing is left to refine, but this side has a candidate"
+            )
+        if received:
+            self._follow(decode(received))
+        return bool(received)
+
+    def _instruct(self, mine: Candidate | None) -> bool:
+        """Send the own best refinement and perform it; without one, say so."""
+        if mine is None:
+            self.channel.send(Kind.INSTRUCTION, b"")
+            return False
+        with self.channel.computing():
+            label = self._number[self.own.shown_label(mine)]
+            records, part = self.own.parts_of(mine)
+            there, part = np.unique(part, return_inverse=True)  # parts that no record falls into stay unknown
+            parts = self.own.perform(mine)
+            labels = self._named(mine.attribute, [parts[i] for i in there])
+            told = Instruction(mine.attribute, label, part, labels)
+        self.channel.send(Kind.INSTRUCTION, told.encode())
+        self._unconfirmed = True
+        numbers = self._apply(told, records)
+        self._number.update(zip((parts[i] for i in there), numbers, strict=True))
+        return True
+
+    def _follow(self, told: Instruction) -> None:
+        """Check an instruction and follow it."""
+        key = (told.attribute, told.label)
+        records = self._records_of(told)
+        with self.channel.computing():
+            labels = self.own.follow(told.attribute, self._mirror[key], len(told.labels), records, told.part)
+        if labels is None:
+            raise BadInstruction("an instruction of the other publisher would break a requirement; it was not followed")
+        del self._mirror[key]
+        for number, label in zip(self._apply(told, records), labels, strict=True):
+            self._mirror[told.attribute, number] = label
+
+    def _records_of(self, told: Instruction) -> NDArray[np.int64]:
+        """The records that an instruction is about, if it divides exactly those under a label of the other side."""
+        if (told.attribute, told.label) not in self._mirror:
+            raise BadInstruction("an instruction is about a label that no record shows, or that this side holds")
+        records = self.common.records_under(told.attribute, told.label)
+        if len(records) != len(told.part):
+            raise BadInstruction(
+                f"an instruction divides {len(told.part)} records, but {len(records)} are under the refined label"
+            )
+        if not np.array_equal(np.unique(told.part), np.arange(len(told.labels))):
+            raise BadInstruction(
+                "the parts of an instruction must each have a record, and each record one of the parts"
+            )
+        return records
+
+    def _apply(self, told: Instruction, records: NDArray[np.int64]) -> range:
+        before = self.common.labels[told.attribute][told.label]
+        numbers = self.common.refine(told.attribute, records, told.part, told.labels)
+        if self.progress is not silent:
+            self.progress(self._words(told, before), 0.0)
+        return numbers
+
+    def _words(self, told: Instruction, before: BoxLabel) -> str:
+        """A refinement as one line."""
+        held = self.channel.peer if self.own.is_mirror(told.attribute) else self.channel.party
+        names = [label.label for label in told.labels]
+        to = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+        attribute = self.common.names[told.attribute]
+        return f"{STEP}{self.common.steps}: {attribute} {before.label} → {to}; held by {letter(held)}"
+
+    def _named(self, attribute: int, labels: list[int]) -> list[BoxLabel]:
+        """What own labels are called, in the form in which they travel."""
+        return named(self.own, attribute, labels)
+
+
+def named(own: PartyRefinement, attribute: int, labels: list[int]) -> list[BoxLabel]:
+    """What own labels are called, in the form in which they travel."""
+    domain = own.columns[attribute].domain
+    return [name_boxes(domain, [box(own, attribute, label)])[0] for label in labels]
+
+
+def roots(own: PartyRefinement) -> dict[str, BoxLabel]:
+    """The label that each own attribute starts with."""
+    mine = [i for i in range(len(own.columns)) if not own.is_mirror(i)]
+    return {own.columns[i].name: named(own, i, [own.root(i)])[0] for i in mine}
