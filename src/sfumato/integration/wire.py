@@ -117,17 +117,18 @@ class Header:
 
 @dataclass(slots=True)
 class Outgoing:
-    """The numbering of the frames that a party sends."""
+    """Cuts the messages that a party sends into frames, and numbers them."""
 
     party: int
     sequence: int = 0
+    most: int = MOST
 
     def frames(self, kind: Kind, payload: bytes) -> Iterator[bytes]:
         """The frames of a message, ready to be sent."""
         view = memoryview(payload)
-        for start in range(0, max(len(payload), 1), MOST):
-            part = view[start : start + MOST]
-            more = int(start + MOST < len(payload))
+        for start in range(0, max(len(payload), 1), self.most):
+            part = view[start : start + self.most]
+            more = int(start + self.most < len(payload))
             yield Header(VERSION, self.party, self.sequence, kind, more, len(part)).encode() + part
             self.sequence += 1
 
@@ -138,6 +139,7 @@ class Incoming:
 
     party: int
     sequence: int = 0
+    most: int = MOST
 
     def message(self, read: Callable[[int], bytes], kind: Kind, at_most: int) -> bytes | None:
         """The payload of the next message, which must be of this kind and length; None if the peer is only busy.
@@ -162,10 +164,10 @@ class Incoming:
         header = Header.decode(read(HEADER_BYTES))
         self._check_sender(header)
         self._check_kind(header, kind, first=first)
-        limit = min(MOST, _SHORT.get(header.kind, room))
+        limit = min(self.most, _SHORT.get(header.kind, room))
         if header.length > limit:
             raise PeerError(f"{self._name(header)} has {header.length} bytes; at most {limit} are allowed here")
-        if (header.more and header.length != MOST) or (header.length == 0 and not first and header.kind == kind):
+        if (header.more and header.length != self.most) or (header.length == 0 and not first and header.kind == kind):
             raise PeerError(f"{self._name(header)} is cut into frames of the wrong length")
         self.sequence += 1
         return header
