@@ -8,7 +8,8 @@ from integration.parties import converse
 from sfumato.integration.channel import Channel
 from sfumato.integration.common_table import CommonTable
 from sfumato.integration.mirror import PartyRefinement, mirrored
-from sfumato.integration.refine import Compare, JointRefinement, roots
+from sfumato.integration.columns import own_columns
+from sfumato.integration.refine import Compare, JointRefinement
 from sfumato.integration.wire import Kind
 from sfumato.method.topdown.search import SCORES
 from sfumato.method.topdown.templates import bound_to, refuse_unmet, templates_of
@@ -79,12 +80,12 @@ def refine_together(
     table = ordered(table, held_by_a)
     held_by_b = [c.name for c in table.quasi if c.name not in held_by_a]
     sides = [party(table, held, require, method) for held in (held_by_a, held_by_b)]
-    start = roots(sides[0]) | roots(sides[1])
+    start = own_columns(sides[0]) | own_columns(sides[1])
     names = [c.name for c in sides[0].columns]
     told: list[str] = []
 
     def run(own: PartyRefinement, channel: Channel) -> Side:
-        common = CommonTable(names, [start[n] for n in names], table.rows)
+        common = CommonTable(names, [start[n].root for n in names], table.rows)
         listen = (lambda stage, done: told.append(stage)) if channel.party == 1 else (lambda stage, done: None)
         joint = JointRefinement(channel, own, common, compare=compare, progress=listen)
         joint.run()

@@ -146,6 +146,10 @@ class PartyRefinement(Refinement):
             kept=np.concatenate([state.kept, no_counts(state.templates[:, r.MODE], more)], axis=1),
         )
 
+    def _masked(self, templates: Sequence[Template]) -> list[Column]:
+        """All attributes; a template that only the other publisher can judge may be the only one that masks some."""
+        return list(self.table.quasi)
+
     def _axis(self, column: Column, suppress: bool) -> AttributeArrays:
         if column.name not in self._others:
             return super()._axis(column, suppress)

@@ -16,7 +16,7 @@ from sfumato.integration.channel import Channel
 from sfumato.integration.common_table import CommonTable
 from sfumato.integration.instruction import Instruction, decode, longest
 from sfumato.integration.mirror import Candidate, PartyRefinement
-from sfumato.integration.wire import Kind, letter
+from sfumato.integration.wire import Kind, Reason, letter
 from sfumato.method.base import STEP, Progress, silent
 from sfumato.method.topdown.recoding import box
 from sfumato.release.scheme.group_labels import name_boxes
@@ -28,10 +28,6 @@ SCORE_BITS = 63
 
 Compare = Callable[[Channel, int | None], int]
 """Finds the party with the greater score without revealing either; of equals, and of two without one, it is party A."""
-
-
-class BadInstruction(PeerError):
-    """The other publisher's instruction contradicts what both know, or would break a template."""
 
 
 def comparable(score: float) -> int:
@@ -87,12 +83,20 @@ class JointRefinement:
             return self._instruct(mine)
         received = self.channel.receive(Kind.INSTRUCTION, at_most=longest(self.common.records))
         if not received and mine is not None:
-            raise BadInstruction(
-                "the other publisher says that nothing is left to refine, but this side has a candidate"
-            )
+            raise self._bad("the other publisher says that nothing is left to refine, but this side has a candidate")
         if received:
-            self._follow(decode(received))
+            self._follow(self._decoded(received))
         return bool(received)
+
+    def _decoded(self, received: bytes) -> Instruction:
+        try:
+            return decode(received)
+        except PeerError as error:
+            raise self._bad(str(error)) from None
+
+    def _bad(self, words: str) -> PeerError:
+        """Give up because of an instruction that contradicts what both know, or would break a template."""
+        return self.channel.fail(Reason.BAD_INSTRUCTION, f"party {letter(self.channel.peer)}: {words}")
 
     def _instruct(self, mine: Candidate | None) -> bool:
         """Send the own best refinement and perform it; without one, say so."""
@@ -104,7 +108,7 @@ class JointRefinement:
             records, part = self.own.parts_of(mine)
             there, part = np.unique(part, return_inverse=True)  # parts that no record falls into stay unknown
             parts = self.own.perform(mine)
-            labels = self._named(mine.attribute, [parts[i] for i in there])
+            labels = named_labels(self.own, mine.attribute, [parts[i] for i in there])
             told = Instruction(mine.attribute, label, part, labels)
         self.channel.send(Kind.INSTRUCTION, told.encode())
         self._unconfirmed = True
@@ -119,7 +123,7 @@ class JointRefinement:
         with self.channel.computing():
             labels = self.own.follow(told.attribute, self._mirror[key], len(told.labels), records, told.part)
         if labels is None:
-            raise BadInstruction("an instruction of the other publisher would break a requirement; it was not followed")
+            raise self._bad("an instruction of the other publisher would break a requirement; it was not followed")
         del self._mirror[key]
         for number, label in zip(self._apply(told, records), labels, strict=True):
             self._mirror[told.attribute, number] = label
@@ -127,16 +131,14 @@ class JointRefinement:
     def _records_of(self, told: Instruction) -> NDArray[np.int64]:
         """The records that an instruction is about, if it divides exactly those under a label of the other side."""
         if (told.attribute, told.label) not in self._mirror:
-            raise BadInstruction("an instruction is about a label that no record shows, or that this side holds")
+            raise self._bad("an instruction is about a label that no record shows, or that this side holds")
         records = self.common.records_under(told.attribute, told.label)
         if len(records) != len(told.part):
-            raise BadInstruction(
+            raise self._bad(
                 f"an instruction divides {len(told.part)} records, but {len(records)} are under the refined label"
             )
         if not np.array_equal(np.unique(told.part), np.arange(len(told.labels))):
-            raise BadInstruction(
-                "the parts of an instruction must each have a record, and each record one of the parts"
-            )
+            raise self._bad("the parts of an instruction must each have a record, and each record one of the parts")
         return records
 
     def _apply(self, told: Instruction, records: NDArray[np.int64]) -> range:
@@ -154,18 +156,8 @@ class JointRefinement:
         attribute = self.common.names[told.attribute]
         return f"{STEP}{self.common.steps}: {attribute} {before.label} → {to}; held by {letter(held)}"
 
-    def _named(self, attribute: int, labels: list[int]) -> list[BoxLabel]:
-        """What own labels are called, in the form in which they travel."""
-        return named(self.own, attribute, labels)
 
-
-def named(own: PartyRefinement, attribute: int, labels: list[int]) -> list[BoxLabel]:
+def named_labels(own: PartyRefinement, attribute: int, labels: list[int]) -> list[BoxLabel]:
     """What own labels are called, in the form in which they travel."""
     domain = own.columns[attribute].domain
     return [name_boxes(domain, [box(own, attribute, label)])[0] for label in labels]
-
-
-def roots(own: PartyRefinement) -> dict[str, BoxLabel]:
-    """The label that each own attribute starts with."""
-    mine = [i for i in range(len(own.columns)) if not own.is_mirror(i)]
-    return {own.columns[i].name: named(own, i, [own.root(i)])[0] for i in mine}

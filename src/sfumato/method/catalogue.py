@@ -18,6 +18,7 @@ from sfumato.method.mondrian_plus import MondrianPlus, MondrianPlusPlus
 from sfumato.method.pg import PG
 from sfumato.method.rr.rr import RandomizedResponse
 from sfumato.method.topdown.topdown import TopDown, TopDownDisclosure
+from sfumato.method.topdown.two_party import TopDownTwoParty
 
 METHODS: dict[str, type[Method]] = {
     cls.name: cls
@@ -39,7 +40,7 @@ METHODS[RandomizedResponse.name] = RandomizedResponse
 METHODS[PG.name] = PG
 
 METHODS[Incognito.name] = Incognito
-METHODS |= {cls.name: cls for cls in (TopDown, TopDownDisclosure)}
+METHODS |= {cls.name: cls for cls in (TopDown, TopDownDisclosure, TopDownTwoParty)}
 METHODS |= {cls.name: cls for cls in (Art, Injector)}
 
 

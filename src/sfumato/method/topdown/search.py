@@ -81,9 +81,8 @@ class Refinement:
     def __init__(
         self, table: Microdata | Counts, templates: Sequence[Template], score: Score, *, suppress: bool
     ) -> None:
-        wanted = {name for t in templates for name in names(t.x)}
         self.table = table
-        self.columns = [c for c in table.quasi if c.name in wanted]
+        self.columns = self._masked(templates)
         self.templates = list(templates)
         self.score = score
         self.class_column = table.with_role(Role.CLASS)[0] if score.needs_class else None
@@ -181,6 +180,10 @@ class Refinement:
             links=np.empty((2, sum(x.number * len(x.names) for x in rows)), np.int32),
             cells=np.zeros((max(a.cells for a in self._axes) + 1, r.BY_VALUE + values), np.int64),
         )
+
+    def _masked(self, templates: Sequence[Template]) -> list[Column]:
+        wanted = {name for t in templates for name in names(t.x)}
+        return [c for c in self.table.quasi if c.name in wanted]
 
     def _axis(self, column: Column, suppress: bool) -> AttributeArrays:
         return axis_of(column, suppress)
