@@ -18,21 +18,20 @@ from sfumato.integration.tls_words import tls_words
 from sfumato.integration.wire import VERSION, Incoming, Kind, Outgoing, Reason, letter
 
 _HELLO: Final = struct.Struct(">HI")
-_FAREWELL: Final = 5.0
-"""Seconds that an orderly end, or the last word of an abort, may take."""
-_LINGER: Final = 2.0
 _PIECE: Final = 1 << 16
 _BROKEN: Final = (OSError, EOFError, ValueError, PeerError)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """How many seconds to wait: for a peer to appear, to prove who it is, to say anything, to finish its work."""
+    """How many seconds to wait for a peer: to appear, to prove who it is, to say anything, to finish its work, to
+    take its leave."""
 
     waiting: float = 600.0
     handshake: float = 10.0
     silence: float = 60.0
     busy: float = 3600.0
+    farewell: float = 5.0
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -128,14 +127,14 @@ class Channel:
             if self._open:
                 with contextlib.suppress(*_BROKEN):
                     for frame in self._outgoing.frames(Kind.ABORT, bytes([reason])):
-                        self._write(frame, time.monotonic() + min(_FAREWELL, self.limits.silence))
+                        self._write(frame, time.monotonic() + self.limits.farewell)
             self._shut()
 
     def close(self) -> None:
         """End in good order: both say goodbye, then the connection is closed. Never raises."""
         with self._turn:
             if self._open:
-                until = time.monotonic() + min(_FAREWELL, self.limits.silence)
+                until = time.monotonic() + self.limits.farewell
                 with contextlib.suppress(*_BROKEN):
                     for frame in self._outgoing.frames(Kind.GOODBYE, b""):
                         self._write(frame, until)
@@ -233,7 +232,7 @@ class Channel:
         self._open = False
         with contextlib.suppress(OSError, ValueError):
             self._stream.shutdown(socket.SHUT_WR)
-            until = time.monotonic() + _LINGER
+            until = time.monotonic() + self.limits.farewell
             while True:
                 self._set_time_left(until)
                 if not self._stream.recv(_PIECE):

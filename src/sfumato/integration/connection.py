@@ -91,7 +91,7 @@ def connect(
         try:
             raw = socket.create_connection((address.host, address.port), timeout=max(0.1, until - time.monotonic()))
             break
-        except socket.gaierror:
+        except (socket.gaierror, UnicodeError):
             raise PeerError(f"the host {address.host!r} is unknown; check the address") from None
         except (OSError, OverflowError) as error:
             if time.monotonic() + _RETRY > until:
@@ -108,8 +108,8 @@ def _bound(address: Address) -> socket.socket:
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
     try:
         return socket.create_server((address.host, address.port), family=family, backlog=4)
-    except OSError as error:
-        words = (error.strerror or "unknown").lower()
+    except (OSError, UnicodeError) as error:
+        words = (getattr(error, "strerror", None) or "not a host").partition(" (while")[0].lower()
         raise PolicyError(f"cannot listen at {address} ({words}); choose another host or port") from None
 
 
