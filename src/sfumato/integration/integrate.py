@@ -81,6 +81,8 @@ class Integration:
     progress: Progress = silent
     compare: Compare = compare_securely
     held: Prepared | None = None
+    complete: bool = False
+    """Whether nothing is left to refine."""
 
     def run(self) -> Release:
         """Everything up to the release, which is the same on both sides. An error ends the conversation."""
@@ -105,12 +107,22 @@ class Integration:
         """
         if self.held is None or not self.held.common.steps or self.held.joint.holder is not None:
             return None
-        return self.held.parts.build(self.held.common, self.held.rows_by_seed(), stopped=True)
+        return self.held.parts.build(self.held.common, self.held.rows_by_seed(), stopped=not self.complete)
+
+    def prepared(self) -> Prepared:
+        """What this side holds, once the records are aligned."""
+        if self.held is None:
+            raise SfumatoError("the records are not aligned yet; please report this")
+        return self.held
 
     def compare_digests(self, mine: bytes, words: str) -> None:
         """Raise on both sides if the two do not have the same."""
-        if self.channel.exchange(Kind.DIGEST, mine, exactly=_DIGEST) != mine:
+        if not self.same_digest(mine):
             raise self.channel.fail(Reason.DATA_DIFFERS, words)
+
+    def same_digest(self, mine: bytes) -> bool:
+        """Whether both sides have the same."""
+        return self.channel.exchange(Kind.DIGEST, mine, exactly=_DIGEST) == mine
 
     def _prepared(self) -> Prepared:
         """Agree on everything, align the records, and set up the refinement."""
@@ -157,6 +169,7 @@ class Integration:
         self.progress("steps", 0.0)
         JointRefinement(self.channel, held.own, held.common, compare=self.compare, progress=self.progress).run()
         self.compare_digests(held.common.digest(), _OTHER_TABLE)
+        self.complete = True
 
     def _closed(self, held: Prepared) -> Release:
         """Put the rows together and describe them."""
