@@ -12,7 +12,20 @@ from pathlib import Path
 
 RESULTS = Path(__file__).parent / "results"
 
-PARTS = ("foundation", "aware", "count_query", "topdown", "classification", "pg", "rr", "incognito", "art", "start")
+PARTS = (
+    "foundation",
+    "aware",
+    "count_query",
+    "topdown",
+    "classification",
+    "pg",
+    "rr",
+    "incognito",
+    "art",
+    "start",
+    "two_publishers",
+    "secure_maximum",
+)
 """Modules with ``lines()`` (the ratios) and optionally ``more()`` (further tables); foundation takes ``with_peers``."""
 
 

@@ -16,7 +16,7 @@ from sfumato.integration.wire import HEADER_BYTES, VERSION, Incoming, Kind, Outg
 MOST = 24
 """A short frame, so that long messages have several."""
 SENDER = 2
-_KINDS = (Kind.AGREEMENT, Kind.COIN, Kind.KEY_POINTS, Kind.COMPARE_BITS, Kind.INSTRUCTION, Kind.DIGEST)
+_KINDS = (Kind.AGREEMENT, Kind.COIN, Kind.KEY_POINTS, Kind.COMPARE_DIGITS, Kind.INSTRUCTION, Kind.DIGEST)
 _EXTREMES = (0, 1, 2, MOST - 1, MOST, MOST + 1, 255, 256, 2**16 - 1, 2**31, 2**32 - 1, 2**64 - 1)
 _FIELDS = ((0, 4), (4, 2), (6, 2), (8, 8), (16, 1), (17, 1), (18, 4))
 _LENGTHS = (0, 1, 5, MOST, MOST + 1, 2 * MOST, 70)

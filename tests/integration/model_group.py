@@ -32,6 +32,7 @@ def model(order: int = curve.ORDER) -> SimpleNamespace:
         crypto_core_ed25519_add=lambda p, q: encode((decode(p) + decode(q)) % order),
         crypto_core_ed25519_sub=lambda p, q: encode((decode(p) - decode(q)) % order),
         crypto_core_ed25519_scalar_mul=lambda a, b: (scalar(a) * scalar(b) % order).to_bytes(32, "little"),
+        crypto_core_ed25519_scalar_add=lambda a, b: ((scalar(a) + scalar(b)) % order).to_bytes(32, "little"),
         crypto_core_ed25519_from_uniform=lambda h: encode(int.from_bytes(h) % order),
         crypto_core_ed25519_is_valid_point=lambda p: decode(p) < order,
     )

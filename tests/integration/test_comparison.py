@@ -123,16 +123,16 @@ class TestViews:
         assert len(seen) == 1
 
     def test_the_terms_have_at_most_one_zero_and_it_says_who_won(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """All pairs of four bits, in the model: c_i as in the docstring, computed under encryption."""
+        """All pairs of three digits, in the model: c_i as in the docstring, computed under encryption."""
         stand_in = model()
         monkeypatch.setattr(curve, "bindings", lambda: stand_in)
         key = Decryption()
-        for x, y in itertools.product(range(16), repeat=2):
-            bits = [[n >> place & 1 for place in (3, 2, 1, 0)] for n in (x, y)]
-            terms = _terms([key.encrypt(bit) for bit in bits[0]], bits[1])
+        for x, y in itertools.product(range(64), repeat=2):
+            left, right = ([n >> place & 3 for place in (4, 2, 0)] for n in (x, y))
+            terms = _terms([key.encrypt(int(digit >= mark)) for digit in left for mark in (1, 2, 3)], right)
             plain = [_plaintext(term, key) for term in terms]
-            differing = [a ^ b for a, b in zip(*bits, strict=True)]
-            assert plain == [1 + a - b + sum(differing[:i]) for i, (a, b) in enumerate(zip(*bits, strict=True))]
+            before = [sum(a != b for a, b in zip(left[:i], right[:i], strict=True)) for i in range(3)]
+            assert plain == [int(a >= b) + n for a, b, n in zip(left, right, before, strict=True)]
             assert plain.count(0) == int(y > x)
 
     def test_a_blinded_term_tells_only_whether_it_was_zero(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -165,7 +165,7 @@ class TestViews:
     @pytest.mark.usefixtures("in_model")
     def test_the_place_of_the_zero_is_uniform(self) -> None:
         """Chi-square over the places at 7 degrees of freedom; it exceeds 42 with a probability below 1e-6."""
-        rounds, bits = 800, 8
+        rounds, bits, terms = 800, 16, 8
         keys: list[Decryption] = []
         a, b = in_memory_pair(record=True)
         remember = _remembering(keys)
@@ -173,7 +173,7 @@ class TestViews:
             patch.setattr("sfumato.integration.comparison.Decryption", remember)
             together(
                 lambda: [greater(a, 5, bits=bits) for _ in range(rounds)],
-                lambda: [greater(b, 200, bits=bits) for _ in range(rounds)],
+                lambda: [greater(b, 900, bits=bits) for _ in range(rounds)],
             )
         assert a.transcript is not None
         answers = [entry.payload for entry in a.transcript if entry.kind == Kind.COMPARE_BLINDED]
@@ -184,8 +184,9 @@ class TestViews:
             assert plain.count(0) == 1
             places[plain.index(0)] += 1
             others += [number for number in plain if number]
-        assert sum((places[i] - rounds / bits) ** 2 / (rounds / bits) for i in range(bits)) < 42
-        assert len(set(others)) == rounds * (bits - 1)  # no small numbers, no repetitions: the terms are blinded
+        due = rounds / terms
+        assert sum((places[i] - due) ** 2 / due for i in range(terms)) < 42
+        assert len(set(others)) == rounds * (terms - 1)  # no small numbers, no repetitions: the terms are blinded
 
 
 TORSION = [
@@ -211,23 +212,23 @@ def bad_points() -> Iterator[bytes]:
 class TestLyingPeers:
     """Every point that is received is checked, and so is every answer."""
 
-    @pytest.mark.parametrize("at", [0, 1, 2, 5, 6])
-    def test_bad_points_among_the_bits(self, at: int) -> None:
+    @pytest.mark.parametrize("at", [0, 1, 2, 5, 6, 11, 12])
+    def test_bad_points_among_the_digits(self, at: int) -> None:
         key = Decryption()
-        good = [key.public, *(part for bit in (1, 0, 1) for part in key.encrypt(bit))]
+        good = [key.public, *(part for bit in (1, 0, 0, 1, 1, 1) for part in key.encrypt(bit))]
         for point in bad_points():
             message = b"".join([*good[:at], point, *good[at + 1 :]])
             a, b = in_memory_pair(limits=QUICK)
-            a.send(Kind.COMPARE_BITS, message)
+            a.send(Kind.COMPARE_DIGITS, message)
             end, said = together(lambda b=b: greater(b, 3, bits=3), lambda a=a: a.receive(Kind.COIN, at_most=1))
             assert "a point that is not in the group" in str(end)
             assert "does not accept" in str(said)
             assert isinstance(end, PeerError)
 
-    @pytest.mark.parametrize("at", [0, 1, 4, 5])
+    @pytest.mark.parametrize("at", [0, 1, 2, 3])
     def test_bad_points_in_the_answer(self, at: int) -> None:
         for point in bad_points():
-            good = [curve.times_generator(curve.random_scalar()) for _ in range(6)]
+            good = [curve.times_generator(curve.random_scalar()) for _ in range(4)]
             end = self._answered(b"".join([*good[:at], point, *good[at + 1 :]]))
             assert "a point that is not in the group" in str(end)
 
@@ -235,7 +236,7 @@ class TestLyingPeers:
         a, b = in_memory_pair(limits=QUICK)
 
         def lie(b: Channel = b) -> None:
-            b.receive(Kind.COMPARE_BITS, at_most=1000)
+            b.receive(Kind.COMPARE_DIGITS, at_most=1000)
             b.send(Kind.COMPARE_BLINDED, answer)
             b.receive(Kind.COIN, at_most=1)
 
@@ -244,15 +245,15 @@ class TestLyingPeers:
         return end
 
     def test_an_answer_of_the_wrong_size(self) -> None:
-        assert "has 64 bytes; it must have 192" in str(self._answered(bytes(64)))
-        assert "has 256 bytes; at most 192 are allowed" in str(self._answered(bytes(256)))
+        assert "has 64 bytes; it must have 128" in str(self._answered(bytes(64)))
+        assert "has 192 bytes; at most 128 are allowed" in str(self._answered(bytes(192)))
 
     def test_two_zeros_contradict_themselves(self) -> None:
         a, b = in_memory_pair(limits=QUICK)
 
         def lie() -> None:
-            public = b.receive(Kind.COMPARE_BITS, at_most=1000)[:POINT]
-            b.send(Kind.COMPARE_BLINDED, b"".join(p for _ in range(3) for p in _fresh_zero(public)))
+            public = b.receive(Kind.COMPARE_DIGITS, at_most=1000)[:POINT]
+            b.send(Kind.COMPARE_BLINDED, b"".join(p for _ in range(2) for p in _fresh_zero(public)))
             b.receive(Kind.COIN, at_most=1)
 
         end, _ = together(lambda: greater(a, 3, bits=3), lie)
@@ -263,7 +264,7 @@ class TestLyingPeers:
 
         def lie() -> None:
             key = Decryption()
-            a.send(Kind.COMPARE_BITS, key.public + b"".join(part for part in key.encrypt(0)))
+            a.send(Kind.COMPARE_DIGITS, key.public + b"".join(part for _ in range(3) for part in key.encrypt(0)))
             a.receive(Kind.COMPARE_BLINDED, at_most=1000)
             a.send(Kind.COMPARE_WINNER, b"\x00\x03")
             a.receive(Kind.COIN, at_most=1)

@@ -20,6 +20,7 @@ POINT: Final = 32
 NEUTRAL: Final = b"\x01" + bytes(POINT - 1)
 GENERATOR: Final = b"\x58" + b"\x66" * 31
 ORDER: Final = 2**252 + 27742317777372353535851937790883648493
+_BITS: Final = (bytes(POINT), b"\x01" + bytes(POINT - 1))
 _WORKERS, _SLICE = 8, 256
 _HASH_PURPOSE: Final = b"sfumato two publishers v1: key to ed25519\x00"
 
@@ -56,9 +57,10 @@ def minus(p: bytes, q: bytes) -> bytes:
     return difference
 
 
-def product(a: bytes, b: bytes) -> bytes:
-    """The product of two scalars."""
-    scalar: bytes = bindings().crypto_core_ed25519_scalar_mul(a, b)
+def multiply_add(a: bytes, b: bytes, c: bytes) -> bytes:
+    """a·b + c of scalars."""
+    sodium = bindings()
+    scalar: bytes = sodium.crypto_core_ed25519_scalar_add(sodium.crypto_core_ed25519_scalar_mul(a, b), c)
     return scalar
 
 
@@ -122,8 +124,7 @@ class Decryption:
     def encrypt(self, bit: int) -> Ciphertext:
         """Encrypt 0 or 1, with the same work for both; whoever has the key needs no multiple of an arbitrary point."""
         r = random_scalar()
-        mask = times_generator(product(r, self._secret))
-        return Ciphertext(times_generator(r), plus(mask, (NEUTRAL, GENERATOR)[bit]))
+        return Ciphertext(times_generator(r), times_generator(multiply_add(r, self._secret, _BITS[bit])))
 
     def is_zero(self, ciphertext: Ciphertext) -> bool:
         """Whether a received ciphertext encrypts 0; both of its points are checked."""
