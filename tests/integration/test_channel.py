@@ -277,6 +277,32 @@ def test_a_side_that_is_busy_for_ever_is_given_up() -> None:
     a, b = meet(Limits(waiting=20.0, silence=1.0, busy=1.0, farewell=0.2))
     with b.computing():
         assert "has been busy for more than 1 seconds" in refusal(a)
+    assert "it waited too long for this side" in refusal(b)
+
+
+def test_ctrl_c_between_the_frames_of_a_long_message_tells_the_peer(monkeypatch: pytest.MonkeyPatch) -> None:
+    a, b = meet()
+    write = a._write
+
+    def interrupted(frame: bytes, until: float) -> None:
+        write(frame, until)
+        monkeypatch.undo()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(a, "_write", interrupted)
+    end, words = together(lambda: a.send(Kind.AGREEMENT, bytes(2 * MOST)), lambda: refusal(b, at_most=2 * MOST))
+    assert isinstance(end, KeyboardInterrupt)
+    assert "it was cancelled there" in str(words)
+
+
+def test_a_peer_that_claims_no_patience_at_all_does_not_make_this_side_spin() -> None:
+    waiting = Listening()
+    raw_peer(waiting.address).write(frame(Outgoing(2), Kind.HELLO, b"\x00\x02\x00\x00\x00\x00"))
+    a = waiting.channel()
+    before = a.sent
+    with a.computing():
+        time.sleep(0.3)
+    assert a.sent - before <= 20 * HEADER_BYTES
 
 
 def test_the_transcript_holds_what_was_said_both_ways() -> None:

@@ -18,6 +18,8 @@ from sfumato.integration.tls_words import tls_words
 from sfumato.integration.wire import VERSION, Incoming, Kind, Outgoing, Reason, letter
 
 _HELLO: Final = struct.Struct(">HI")
+_SHORTEST: Final = 0.02
+"""Seconds between two signs of life, at least."""
 _PIECE: Final = 1 << 16
 _BROKEN: Final = (OSError, EOFError, ValueError, PeerError)
 
@@ -70,7 +72,7 @@ class Channel:
         parties, silence = _HELLO.unpack(self.exchange(Kind.HELLO, mine, exactly=_HELLO.size))
         if parties != 2:
             raise self.fail(Reason.BAD_MESSAGE, f"the peer expects {parties} parties; version {VERSION} serves two")
-        self._interval = min(self.limits.silence, silence / 1000) / 4
+        self._interval = max(min(self.limits.silence, silence / 1000) / 4, _SHORTEST)
 
     def send(self, kind: Kind, payload: bytes) -> None:
         """Send a message."""
@@ -85,9 +87,10 @@ class Channel:
         with self._turn, self._explained():
             while (payload := self._incoming.message(self._read_in_time, kind, at_most)) is None:
                 if time.monotonic() > end:
-                    raise PeerError(
+                    raise self.fail(
+                        Reason.TIME_LIMIT,
                         f"party {letter(self.peer)} has been busy for more than {self.limits.busy:g} seconds without "
-                        "an answer; raise the time limit if its table is that large"
+                        "an answer; raise the time limit if its table is that large",
                     )
         self._record("received", kind, payload)
         return payload
@@ -179,7 +182,7 @@ class Channel:
             words = (error.strerror or "no reason given").lower()
             raise PeerError(f"the connection with {who} broke ({words}); its own message may say why") from None
         except BaseException:
-            self.abort(Reason.CANCELLED)  # Ctrl-C in the middle of a frame: what follows could not be understood
+            self.abort(Reason.CANCELLED)  # Ctrl-C: nobody knows how much of a message was read or sent
             raise
 
     def fail(self, reason: Reason, words: str) -> PeerError:

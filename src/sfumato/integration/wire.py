@@ -129,8 +129,9 @@ class Outgoing:
         for start in range(0, max(len(payload), 1), self.most):
             part = view[start : start + self.most]
             more = int(start + self.most < len(payload))
-            yield Header(VERSION, self.party, self.sequence, kind, more, len(part)).encode() + part
+            header = Header(VERSION, self.party, self.sequence, kind, more, len(part))
             self.sequence += 1
+            yield header.encode() + part
 
 
 @dataclass(slots=True)
