@@ -6,11 +6,11 @@ from functools import partial
 
 from integration.parties import converse
 from sfumato.integration.channel import Channel
+from sfumato.integration.columns import own_columns
 from sfumato.integration.common_table import CommonTable
 from sfumato.integration.mirror import PartyRefinement, mirrored
-from sfumato.integration.columns import own_columns
 from sfumato.integration.refine import Compare, JointRefinement
-from sfumato.integration.wire import Kind
+from sfumato.integration.wire import Kind, Reason
 from sfumato.method.topdown.search import SCORES
 from sfumato.method.topdown.templates import bound_to, refuse_unmet, templates_of
 from sfumato.method.topdown.topdown import TopDown
@@ -32,6 +32,13 @@ def ordered(table: Microdata, held_by_a: Sequence[str]) -> Microdata:
     """The joined table in the joint order: A's columns, then B's."""
     first = {n: c for n, c in table.columns.items() if n in held_by_a}
     return replace(table, columns=first | {n: c for n, c in table.columns.items() if n not in held_by_a})
+
+
+def masked_by(table: Microdata, require: Sequence[Requirement]) -> Microdata:
+    """The table without quasi-identifiers that no template masks; publishers do not bring these."""
+    wanted = [getattr(r, "x", None) for r in require]
+    keep = {c.name for c in table.quasi if any(x is None or c.name in x for x in wanted)}
+    return replace(table, columns={n: c for n, c in table.columns.items() if c.role is not Role.QUASI or n in keep})
 
 
 def side_of(table: Microdata, held: Sequence[str]) -> Microdata:
@@ -77,7 +84,7 @@ def refine_together(
     record: bool = False,
 ) -> tuple[Side, Side, list[str], Channel, Channel]:
     """Both sides after the refinement, and the steps as they were shown to A."""
-    table = ordered(table, held_by_a)
+    table = masked_by(ordered(table, held_by_a), require)
     held_by_b = [c.name for c in table.quasi if c.name not in held_by_a]
     sides = [party(table, held, require, method) for held in (held_by_a, held_by_b)]
     start = own_columns(sides[0]) | own_columns(sides[1])
@@ -88,13 +95,12 @@ def refine_together(
         common = CommonTable(names, [start[n].root for n in names], table.rows)
         listen = (lambda stage, done: told.append(stage)) if channel.party == 1 else (lambda stage, done: None)
         joint = JointRefinement(channel, own, common, compare=compare, progress=listen)
-        joint.run()
+        try:
+            joint.run()
+        except BaseException:
+            channel.abort(Reason.FAILED)
+            raise
         return Side(joint)
 
     a, b, first, second = converse(partial(run, sides[0]), partial(run, sides[1]), record=record)
     return a, b, told, first, second
-
-
-def classes_of(table: Microdata) -> list[str]:
-    """The columns that have the role class."""
-    return [c.name for c in table.with_role(Role.CLASS)]

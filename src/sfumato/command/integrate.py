@@ -53,7 +53,7 @@ def integrate(
     make_certificates: Path | None,
     as_json: bool,
 ) -> None:
-    """Make one release of two tables, together with another publisher.
+    """Make one release of two publishers' tables.
 
     POLICY is this side's own, with a table [integrate]. One side listens, the other connects; both end with the same
     release and a report of their own.
