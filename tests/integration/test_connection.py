@@ -59,11 +59,12 @@ def test_a_wrong_certificate_is_refused_on_both_sides_and_the_right_party_still_
     with pytest.raises(PeerError, match=here):
         connect(waiting.address, given(), party=2, limits=QUICK)
     assert time.monotonic() - started < 5
+    words = waiting.turned_away()
+    if given().authority == house().ca:
+        assert there in words
     b = connect(waiting.address, credentials(2), party=2, limits=QUICK)
     a = waiting.channel()
     assert len(waiting.refused) == 1
-    if given().authority == house().ca:
-        assert there in waiting.refused[0]
     hang_up(a, b)
 
 
@@ -90,10 +91,9 @@ def test_a_caller_without_a_certificate_is_refused() -> None:
     context.load_verify_locations(house().ca)
     with socket.create_connection((waiting.address.host, waiting.address.port), timeout=5) as raw:
         assert isinstance(within(5, lambda: context.wrap_socket(raw).read(1)), ssl.SSLError)
+    assert "did not return a certificate" in waiting.turned_away()
     b = connect(waiting.address, credentials(2), party=2, limits=QUICK)
     hang_up(waiting.channel(), b)
-    assert len(waiting.refused) == 1
-    assert "did not return a certificate" in waiting.refused[0]
 
 
 def test_older_tls_is_refused() -> None:
@@ -105,9 +105,9 @@ def test_older_tls_is_refused() -> None:
     context.maximum_version = ssl.TLSVersion.TLSv1_2
     with socket.create_connection((waiting.address.host, waiting.address.port)) as raw, pytest.raises(ssl.SSLError):
         context.wrap_socket(raw)
+    assert "does not speak TLS 1.3" in waiting.turned_away()
     b = connect(waiting.address, credentials(2), party=2, limits=QUICK)
     hang_up(waiting.channel(), b)
-    assert "does not speak TLS 1.3" in waiting.refused[0]
 
 
 @pytest.mark.parametrize("garbage", [b"GET / HTTP/1.1\r\n\r\n", bytes(300), b"\x16\x03\x01" + b"\xff" * 400, b"SFMT"])
@@ -115,9 +115,47 @@ def test_strangers_that_do_not_speak_tls_are_turned_away(garbage: bytes) -> None
     waiting = Listening(limits=Limits(waiting=20.0, handshake=0.5, silence=2.0))
     with socket.create_connection((waiting.address.host, waiting.address.port)) as raw:
         raw.sendall(garbage)
-        b = connect(waiting.address, credentials(2), party=2, limits=QUICK)  # a stranger does not block the way
+        waiting.turned_away()
+    b = connect(waiting.address, credentials(2), party=2, limits=QUICK)
     hang_up(waiting.channel(), b)
     assert len(waiting.refused) == 1
+
+
+def test_silent_strangers_do_not_block_the_way() -> None:
+    """Each may be silent for ten seconds before it is turned away; the other party does not wait for them."""
+    waiting = Listening(limits=Limits())
+    strangers = [socket.create_connection((waiting.address.host, waiting.address.port)) for _ in range(10)]
+    started = time.monotonic()
+    b = connect(waiting.address, credentials(2), party=2, limits=Limits())
+    a = waiting.channel()
+    assert time.monotonic() - started < 5
+    for stranger in strangers:
+        stranger.close()
+    hang_up(a, b)
+
+
+def test_too_many_callers_at_once_are_hung_up_on() -> None:
+    waiting = Listening(limits=Limits(waiting=20.0, handshake=1.0))
+    strangers = [socket.create_connection((waiting.address.host, waiting.address.port)) for _ in range(30)]
+    closed = 0
+    for stranger in strangers:
+        stranger.settimeout(5)
+        closed += stranger.recv(1) == b""
+        stranger.close()
+    assert closed == 30  # the first sixteen after a second, the others at once
+    b = connect(waiting.address, credentials(2), party=2, limits=QUICK)
+    hang_up(waiting.channel(), b)
+
+
+def test_only_the_first_connection_of_the_other_party_is_taken() -> None:
+    waiting = Listening()
+    first = connect(waiting.address, credentials(2), party=2, limits=QUICK)
+    a = waiting.channel()
+    with pytest.raises(PeerError):
+        connect(waiting.address, credentials(2), party=2, limits=Limits(waiting=0.5, silence=1.0))
+    a.send(Kind.DIGEST, b"still there")
+    assert first.receive(Kind.DIGEST, at_most=20) == b"still there"
+    hang_up(a, first)
 
 
 def test_who_connects_and_hangs_up_is_turned_away() -> None:

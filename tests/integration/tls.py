@@ -7,6 +7,7 @@ import socket
 import ssl
 import tempfile
 import threading
+import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -85,6 +86,14 @@ class Listening:
         self._thread = threading.Thread(target=wait, daemon=True)
         self._thread.start()
         self.address = self._address.get(timeout=10)
+
+    def turned_away(self) -> str:
+        """Why the first caller was refused."""
+        for _ in range(1000):
+            if self.refused:
+                return self.refused[0]
+            time.sleep(0.01)
+        raise AssertionError("nobody was refused")
 
     def end(self) -> Channel | BaseException:
         """The channel, or the error."""

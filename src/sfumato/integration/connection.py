@@ -1,7 +1,9 @@
 """Meeting the other publisher: one listens, one connects, both prove who they are before a message is read."""
 
+import contextlib
 import socket
 import ssl
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,8 +13,11 @@ from sfumato.errors import PeerError, PolicyError
 from sfumato.integration.channel import Channel, Limits
 from sfumato.integration.credentials import Credentials, check_party
 from sfumato.integration.tls_words import tls_words
+from sfumato.integration.wire import Reason
 
 _RETRY: Final = 0.3
+_POLL: Final = 0.05
+_CALLERS: Final = 16
 
 
 @dataclass(frozen=True)
@@ -63,21 +68,67 @@ def listen(
     limits = limits or Limits()
     context = credentials.context(server=True)
     until = time.monotonic() + limits.waiting
-    last = "nobody connected"
+    reception = _Reception(
+        lambda raw: _meet(raw, context, party=party, limits=limits, record=record, server=True), refused
+    )
     with _bound(address) as server:
         listening(Address(*server.getsockname()[:2]))
-        while (left := until - time.monotonic()) > 0:
-            server.settimeout(left)
-            try:
-                raw, _ = server.accept()
-            except TimeoutError:
-                break
-            try:
-                return _meet(raw, context, party=party, limits=limits, record=record, server=True)
-            except PeerError as error:
-                last = str(error)
-                refused(last)
-    raise PeerError(f"the other publisher did not arrive within {limits.waiting:g} seconds; last seen: {last}")
+        try:
+            while reception.channel is None and (left := until - time.monotonic()) > 0:
+                server.settimeout(min(left, _POLL))
+                with contextlib.suppress(TimeoutError):
+                    reception.admit(server.accept()[0])
+        finally:
+            reception.close()
+    if reception.channel is None:
+        waited = f"the other publisher did not arrive within {limits.waiting:g} seconds"
+        raise PeerError(f"{waited}; last seen: {reception.last}")
+    return reception.channel
+
+
+class _Reception:
+    """Meets several callers at once, so that a stranger who says nothing does not block the way.
+
+    The first who proves to be the other party is taken; whoever comes later is turned away.
+    """
+
+    def __init__(self, meet: Callable[[socket.socket], Channel], refused: Callable[[str], object]) -> None:
+        self._meet, self._refused = meet, refused
+        self._lock = threading.Lock()
+        self._places = threading.Semaphore(_CALLERS)
+        self._closed = False
+        self.channel: Channel | None = None
+        self.last = "nobody connected"
+
+    def admit(self, raw: socket.socket) -> None:
+        """Meet a caller in a thread; if too many are being met already, hang up."""
+        if self._places.acquire(blocking=False):
+            threading.Thread(target=self._serve, args=(raw,), daemon=True).start()
+        else:
+            raw.close()
+
+    def close(self) -> None:
+        """Take nobody any more."""
+        with self._lock:
+            self._closed = True
+
+    def _serve(self, raw: socket.socket) -> None:
+        try:
+            channel = self._meet(raw)
+        except PeerError as error:
+            with self._lock:
+                self.last = str(error)
+                if not self._closed:
+                    self._refused(self.last)
+            return
+        finally:
+            self._places.release()
+        with self._lock:
+            taken = self.channel is None and not self._closed
+            if taken:
+                self.channel = channel
+        if not taken:
+            channel.abort(Reason.FAILED)
 
 
 def connect(
@@ -107,7 +158,7 @@ def connect(
 def _bound(address: Address) -> socket.socket:
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
     try:
-        return socket.create_server((address.host, address.port), family=family, backlog=4)
+        return socket.create_server((address.host, address.port), family=family, backlog=_CALLERS)
     except (OSError, UnicodeError) as error:
         words = (getattr(error, "strerror", None) or "not a host").partition(" (while")[0].lower()
         raise PolicyError(f"cannot listen at {address} ({words}); choose another host or port") from None
