@@ -254,7 +254,13 @@ class TestLyingPeers:
         assert "has 16 bytes; it must have 32" in self._against(1, point, bytes(16))
 
     def test_too_many_keys(self) -> None:
-        assert "at most 50000000 are allowed" in self._against(2**40, b"")
+        assert "at most 20000000 are allowed" in self._against(2**40, b"")
+
+    def test_too_many_own_keys(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(alignment, "MOST_KEYS", 2)
+        a, _ = in_memory_pair(limits=QUICK)
+        with pytest.raises(DataError, match="this table has 3 keys; at most 2 can be intersected"):
+            by_intersection(a, ["1", "2", "3"])
 
     def test_another_way_to_map_keys_to_points(self) -> None:
         assert "install the same pynacl" in self._against(1, b"", probe=hash_to_point(b"other"))

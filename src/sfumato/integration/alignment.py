@@ -21,7 +21,8 @@ from sfumato.integration.curve import POINT, hash_to_point, in_parallel, random_
 from sfumato.integration.wire import Kind, Reason, letter
 
 Progress = Callable[[float], object]
-MOST_KEYS: Final = 50_000_000
+MOST_KEYS: Final = 20_000_000
+"""More would need more than about 8 GB of memory."""
 _BATCH: Final = 4096
 """Keys per message: a second of work or less, so that neither side is silent for long."""
 _TAG: Final = 16
@@ -105,6 +106,9 @@ def _tag(point: bytes) -> bytes:
 
 def _exchange_numbers(channel: Channel, number: int) -> int:
     """How many keys the peer has. A probe shows whether both sides map keys to the same points."""
+    if number > MOST_KEYS:
+        channel.abort(Reason.DATA_DIFFERS)
+        raise DataError(f"this table has {number} keys; at most {MOST_KEYS} can be intersected: split the work by key")
     probe = hash_to_point(_PROBE)
     theirs, point = _NUMBER.unpack(channel.exchange(Kind.KEY_NUMBER, _NUMBER.pack(number, probe), exactly=_NUMBER.size))
     if point != probe:
