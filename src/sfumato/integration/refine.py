@@ -82,8 +82,9 @@ class JointRefinement:
         if winner == self.channel.party:
             return self._instruct(mine)
         received = self.channel.receive(Kind.INSTRUCTION, at_most=longest(self.common.records))
-        if not received and mine is not None:
-            raise self._bad("the other publisher says that nothing is left to refine, but this side has a candidate")
+        # of two without a candidate the lower party wins; whoever wins otherwise has one
+        if not received and (mine is not None or self.channel.peer > self.channel.party):
+            raise self._bad("it says that nothing is left to refine, but the comparison says otherwise")
         if received:
             self._follow(self._decoded(received))
         return bool(received)
