@@ -3,6 +3,8 @@
 import shutil
 import ssl
 import subprocess
+import sys
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -48,12 +50,31 @@ def test_each_run_makes_new_keys(tmp_path: Path) -> None:
     assert len(set(texts)) == 10
 
 
-def test_without_pynacl_the_message_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "nacl.bindings", None)
+@pytest.fixture
+def forgetful() -> Iterator[None]:
+    """Whether pynacl is usable is asked again, before and after."""
     sodium.bindings.cache_clear()
+    yield
+    sodium.bindings.cache_clear()
+
+
+@pytest.mark.usefixtures("forgetful")
+def test_without_pynacl_the_message_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setitem(sys.modules, "nacl.bindings", None)
     with pytest.raises(PolicyError, match=r'pip install "sfumato\[two-party\]"'):
         make_certificates(tmp_path)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.usefixtures("forgetful")
+def test_an_old_or_minimal_pynacl_is_refused_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        patch.delattr("nacl.bindings.crypto_core_ed25519_from_uniform")
+        with pytest.raises(PolicyError, match=r"pynacl \d.* is too old for two publishers; update it"):
+            sodium.bindings()
+    monkeypatch.setattr("nacl.bindings.has_crypto_core_ed25519", False)
+    with pytest.raises(PolicyError, match="minimal libsodium that lacks the arithmetic"):
+        sodium.bindings()
 
 
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="needs the openssl command")

@@ -15,6 +15,11 @@ def bindings() -> types.ModuleType:
         raise PolicyError(
             'two publishers need the package pynacl; install it with `pip install "sfumato[two-party]"`'
         ) from None
+    if not hasattr(nacl.bindings, "crypto_core_ed25519_from_uniform"):
+        raise PolicyError(
+            f"pynacl {nacl.__version__} is too old for two publishers; "
+            'update it with `pip install --upgrade "sfumato[two-party]"`'
+        )
     if not (nacl.bindings.has_crypto_core_ed25519 and nacl.bindings.has_crypto_scalarmult_ed25519):
         raise PolicyError(
             "this pynacl was built with a minimal libsodium that lacks the arithmetic of ed25519; install pynacl from "
