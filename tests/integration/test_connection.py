@@ -72,6 +72,19 @@ def _trusting(given: Credentials, authority: Path) -> Credentials:
     return Credentials(certificate=given.certificate, key_file=given.key_file, authority=authority)
 
 
+def test_either_party_may_listen() -> None:
+    waiting = Listening(party=2)
+    strange = other_house().issue(party_name(1), file="strange-a")
+    for wrong in (strange, _trusting(strange, house().ca), credentials(2)):
+        with pytest.raises(PeerError):
+            connect(waiting.address, wrong, party=1, limits=QUICK)
+    a = connect(waiting.address, credentials(1), party=1, limits=QUICK)
+    b = waiting.channel()
+    a.send(Kind.DIGEST, b"x")
+    assert b.receive(Kind.DIGEST, at_most=1) == b"x"
+    hang_up(a, b)
+
+
 def test_a_listener_with_a_wrong_certificate_is_refused_by_the_caller() -> None:
     for given, words in (
         (other_house().issue(party_name(1)), "another authority"),

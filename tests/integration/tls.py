@@ -67,9 +67,9 @@ def credentials(party: int) -> Credentials:
 
 
 class Listening:
-    """Party A, waiting in a thread."""
+    """A party, A unless said otherwise, waiting in a thread."""
 
-    def __init__(self, *, limits: Limits = QUICK, given: Credentials | None = None) -> None:
+    def __init__(self, *, limits: Limits = QUICK, given: Credentials | None = None, party: int = 1) -> None:
         self.refused: list[str] = []
         self._address: queue.Queue[Address] = queue.Queue()
         self._end: Channel | BaseException | None = None
@@ -77,7 +77,7 @@ class Listening:
         def wait() -> None:
             try:
                 self._end = listen(
-                    ANY_PORT, given or credentials(1), party=1, limits=limits,
+                    ANY_PORT, given or credentials(party), party=party, limits=limits,
                     listening=self._address.put, refused=self.refused.append,
                 )  # fmt: skip
             except BaseException as error:
