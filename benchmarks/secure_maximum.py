@@ -25,11 +25,11 @@ def lines() -> list[Line]:
     with tempfile.TemporaryDirectory() as name:
         compared = _both("compare", _ROUNDS, Path(name))
         aligned = _both("intersect", KEYS, Path(name))
-    bytes_each = f"{compared['bytes'] // _ROUNDS:,} bytes both ways"
-    words = f"{aligned['bytes'] / KEYS:.0f} bytes per key both ways, {aligned['common']:,} in common"
+    each = f"{compared['bytes'] // _ROUNDS:,} bytes, processors of both {compared['cpu'] / _ROUNDS:.3f} s"
+    words = f"{aligned['common']:,} in common, {aligned['bytes'] / KEYS:.0f} bytes per key"
     return [
-        Line(f"secure maximum, {BITS} bits ({bytes_each})", 1, compared["seconds"] / _ROUNDS, "0.1 s", 0.1, 1.0),
-        Line(f"intersection of keys ({words})", KEYS, aligned["seconds"]),
+        Line(f"secure maximum, {BITS} bits ({each})", 1, compared["seconds"] / _ROUNDS, "limit", 0.1, 1.0),
+        Line(f"intersection of keys ({words}, processors of both {aligned['cpu']:.0f} s)", KEYS, aligned["seconds"]),
     ]
 
 
@@ -39,12 +39,13 @@ def more() -> str:
         found = _both("compare", PAIRS, Path(name))
     return (
         f"{PAIRS:,} pairs of {BITS} bits, with ties, neighbours and exhausted sides: {found['wrong']} differ from "
-        f"plain comparison ({found['seconds']:.0f} s). Load average at the start: {os.getloadavg()[0]:.1f}.\n"
+        f"plain comparison ({found['seconds']:.0f} s, processors of both {found['cpu']:.0f} s). Load average at the "
+        f"end: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores.\n"
     )
 
 
 def _both(work: str, number: int, folder: Path) -> dict[str, Any]:
-    """What party A reports; party B runs in another process."""
+    """What party A reports, with the processor time of both; party B runs in another process."""
     from sfumato.integration.certificates import make_certificates
 
     if not (folder / "ca.pem").exists():
@@ -53,10 +54,10 @@ def _both(work: str, number: int, folder: Path) -> dict[str, Any]:
     listening = subprocess.Popen([*call, "1"], stdout=subprocess.PIPE, text=True)
     assert listening.stdout is not None
     address = listening.stdout.readline().strip()
-    subprocess.run([*call, "2", address], check=True, stdout=subprocess.DEVNULL)
+    connecting = subprocess.run([*call, "2", address], check=True, capture_output=True, text=True)
     answer: dict[str, Any] = json.loads(listening.stdout.readline())
     listening.wait()
-    return answer
+    return answer | {"cpu": answer["cpu"] + json.loads(connecting.stdout)["cpu"]}
 
 
 def pairs(number: int) -> list[tuple[int | None, int | None]]:
@@ -87,9 +88,10 @@ def _party() -> None:
         channel = listen(Address("127.0.0.1", 0), given, party=1, listening=lambda a: print(a, flush=True))
     else:
         channel = connect(Address.parse(sys.argv[5]), given, party=2)
-    begin = time.perf_counter()
-    report = (_compare if work == "compare" else _intersect)(channel, number, party)
-    report |= {"seconds": time.perf_counter() - begin, "bytes": channel.sent + channel.received}
+    begin, worked = time.perf_counter(), time.process_time()
+    report: dict[str, Any] = (_compare if work == "compare" else _intersect)(channel, number, party)
+    report |= {"seconds": time.perf_counter() - begin, "cpu": time.process_time() - worked}
+    report |= {"bytes": channel.sent + channel.received}
     channel.close()
     print(json.dumps(report))
 
