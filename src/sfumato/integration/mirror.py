@@ -40,7 +40,7 @@ class Candidate(NamedTuple):
 
 def mirrored(names: Sequence[str], records: int) -> dict[str, Column]:
     """Columns that stand for attributes of the other publisher: the code of a record is its number."""
-    domain = OrderedDomain.of_words([str(i) for i in range(records)])
+    domain = OrderedDomain("word", np.arange(records, dtype=np.float64), ("",) * records, 1.0)  # records have no names
     codes = np.arange(records, dtype=np.int32)
     return {name: Column(name, Role.QUASI, Kind.ORDINAL, domain, codes) for name in names}
 
