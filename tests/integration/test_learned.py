@@ -24,7 +24,7 @@ from sfumato.integration.integrate import Integration
 from sfumato.integration.rows import decode_rows
 from sfumato.integration.wire import Kind
 from sfumato.method.topdown.two_party import TopDownTwoParty
-from sfumato.release.label_meaning import read
+from sfumato.release.label_meaning import finite_ends, read
 from sfumato.release.release import Release
 from sfumato.requirement.base import Requirement
 from sfumato.table.domain import BoxLabel
@@ -76,6 +76,15 @@ def test_every_instruction_is_coarser_than_the_final_table(job: Job) -> None:
     except Infeasible:
         return
     assert replay(a, first) + replay(b, second) == len(told)
+    final = a.joint.common
+    for labels, of_record in zip(final.labels, final.of_record, strict=True):
+        assert ends([labels[0]]) <= ends([labels[i] for i in set(of_record.tolist())])
+
+
+def ends(labels: Sequence[BoxLabel]) -> set[float]:
+    """The finite ends of intervals among labels."""
+    told = read({str(i): label.meaning for i, label in enumerate(labels)})
+    return set(finite_ends(told)) if all(m.interval is not None for m in told.values()) else set()
 
 
 @examples(120)
