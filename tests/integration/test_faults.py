@@ -144,9 +144,9 @@ def part_without_record(payload: bytes) -> bytes:
     return replace(told, labels=[*told.labels, BoxLabel("x", ["x"], 0.1)]).encode()
 
 
-def bad_share(payload: bytes) -> bytes:
+def bad_meaning(payload: bytes) -> bytes:
     told = decode(payload)
-    return replace(told, labels=[label._replace(share=2.0) for label in told.labels]).encode()
+    return replace(told, labels=[label._replace(meaning=[["nested"]]) for label in told.labels]).encode()
 
 
 LIES = {
@@ -156,7 +156,7 @@ LIES = {
     "an unknown attribute": (lie_with(attribute=77), "a label that no record shows"),
     "a part without a record": (part_without_record, "must each have a record"),
     "a broken template": (too_fine, "would break a requirement"),
-    "a share above 1": (bad_share, "a share from 0 to 1"),
+    "a meaning that is none": (bad_meaning, "must have a text and a meaning"),
     "garbage": (lambda payload: b"\xff" * 40, "length that its header states"),
     "a stub": (lambda payload: b"\0", "too few for its header"),
     "a trailing byte": (lambda payload: payload + b"\0", "length that its header states"),

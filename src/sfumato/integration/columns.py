@@ -1,14 +1,14 @@
 """What each side must know of the other's columns to describe the release: no more than the manifest will say."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sfumato.errors import PeerError
 from sfumato.integration.channel import Channel
-from sfumato.integration.instruction import label_of
+from sfumato.integration.instruction import label_of, plain_label
 from sfumato.integration.mirror import PartyRefinement
-from sfumato.integration.refine import named_labels
+from sfumato.integration.refine import named_labels, without_shares
 from sfumato.integration.wire import Kind, Reason
 from sfumato.table.domain import BoxLabel
 from sfumato.table.encode import Kind as ColumnKind
@@ -28,7 +28,7 @@ class MaskedColumn:
 
     def plain(self) -> list[object]:
         """As it travels."""
-        return [self.name, str(self.kind), self.declared, self.measured, list(self.root)]
+        return [self.name, str(self.kind), self.declared, self.measured, plain_label(self.root)]
 
 
 def exchange_columns(channel: Channel, own: PartyRefinement, expected: Sequence[str]) -> dict[str, MaskedColumn]:
@@ -45,12 +45,25 @@ def exchange_columns(channel: Channel, own: PartyRefinement, expected: Sequence[
     return mine | theirs
 
 
+def exchange_losses(channel: Channel, mine: Mapping[str, float], expected: Sequence[str]) -> dict[str, float]:
+    """The loss of each masked column on the final table, as the manifest states it."""
+    received = channel.exchange(Kind.AGREEMENT, json.dumps(mine).encode(), at_most=_MOST_BYTES)
+    try:
+        theirs = json.loads(received.decode())
+        known = isinstance(theirs, dict) and list(theirs) == list(expected)
+        if not known or not all(isinstance(v, float) and 0 <= v <= 1 and v == round(v, 4) for v in theirs.values()):
+            raise ValueError("not the losses of these columns")
+    except (ValueError, RecursionError):
+        raise channel.fail(Reason.BAD_MESSAGE, "the losses of the other publisher's columns cannot be read") from None
+    return {**mine, **theirs}
+
+
 def own_columns(own: PartyRefinement) -> dict[str, MaskedColumn]:
     """The masked columns of this side."""
     found = {}
     for i, column in enumerate(own.columns):
         if not own.is_mirror(i):
-            (root,) = named_labels(own, i, [own.root(i)])
+            (root,) = without_shares(named_labels(own, i, [own.root(i)]))
             domain = column.domain
             found[column.name] = MaskedColumn(column.name, column.kind, domain.declared(), domain.measured, root)
     return found

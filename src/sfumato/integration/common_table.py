@@ -6,6 +6,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.engine.decision import Groups
+from sfumato.kernel.group import group_rows
 from sfumato.table.domain import BoxLabel
 
 
@@ -58,3 +60,16 @@ class CommonTable:
             found.update(repr((name, [tuple(label) for label in labels])).encode())
             found.update(of_record.astype("<i4").tobytes())
         return found.digest()
+
+
+def groups_of(common: CommonTable) -> Groups:
+    """The group of each record: those that show the same labels."""
+    found = group_rows(list(common.of_record), [len(labels) for labels in common.labels])
+    return Groups(found.of_row, len(found.first))
+
+
+def first_of(groups: Groups) -> NDArray[np.int64]:
+    """The first record of each group."""
+    first = np.zeros(groups.number, np.int64)
+    first[groups.of_row[::-1]] = np.arange(len(groups.of_row))[::-1]
+    return first

@@ -1,8 +1,8 @@
 """An instruction: how a publisher's records under one label are divided among its parts, in a few bits per record.
 
 Both sides know which records show a label, in the joint order of records, so no record is named: only the part of each
-travels, in as many bits as the parts need. The labels of the parts travel along: what each is called, what it means
-and which share of its domain it hides.
+travels, in as many bits as the parts need. The labels of the parts travel along: what each is called and what it means.
+Which share of its domain a label hides does not: it depends on values that the label hides.
 
     attribute | label | parts | records | bytes of labels   (big-endian)
     labels of the parts as JSON | the lowest bits of the parts, eight to a byte | the next lowest bits | …
@@ -40,7 +40,7 @@ class Instruction:
 
     def encode(self) -> bytes:
         """The bytes that travel."""
-        told = json.dumps([list(label) for label in self.labels], ensure_ascii=False, allow_nan=False).encode()
+        told = json.dumps([plain_label(label) for label in self.labels], ensure_ascii=False, allow_nan=False).encode()
         if len(told) > MOST_LABEL_BYTES:
             raise PeerError(
                 f"the labels of one refinement take {len(told):,} bytes; at most {MOST_LABEL_BYTES:,} can be sent"
@@ -91,7 +91,7 @@ def decode(data: bytes) -> Instruction:
 
 
 def labels_of(told: bytes, number: int) -> list[BoxLabel]:
-    """Read so many labels, each with its meaning and the share of the domain that it hides."""
+    """Read so many labels, each with its meaning."""
     try:
         entries = json.loads(told.decode())
     except (ValueError, RecursionError):
@@ -101,18 +101,17 @@ def labels_of(told: bytes, number: int) -> list[BoxLabel]:
     return [label_of(entry) for entry in entries]
 
 
+def plain_label(label: BoxLabel) -> list[object]:
+    """A label as it travels: without the share that it hides."""
+    return [label.label, label.meaning]
+
+
 def label_of(entry: object) -> BoxLabel:
-    """A label as it travels, checked."""
-    if not isinstance(entry, list) or len(entry) != 3:
-        raise PeerError("a label must have a text, a meaning and a share")
-    text, meaning, share = entry
-    known = isinstance(share, int | float) and not isinstance(share, bool) and 0 <= share <= 1
-    if not isinstance(text, str) or not known or not _is_meaning(meaning):
-        raise PeerError(
-            "a label must have a text, a meaning (values, or the ends of an interval) and a share from 0 to 1"
-        )
-    told: Meaning = meaning
-    return BoxLabel(text, told, float(share))
+    """A label as it travels, checked; its share is not known."""
+    if not isinstance(entry, list) or len(entry) != 2 or not isinstance(entry[0], str) or not _is_meaning(entry[1]):
+        raise PeerError("a label must have a text and a meaning: values, the ends of an interval, or nothing")
+    meaning: Meaning = entry[1]
+    return BoxLabel(entry[0], meaning, 0.0)
 
 
 def _is_meaning(meaning: object) -> bool:

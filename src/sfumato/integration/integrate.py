@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
@@ -15,13 +15,13 @@ from sfumato.integration.agreement import Joint, agree, linked
 from sfumato.integration.alignment import by_intersection, by_record_id
 from sfumato.integration.channel import Channel
 from sfumato.integration.coin import joint_randomness
-from sfumato.integration.columns import exchange_columns
-from sfumato.integration.common_table import CommonTable
+from sfumato.integration.columns import exchange_columns, exchange_losses
+from sfumato.integration.common_table import CommonTable, groups_of
 from sfumato.integration.comparison import greater
 from sfumato.integration.contribution import Contribution
 from sfumato.integration.mirror import PartyRefinement, mirrored
 from sfumato.integration.refine import SCORE_BITS, Compare, JointRefinement
-from sfumato.integration.release import JointRelease, groups_of
+from sfumato.integration.release import JointRelease
 from sfumato.integration.rows import Rows, decode_rows, encode_rows, in_joint_order, longest
 from sfumato.integration.wire import Kind, Reason
 from sfumato.method.base import Progress, silent
@@ -88,8 +88,9 @@ class Integration:
         """Everything up to the release, which is the same on both sides. An error ends the conversation."""
         with self.ending():
             self.held = self._prepared()
-            self._refine(self.held)
-            return self._closed(self.held)
+            mine = self._refine(self.held)
+            losses = exchange_losses(self.channel, mine, self.held.joint.offers[self.channel.peer].masked)
+            return self._closed(self.held, losses)
 
     @contextmanager
     def ending(self) -> Iterator[None]:
@@ -107,7 +108,7 @@ class Integration:
         """
         if self.held is None or not self.held.common.steps or self.held.joint.holder is not None:
             return None
-        return self.held.parts.build(self.held.common, self.held.rows_by_seed(), stopped=not self.complete)
+        return self.held.parts.build(self.held.common, self.held.rows_by_seed(), None, stopped=not self.complete)
 
     def prepared(self) -> Prepared:
         """What this side holds, once the records are aligned."""
@@ -165,19 +166,22 @@ class Integration:
         suppress = method.categorical == "suppress"
         return PartyRefinement(sides, templates, SCORES[method.score], suppress=suppress, mirrors=theirs.masked)
 
-    def _refine(self, held: Prepared) -> None:
+    def _refine(self, held: Prepared) -> dict[str, float]:
+        """Refine to the end; returns the losses of the own attributes."""
         self.progress("steps", 0.0)
-        JointRefinement(self.channel, held.own, held.common, compare=self.compare, progress=self.progress).run()
+        joint = JointRefinement(self.channel, held.own, held.common, compare=self.compare, progress=self.progress)
+        joint.run()
         self.compare_digests(held.common.digest(), _OTHER_TABLE)
         self.complete = True
+        return joint.losses()
 
-    def _closed(self, held: Prepared) -> Release:
+    def _closed(self, held: Prepared, losses: Mapping[str, float]) -> Release:
         """Put the rows together and describe them."""
         self.progress("labels", 0.0)
         rows = held.rows_by_seed() if held.joint.holder is None else self._rows(held, held.joint.holder)
         try:
             with self.channel.computing():
-                return held.parts.build(held.common, rows)
+                return held.parts.build(held.common, rows, losses)
         except ReleaseError as error:
             raise self.channel.fail(Reason.DATA_DIFFERS, f"the joint release does not hold: {error}") from None
 

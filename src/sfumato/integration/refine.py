@@ -6,14 +6,14 @@ every template holds afterwards. Steps and ties are those of TDR on the joined t
 """
 
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import PeerError
 from sfumato.integration.channel import Channel
-from sfumato.integration.common_table import CommonTable
+from sfumato.integration.common_table import CommonTable, first_of, groups_of
 from sfumato.integration.instruction import Instruction, decode, longest
 from sfumato.integration.mirror import Candidate, PartyRefinement
 from sfumato.integration.wire import Kind, Reason, letter
@@ -59,6 +59,11 @@ class JointRefinement:
         self._number = {own.root(i): 0 for i in range(len(own.columns)) if not own.is_mirror(i)}
         self._mirror = {(i, 0): own.root(i) for i in range(len(own.columns)) if own.is_mirror(i)}
         self._unconfirmed = False
+        self._shares = {
+            i: [label.share for label in named_labels(own, i, [own.root(i)])]
+            for i in range(len(own.columns))
+            if not own.is_mirror(i)
+        }
 
     def run(self) -> None:
         """Refine until neither side has a valid and beneficial candidate.
@@ -72,6 +77,16 @@ class JointRefinement:
             if self._unconfirmed:
                 self.common.undo()
             raise
+
+    def losses(self) -> dict[str, float]:
+        """The average share of the domain that the labels of each own attribute hide, as a manifest states it."""
+        groups = groups_of(self.common)
+        sizes, first = np.bincount(groups.of_row), first_of(groups)
+        found = {}
+        for i, shares in self._shares.items():
+            of_group = np.array(shares)[self.common.of_record[i][first]]
+            found[self.common.names[i]] = round(float(np.average(of_group, weights=sizes)), 4)
+        return found
 
     def _round(self) -> bool:
         """One refinement; returns False if no candidate is left on either side."""
@@ -110,10 +125,11 @@ class JointRefinement:
             there, part = np.unique(part, return_inverse=True)  # parts that no record falls into stay unknown
             parts = self.own.perform(mine)
             labels = named_labels(self.own, mine.attribute, [parts[i] for i in there])
-            told = Instruction(mine.attribute, label, part, labels)
+            told = Instruction(mine.attribute, label, part, without_shares(labels))
         self.channel.send(Kind.INSTRUCTION, told.encode())
         self._unconfirmed = True
         numbers = self._apply(told, records)
+        self._shares[mine.attribute] += [each.share for each in labels]
         self._number.update(zip((parts[i] for i in there), numbers, strict=True))
         return True
 
@@ -158,7 +174,12 @@ class JointRefinement:
         return f"{STEP}{self.common.steps}: {attribute} {before.label} → {to}; held by {letter(held)}"
 
 
+def without_shares(labels: Sequence[BoxLabel]) -> list[BoxLabel]:
+    """Labels as both sides know them, in the form in which they travel."""
+    return [BoxLabel(b.label, None if b.meaning is None else list(b.meaning), 0.0) for b in labels]
+
+
 def named_labels(own: PartyRefinement, attribute: int, labels: list[int]) -> list[BoxLabel]:
-    """What own labels are called, in the form in which they travel."""
+    """What own labels are called, what they mean and which share of the domain they hide."""
     domain = own.columns[attribute].domain
     return [name_boxes(domain, [box(own, attribute, label)])[0] for label in labels]

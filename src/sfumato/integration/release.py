@@ -1,21 +1,20 @@
 """The release that both publishers make of the common table: the same rows, the same manifest, the same bytes."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from sfumato.engine.decision import Groups
 from sfumato.engine.local import as_published, recode
 from sfumato.errors import PolicyError, ReleaseError
 from sfumato.integration.columns import MaskedColumn
-from sfumato.integration.common_table import CommonTable
+from sfumato.integration.common_table import CommonTable, first_of, groups_of
 from sfumato.integration.rows import Rows
-from sfumato.kernel.group import group_rows
 from sfumato.method.topdown.templates import templates_of
 from sfumato.method.topdown.two_party import TopDownTwoParty
+from sfumato.release.check.explained import loss_bounds
 from sfumato.release.check.public import PublicSchema
 from sfumato.release.describe import attribute_entries, describe, shown_domain
 from sfumato.release.judgement import Judgement
@@ -28,21 +27,18 @@ from sfumato.table.encode import Column, Role
 from sfumato.table.microdata import Microdata
 
 
-def groups_of(common: CommonTable) -> Groups:
-    """The group of each record: those that show the same labels."""
-    found = group_rows(list(common.of_record), [len(labels) for labels in common.labels])
-    return Groups(found.of_row, len(found.first))
-
-
 def shown_labels(common: CommonTable, groups: Groups) -> list[Shown]:
     """What groups show of each masked attribute."""
-    first = np.zeros(groups.number, np.int64)
-    first[groups.of_row[::-1]] = np.arange(common.records)[::-1]
-    shown = []
+    first, shown = first_of(groups), []
     for name, labels, of_record in zip(common.names, common.labels, common.of_record, strict=True):
         there, of_group = np.unique(of_record[first], return_inverse=True)
         shown.append(shown_as(name, [labels[i] for i in there], of_group.astype(np.int64)))
     return shown
+
+
+_GREATEST_LOSSES = (
+    "the stated losses are the greatest that the labels allow; the publishers did not exchange the true ones"
+)
 
 
 @dataclass(frozen=True)
@@ -56,18 +52,27 @@ class JointRelease:
     title: str
     spreadsheet: str = "plain"
 
-    def build(self, common: CommonTable, rows: Rows, *, stopped: bool = False) -> Release:
-        """The release, judged and checked; ``stopped``: the refinement ended before it was complete."""
-        groups = groups_of(common)
-        shown, sizes = shown_labels(common, groups), np.bincount(groups.of_row, minlength=groups.number)
-        attributes = self._attributes(shown, sizes) | dict(rows.entries or {})
+    def build(
+        self, common: CommonTable, rows: Rows, losses: Mapping[str, float] | None, *, stopped: bool = False
+    ) -> Release:
+        """The release, judged and checked; ``stopped``: the refinement ended before it was complete.
+
+        ``losses``: the losses of the masked attributes, which only their holders know; None if these did not tell.
+        """
+        shown = shown_labels(common, groups_of(common))
         data = {"data": pl.DataFrame([*_labels(shown, rows), *self._class(rows), *rows.unchanged])}
+        attributes = self._attributes(shown, data["data"], losses) | dict(rows.entries or {})
         draft = Release(self._described(data, attributes, []), data)
         view = PublicSchema(draft.description.attributes, data)
         judgements = [_judged(draft, r, view) for r in self.requirements]
         made = Made(data, judgements, attributes, common.records)
         bound = [j.requirement for j in judgements]
-        decision = Decision(warnings=self._warnings(bound, view, common.steps, stopped=stopped))
+        warnings = self._left_out(bound, view)
+        warnings += [
+            f"refinement was stopped after {common.steps} steps; the table is valid, and could show more"
+        ] * stopped
+        warnings += [_GREATEST_LOSSES] * (losses is None)
+        decision = Decision(warnings=warnings)
         release = self.method.described(made, decision, bound, _no_rows(), self.title)
         if self.spreadsheet != "plain":
             release = release.stating(output={"spreadsheet": self.spreadsheet})
@@ -80,14 +85,16 @@ class JointRelease:
         made = Made(dict(tables), judgements, attributes, tables["data"].height)
         return describe(made, title=self.title, scheme="generalization", method=self.method.settings()).plain()
 
-    def _attributes(self, shown: Sequence[Shown], sizes: NDArray[np.int64]) -> dict[str, AttributeEntry]:
+    def _attributes(
+        self, shown: Sequence[Shown], data: pl.DataFrame, losses: Mapping[str, float] | None
+    ) -> dict[str, AttributeEntry]:
         found: dict[str, AttributeEntry] = {}
         for s in shown:
             column = self.columns[s.name]
             domain = shown_domain(column.kind, column.declared, column.measured, s)
-            found[s.name] = LabelAttribute(
-                role=Role.QUASI, kind=column.kind, domain=domain, nodes=s.nodes, loss=s.loss(sizes)
-            )
+            entry = LabelAttribute(role=Role.QUASI, kind=column.kind, domain=domain, nodes=s.nodes)
+            loss = loss_bounds(entry, data[s.name], None)[1] if losses is None else losses[s.name]
+            found[s.name] = replace(entry, loss=round(loss, 4))
         if self.class_column is not None:
             found |= attribute_entries(_only(self.class_column))
         return found
@@ -98,13 +105,10 @@ class JointRelease:
         column = self.class_column
         return [as_published(Column(column.name, column.role, column.kind, column.domain, rows.classes))]
 
-    def _warnings(self, bound: Sequence[Requirement], view: PublicSchema, steps: int, *, stopped: bool) -> list[str]:
-        """Warnings for users of the release: templates left out, and that the refinement was stopped."""
+    def _left_out(self, bound: Sequence[Requirement], view: PublicSchema) -> list[str]:
+        """Warnings about templates that others imply."""
         _, redundant = templates_of([r for r in bound if isinstance(r, GroupRequirement)], view)
-        told = [x.words() for x in redundant]
-        if stopped:
-            told.append(f"refinement was stopped after {steps} steps; the table is valid, and could show more")
-        return told
+        return [x.words() for x in redundant]
 
 
 def _labels(shown: Sequence[Shown], rows: Rows) -> list[pl.Series]:

@@ -181,7 +181,7 @@ def _known(work: Integration) -> list[str]:
     theirs = work.prepared().joint.offers[peer].names
     return [
         f"Party {letter(peer)} holds {named(theirs) if theirs else 'no column'}. It knows, record by record, the "
-        "labels of your columns that the release shows, and you know those of its columns. Either side's own table with these "
-        "labels is not anonymous: never hand it over. Where this report compares with the table before publication, "
-        "the other side's columns are its labels."
+        "labels of your columns that the release shows, and you know those of its columns. Either side's own table "
+        "with these labels is not anonymous: never hand it over. Where this report compares with the table before "
+        "publication, the other side's columns are its labels."
     ]
