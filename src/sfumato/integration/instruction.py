@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.errors import PeerError
+from sfumato.errors import DataError, PeerError
 from sfumato.integration.mirror import MOST_PARTS
 from sfumato.table.domain import BoxLabel, Meaning
 
@@ -42,8 +42,9 @@ class Instruction:
         """The bytes that travel."""
         told = json.dumps([plain_label(label) for label in self.labels], ensure_ascii=False, allow_nan=False).encode()
         if len(told) > MOST_LABEL_BYTES:
-            raise PeerError(
-                f"the labels of one refinement take {len(told):,} bytes; at most {MOST_LABEL_BYTES:,} can be sent"
+            raise DataError(
+                f"the labels of one refinement take {len(told):,} bytes; at most {MOST_LABEL_BYTES:,} can be sent: "
+                "give the taxonomy another level, or shorter names"
             )
         header = _HEADER.pack(self.attribute, self.label, len(self.labels), len(self.part), len(told))
         return header + told + pack(self.part, len(self.labels))

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.engine.counts import Counts
+from sfumato.errors import DataError
 from sfumato.kernel.topdown import state as r
 from sfumato.kernel.topdown import two_party as kernels
 from sfumato.kernel.topdown.xlogx import GAIN_BITS
@@ -152,7 +153,13 @@ class PartyRefinement(Refinement):
 
     def _axis(self, column: Column, suppress: bool) -> AttributeArrays:
         if column.name not in self._others:
-            return super()._axis(column, suppress)
+            own = super()._axis(column, suppress)
+            if own.kind == r.TREE and own.cells > MOST_PARTS:
+                raise DataError(
+                    f"a node of the taxonomy of {column.name!r} has {own.cells:,} children; two publishers can divide "
+                    f"a label into at most {MOST_PARTS:,} parts: give the taxonomy another level"
+                )
+            return own
         return AttributeArrays(r.LINE, column.size, [], 1, MOST_PARTS)
 
     def _attributes(self) -> NDArray[np.int64]:

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -154,8 +155,9 @@ class _Side:
         with whole_folder(self.folder, force=self.force, afterwards=lambda: _finish(self.ledger, made)) as draft:
             self.heard("write", 0.0)
             (draft / PUBLIC).mkdir()
-            fill(draft / PUBLIC, release.description, release.tables)
-            write_private(draft, _private_files(self.job, table, release, None, self.log, summary, private))
+            with work.channel.computing() if confirm else nullcontext():
+                fill(draft / PUBLIC, release.description, release.tables)
+                write_private(draft, _private_files(self.job, table, release, None, self.log, summary, private))
             if confirm:
                 _confirm(work, draft / PUBLIC)
             made.append(entry_of(self.job, self.content, self.folder, draft / PUBLIC / MANIFEST, None))

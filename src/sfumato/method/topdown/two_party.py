@@ -25,6 +25,12 @@ class TopDownTwoParty(TopDown):
         "two publishers: each knows its own values and the other's labels record by record"
     )
 
+    def redrawn(self) -> str | None:
+        return (
+            "A release of two publishers also depends on the other's table: if that has changed, an adversary with "
+            "both releases can combine them, and no requirement is checked on the two together."
+        )
+
     def bind(self, table: Microdata, requirements: Sequence[Requirement]) -> list[Requirement]:
         _refuse()
 
