@@ -123,29 +123,29 @@ def test_a_peer_killed_at_any_message(party: int) -> None:
 
 def lie_with(**changes: object) -> Callable[[bytes], bytes]:
     """An instruction with something changed."""
-    return lambda payload: replace(decode(payload), **changes).encode() if payload else payload
+    return lambda payload: replace(decode(payload, most_records=34), **changes).encode() if payload else payload
 
 
 def too_fine(payload: bytes) -> bytes:
     """One record on its own."""
-    told = decode(payload)
+    told = decode(payload, most_records=34)
     part = np.zeros(len(told.part), np.int64)
     part[0] = 1
     return Instruction(told.attribute, told.label, part, [BoxLabel("x", ["x"], 0.1)] * 2).encode()
 
 
 def one_record_less(payload: bytes) -> bytes:
-    told = decode(payload)
+    told = decode(payload, most_records=34)
     return replace(told, part=told.part[:-1]).encode()
 
 
 def part_without_record(payload: bytes) -> bytes:
-    told = decode(payload)
+    told = decode(payload, most_records=34)
     return replace(told, labels=[*told.labels, BoxLabel("x", ["x"], 0.1)]).encode()
 
 
 def bad_meaning(payload: bytes) -> bytes:
-    told = decode(payload)
+    told = decode(payload, most_records=34)
     return replace(told, labels=[label._replace(meaning=[["nested"]]) for label in told.labels]).encode()
 
 
@@ -157,9 +157,10 @@ LIES = {
     "a part without a record": (part_without_record, "must each have a record"),
     "a broken template": (too_fine, "would break a requirement"),
     "a meaning that is none": (bad_meaning, "must have a text and a meaning"),
-    "garbage": (lambda payload: b"\xff" * 40, "length that its header states"),
+    "garbage": (lambda payload: b"\xff" * 40, "there are only 34"),
     "a stub": (lambda payload: b"\0", "too few for its header"),
     "a trailing byte": (lambda payload: payload + b"\0", "length that its header states"),
+    "more records than there are": (lambda payload: struct.pack(">HIIII", 1, 0, 1, 2**32 - 1, 0), "there are only 34"),
     "labels that are no JSON": (
         lambda payload: struct.pack(">HIIII", 1, 0, 2, 34, 3) + b"{[[" + bytes(5),
         "not JSON",

@@ -56,7 +56,7 @@ def replay(end: Side, channel: Channel) -> int:
     final = end.joint.common
     of_record = {i: np.zeros(final.records, np.int64) for i in range(len(final.names))}
     labels = {i: [final.labels[i][0]] for i in of_record}
-    told = [decode(payload) for payload in received(channel, Kind.INSTRUCTION) if payload]
+    told = [decode(payload, most_records=10**6) for payload in received(channel, Kind.INSTRUCTION) if payload]
     for step in told:
         shown = of_record[step.attribute]
         under = shown == step.label

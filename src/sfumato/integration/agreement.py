@@ -22,6 +22,8 @@ PROTOCOL = 1
 """The version of what the two sides do with their messages."""
 _MOST_BYTES = 1 << 22
 _MOST_COLUMNS = 10_000
+_MOST_TERMS = 100
+_LONGEST_NAME = 10_000
 
 
 @dataclass(frozen=True)
@@ -92,8 +94,10 @@ def _parsed(received: bytes) -> tuple[Offer, dict[str, str]]:
         columns = [*masked, *unchanged]
     except (ValueError, RecursionError, TypeError, KeyError):
         raise PeerError("the other publisher's terms cannot be read; check that both run the same version") from None
-    known = isinstance(digests, dict) and all(isinstance(d, str) for d in digests.values())
-    if not known or len(columns) > _MOST_COLUMNS or not all(isinstance(c, str) for c in columns):
+    known = isinstance(digests, dict) and len(digests) <= _MOST_TERMS
+    texts = [*columns, *digests, *digests.values()] if known else []
+    long = any(not isinstance(text, str) or len(text) > _LONGEST_NAME for text in texts)
+    if not known or long or len(columns) > _MOST_COLUMNS:
         raise PeerError("the other publisher's terms cannot be read; check that both run the same version")
     return Offer(tuple(masked), tuple(unchanged)), digests
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from sfumato.errors import PeerError
 from sfumato.integration.channel import Channel
-from sfumato.integration.instruction import label_of, plain_label
+from sfumato.integration.instruction import is_number, label_of, plain_label
 from sfumato.integration.mirror import PartyRefinement
 from sfumato.integration.refine import named_labels, without_shares
 from sfumato.integration.wire import Kind, Reason
@@ -83,7 +83,7 @@ def _column(name: object, kind: object, declared: object, measured: object, root
         raise PeerError("the description of one of the other publisher's columns cannot be read")
     values: list[str | float] | None = None
     if declared is not None:
-        if not isinstance(declared, list) or not all(isinstance(v, str | float | int) for v in declared):
+        if not isinstance(declared, list) or not all(isinstance(v, str) or is_number(v) for v in declared):
             raise PeerError(f"the declared domain of {name!r} cannot be read")
         values = declared
     return MaskedColumn(name, ColumnKind(str(kind)), values, measured, label_of(root))

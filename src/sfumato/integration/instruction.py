@@ -77,11 +77,13 @@ def longest(records: int) -> int:
     return _HEADER.size + MOST_LABEL_BYTES + (MOST_PARTS - 1).bit_length() * ((records + 7) // 8)
 
 
-def decode(data: bytes) -> Instruction:
-    """Read an instruction; refuses everything that `Instruction.encode` does not write."""
+def decode(data: bytes, *, most_records: int) -> Instruction:
+    """Read an instruction; refuses everything that `Instruction.encode` does not write for so many records."""
     if len(data) < _HEADER.size:
         raise PeerError(f"an instruction has {len(data)} bytes, too few for its header")
     attribute, label, parts, records, told = _HEADER.unpack_from(data)
+    if records > most_records:
+        raise PeerError(f"an instruction divides {records} records, but there are only {most_records}")
     packed = max(0, parts - 1).bit_length() * ((records + 7) // 8)
     if not 1 <= parts <= MOST_PARTS or told > MOST_LABEL_BYTES or len(data) != _HEADER.size + told + packed:
         raise PeerError("an instruction does not have the length that its header states")
@@ -118,7 +120,9 @@ def label_of(entry: object) -> BoxLabel:
 def _is_meaning(meaning: object) -> bool:
     if meaning is None:
         return True
-    return isinstance(meaning, list) and all(
-        v is None or isinstance(v, str) or (isinstance(v, int | float) and not isinstance(v, bool) and math.isfinite(v))
-        for v in meaning
-    )
+    return isinstance(meaning, list) and all(v is None or isinstance(v, str) or is_number(v) for v in meaning)
+
+
+def is_number(value: object) -> bool:
+    """Whether a value of JSON is a finite number."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

@@ -106,7 +106,7 @@ class JointRefinement:
 
     def _decoded(self, received: bytes) -> Instruction:
         try:
-            return decode(received)
+            return decode(received, most_records=self.common.records)
         except PeerError as error:
             raise self._bad(str(error)) from None
 
@@ -168,10 +168,15 @@ class JointRefinement:
     def _words(self, told: Instruction, before: BoxLabel) -> str:
         """A refinement as one line."""
         held = self.channel.peer if self.own.is_mirror(told.attribute) else self.channel.party
-        names = [label.label for label in told.labels]
+        names = [_printable(label.label) for label in told.labels]
         to = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
-        attribute = self.common.names[told.attribute]
-        return f"{STEP}{self.common.steps}: {attribute} {before.label} → {to}; held by {letter(held)}"
+        attribute = _printable(self.common.names[told.attribute])
+        return f"{STEP}{self.common.steps}: {attribute} {_printable(before.label)} → {to}; held by {letter(held)}"
+
+
+def _printable(text: str) -> str:
+    """A text of the other publisher on a terminal: nothing in it can steer that."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def without_shares(labels: Sequence[BoxLabel]) -> list[BoxLabel]:

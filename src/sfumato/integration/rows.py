@@ -133,7 +133,10 @@ def _header(told: bytes, columns: Sequence[str]) -> list[dict[str, Any]]:
     try:
         header = json.loads(told.decode())
         known = [e["name"] for e in header] == list(columns) and all(
-            isinstance(e["values"], list) and e["type"] in (*_TYPES, _WORDS) for e in header
+            isinstance(e["values"], list)
+            and e["type"] in (*_TYPES, _WORDS)
+            and all(v is None or isinstance(v, str | int | float) for v in e["values"])
+            for e in header
         )
     except (ValueError, RecursionError, TypeError, KeyError):
         known = False
