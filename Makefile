@@ -1,4 +1,4 @@
-# make demo | test | fuzz | lint | bench | docs: each builds what it needs in .venv, with uv when it is there, else with pip.
+# make demo | test | fuzz | cross-check | lint | bench | docs: each builds what it needs in .venv, with uv when it is there, else with pip.
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -13,7 +13,7 @@ INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 MAKE_VENV = $(PYTHON) -m venv $(VENV)
 endif
 
-.PHONY: demo test fuzz lint bench docs clean
+.PHONY: demo test fuzz cross-check lint bench docs clean
 
 $(BIN)/python:
 	$(MAKE_VENV)
@@ -49,6 +49,10 @@ test: lint
 COUNT ?= 10000
 fuzz: $(VENV)/.test
 	$(BIN)/python -m tests.fuzz $(COUNT) $(SEED)
+
+cross-check: $(VENV)/.test
+	$(INSTALL) -e '.[two-party-peers]'
+	$(BIN)/python -m pytest -q tests/integration/test_cross_check.py
 
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks

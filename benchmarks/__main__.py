@@ -24,6 +24,8 @@ PARTS = (
     "art",
     "sequential",
     "start",
+    "two_publishers",
+    "secure_maximum",
 )
 """Modules with ``lines()`` (the ratios) and optionally ``more()`` (further tables); foundation takes ``with_peers``."""
 

@@ -9,6 +9,7 @@ from sfumato.command.catalogues import methods, models
 from sfumato.command.check import check
 from sfumato.command.exit_codes import errors_to_exit_codes
 from sfumato.command.init import init
+from sfumato.command.integrate import integrate
 from sfumato.command.plan import plan
 from sfumato.command.publish import demo, publish
 from sfumato.command.query import query
@@ -25,7 +26,7 @@ def cli() -> None:
     """
 
 
-for command in (init, publish, check, query, plan, methods, models, demo):
+for command in (init, publish, check, query, integrate, plan, methods, models, demo):
     cli.add_command(command)
 
 

@@ -32,6 +32,12 @@ class OutputError(SfumatoError):
     exit_code = 2
 
 
+class PeerError(SfumatoError):
+    """The other publisher, or the connection to it, failed: start again once the cause is gone."""
+
+    exit_code = 2
+
+
 class Infeasible(SfumatoError):  # noqa: N818 - the domain's word
     """The requirement cannot be met on this data."""
 

@@ -93,9 +93,9 @@ def _publish(
     folder = result.folder
     with printing_result(f"{folder} was written completely: hand over {folder / 'release'}, keep {folder / 'private'}"):
         if as_json:
-            print_json({**_as_dict(result), "seeded": seed is not None})
+            print_json({**as_dict(result), "seeded": seed is not None})
         else:
-            _print(result)
+            print_published(result)
 
 
 @contextmanager
@@ -109,7 +109,7 @@ def _without_collection() -> Iterator[None]:
         gc.enable()
 
 
-def _as_dict(result: "Published") -> dict[str, Any]:
+def as_dict(result: "Published") -> dict[str, Any]:
     """What was published, for machines."""
     manifest = result.release.description
     return {
@@ -125,7 +125,7 @@ def _as_dict(result: "Published") -> dict[str, Any]:
     }
 
 
-def _print(result: "Published") -> None:
+def print_published(result: "Published") -> None:
     """What was published, for people; warnings and notes go to stderr."""
     manifest = result.release.description
     click.echo(f"{manifest.rows:,} rows published by {manifest.method.name}.")

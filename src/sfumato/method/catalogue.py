@@ -28,6 +28,7 @@ METHODS: Catalogue[Method] = Catalogue(
         "incognito": "incognito.incognito.Incognito",
         "tdr": "topdown.topdown.TopDown",
         "tdd": "topdown.topdown.TopDownDisclosure",
+        "tds2p": "topdown.two_party.TopDownTwoParty",
         "tdssa": "topdown.sequential.TopDownSequential",
         "art": "art.art.Art",
         "injector": "injector.Injector",

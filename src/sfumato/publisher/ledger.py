@@ -12,7 +12,7 @@ import errno
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from importlib.resources import files
 from pathlib import Path
@@ -189,3 +189,9 @@ def _named_files(job: Policy) -> Iterator[tuple[str, str]]:
         if isinstance(name, str):
             with contextlib.suppress(OSError):
                 yield name, digest(job.folder / name)
+
+
+def finish(ledger: Ledger | None, made: Sequence[Entry]) -> None:
+    """Record that the release is in place."""
+    if ledger is not None:
+        ledger.record(replace(made[0], finished=True))

@@ -12,6 +12,7 @@ from sfumato.errors import PolicyError, nearest
 from sfumato.method.base import Method
 from sfumato.method.catalogue import from_table as method_from_table
 from sfumato.publisher.after import After, parse_after, parse_rules, refuse_names, with_earlier
+from sfumato.publisher.integrate_section import IntegrateSection
 from sfumato.publisher.toml import document
 from sfumato.release.files.spreadsheet import SPREADSHEET
 from sfumato.release.rule import Inconsistent
@@ -45,7 +46,10 @@ ROLE_WORDS = {
 }
 """Role words, including those of other tools, in lower case."""
 
-_TOP = ("title", "data", "population", "attributes", "require", "method", "output", "after", "inconsistent")
+_TOP = (
+    *("title", "data", "population", "attributes", "require", "method", "output"),
+    *("after", "inconsistent", "integrate"),
+)
 _DATA = ("source", "query", "missing", "others", "nulls")
 _POPULATION = ("source", "query", "size")
 _OUTPUT = ("spreadsheet",)
@@ -70,6 +74,7 @@ class Policy:
     requirements: tuple[Requirement, ...]
     method: Method
     spreadsheet: str
+    integrate: IntegrateSection | None = None
     folder: Path
     population_size: int | None = None
     """How many people the table is a sample of, for the report; None if the policy does not say."""
@@ -145,8 +150,9 @@ def parse_policy(text: str, *, folder: Path, name: str = "the policy") -> Policy
         nulls=nulls,
         attributes=tuple(_attributes(_table(content, "attributes", name))),
         requirements=tuple(_with_population(required, people, sized="size" in population)),
-        method=method_from_table(_table(content, "method", name) if "method" in content else {"name": "mondrian"}),
+        method=_method(content, name),
         spreadsheet=_spreadsheet(_table(content, "output", name) if "output" in content else {}, name),
+        integrate=_integrate(content, name, folder),
         folder=folder,
         population_size=population.get("size"),
         after=after,
@@ -244,6 +250,22 @@ def _with_population(
     for r in maps:
         replace(r, population=people).people_of()
     return [replace(r, population=people) if isinstance(r, KMap) else r for r in requirements]
+
+
+def _method(content: Mapping[str, Any], name: str) -> Method:
+    default = "tds2p" if "integrate" in content else "mondrian"
+    method = method_from_table(_table(content, "method", name) if "method" in content else {"name": default})
+    if "integrate" in content and method.name != "tds2p":
+        raise PolicyError(
+            f"{name} has [integrate], which is for tds2p, but its method is {method.name}; remove one of the two"
+        )
+    return method
+
+
+def _integrate(content: Mapping[str, Any], name: str, folder: Path) -> IntegrateSection | None:
+    if "integrate" not in content:
+        return None
+    return IntegrateSection.parse(content["integrate"], name=name, folder=folder)
 
 
 def _spreadsheet(output: Mapping[str, Any], name: str) -> str:

@@ -76,17 +76,20 @@ def _attribute(column: Column, shown: Shown | None, sizes: NDArray[np.int64] | N
 
 
 def _shown_domain(column: Column, shown: Shown) -> list[Any]:
+    return shown_domain(column.kind, column.domain.declared(), column.domain.measured, shown)
+
+
+def shown_domain(kind: Kind, declared: list[str | float] | None, measured: bool, shown: Shown) -> list[Any]:
     """The domain of a quasi-identifier as far as it is public: declared values, or what the labels reveal."""
-    declared = column.domain.declared()
     if declared is not None:
         return declared
-    if column.domain.measured:
-        return _between_ends(column, shown)
+    if measured:
+        return _between_ends(kind, shown)
     return [label for label, meaning in shown.nodes.items() if meaning is not None]
 
 
-def _between_ends(column: Column, shown: Shown) -> list[Any]:
+def _between_ends(kind: Kind, shown: Shown) -> list[Any]:
     """From the least to the greatest end that the labels show; nothing if they show fewer than two."""
     ends = finite_ends(read(shown.nodes))
-    dated = column.kind is Kind.DATE
+    dated = kind is Kind.DATE
     return [day_text(end) if dated else end for end in (ends[0], ends[-1])] if len(ends) > 1 else []

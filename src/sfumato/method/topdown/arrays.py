@@ -1,6 +1,6 @@
 """What the kernels of top-down refinement work on: the rows of each template, class counts, attributes as axes."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -93,12 +93,10 @@ def _gathered(columns: Sequence[Counted], chosen: NDArray[np.int64], weight: NDA
     return out
 
 
-def no_counts(rows: Sequence[TemplateRows], labels: int) -> NDArray[np.int64]:
+def no_counts(modes: Iterable[int], labels: int) -> NDArray[np.int64]:
     """Initial bounds: the worst that refining each label would leave before anything is counted, and no leaf for it."""
-    kept = np.empty((len(rows), labels, 4), np.int64)
-    for j, x in enumerate(rows):
-        kept[j] = (0, 1, -1, -1) if x.mode == r.BY_SHARE else (NOTHING, 1, -1, -1)
-    return kept
+    worst = [(0, 1, -1, -1) if mode == r.BY_SHARE else (NOTHING, 1, -1, -1) for mode in modes]
+    return np.repeat(np.array(worst, np.int64)[:, np.newaxis], labels, axis=1)
 
 
 def class_counts(

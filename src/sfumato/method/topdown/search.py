@@ -13,11 +13,18 @@ from sfumato.errors import DataError
 from sfumato.kernel.topdown import state as r
 from sfumato.kernel.topdown.steps import advance
 from sfumato.kernel.topdown.xlogx import GAIN_BITS, bits_for
-from sfumato.method.topdown.arrays import TemplateRows, axis_of, class_counts, no_counts, template_rows
+from sfumato.method.topdown.arrays import (
+    AttributeArrays,
+    TemplateRows,
+    axis_of,
+    class_counts,
+    no_counts,
+    template_rows,
+)
 from sfumato.release.judgement import TableSchema
 from sfumato.requirement.base import names
 from sfumato.requirement.redundancy import Template
-from sfumato.table.encode import Role
+from sfumato.table.encode import Column, Role
 from sfumato.table.microdata import Microdata
 
 _LOG = 4096
@@ -80,13 +87,12 @@ class Refinement:
         suppress: bool,
         also: Sequence[str] = (),
     ) -> None:
-        wanted = {name for t in templates for name in names(t.x)} | {*also}
         self.table = table
-        self.columns = [c for c in table.quasi if c.name in wanted]
+        self.columns = self._masked([*also, *(name for t in templates for name in names(t.x))])
         self.templates = list(templates)
         self.score = score
         self.class_column = table.with_role(Role.CLASS)[0] if score.needs_class else None
-        self._axes = [axis_of(c, suppress) for c in self.columns]
+        self._axes = [self._axis(c, suppress) for c in self.columns]
         self._state = self._build()
 
     def kind(self, attribute: int) -> int:
@@ -165,14 +171,14 @@ class Refinement:
             run=np.array([self.score.measure, self.score.per_loss, bits, 0, 1, 0, 0], np.int64),
             attributes=self._first.copy(),
             codes=self._codes(),
-            classes=class_counts(self.columns, self.class_column, self.table.weights),
+            classes=self._class_counts(),
             known=np.full(self.table.rows + 1, -1, np.int64),
             labels=self._labels(labels),
             score=np.zeros(labels),
             templates=templates,
             places=places,
             limits=np.concatenate([*(x.limits for x in rows), np.ones((1, 2), np.int64)]),
-            kept=no_counts(rows, labels),
+            kept=no_counts((x.mode for x in rows), labels),
             rows=rows[0].rows.ravel() if len(rows) == 1 else np.concatenate([none, *(x.rows.ravel() for x in rows)]),
             order=np.concatenate([none, *(np.arange(x.number, dtype=np.int32) for x in rows)]),
             spare=np.empty(2 * max((x.number for x in rows), default=0), np.int32),
@@ -180,6 +186,15 @@ class Refinement:
             links=np.empty((2, sum(x.number * len(x.names) for x in rows)), np.int32),
             cells=np.zeros((max(a.cells for a in self._axes) + 1, r.BY_VALUE + values), np.int64),
         )
+
+    def _masked(self, wanted: Sequence[str]) -> list[Column]:
+        return [c for c in self.table.quasi if c.name in wanted]
+
+    def _axis(self, column: Column, suppress: bool) -> AttributeArrays:
+        return axis_of(column, suppress)
+
+    def _class_counts(self) -> NDArray[np.int64]:
+        return class_counts(self.columns, self.class_column, self.table.weights)
 
     def _attributes(self) -> NDArray[np.int64]:
         sizes = np.array([a.size for a in self._axes])

@@ -7,7 +7,7 @@ from sfumato.engine.counts import Counts
 from sfumato.errors import Infeasible, PolicyError
 from sfumato.release.judgement import TableSchema, whole_tally
 from sfumato.release.people import refuse_rows_for_people
-from sfumato.requirement.base import GroupRequirement, Requirement, rounded_up
+from sfumato.requirement.base import GroupRequirement, Requirement, Schema, rounded_up
 from sfumato.requirement.k_anonymity import KAnonymity
 from sfumato.requirement.redundancy import Redundant, Template, notation, without_redundant
 from sfumato.requirement.templates import Anonymity, Confidentiality
@@ -72,7 +72,7 @@ def _best(template: Template, table: Microdata | Counts) -> str:
     return "; ".join(told)
 
 
-def _as_template(requirement: GroupRequirement, schema: TableSchema) -> Template:
+def _as_template(requirement: GroupRequirement, schema: Schema) -> Template:
     """A requirement as a template; k-anonymity is one over all quasi-identifiers."""
     if isinstance(requirement, KAnonymity):
         return Anonymity(x=schema.quasi_names(), y=requirement.entity, k=requirement.k)
@@ -81,9 +81,7 @@ def _as_template(requirement: GroupRequirement, schema: TableSchema) -> Template
     raise PolicyError(f"{requirement.model} is not a template")
 
 
-def templates_of(
-    requirements: Sequence[GroupRequirement], schema: TableSchema
-) -> tuple[list[Template], list[Redundant]]:
+def templates_of(requirements: Sequence[GroupRequirement], schema: Schema) -> tuple[list[Template], list[Redundant]]:
     """The templates that count, and those that they imply."""
     return without_redundant([_as_template(b, schema) for b in requirements], schema)
 

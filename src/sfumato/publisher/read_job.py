@@ -1,0 +1,59 @@
+"""The table of a job: read and coded, with its digest for the ledger, and what is refused about it."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import polars as pl
+
+from sfumato.adversary.population_risk import refuse_smaller
+from sfumato.engine.local import LocalEngine
+from sfumato.engine.overview import Overview
+from sfumato.errors import DataError
+from sfumato.method.base import Progress
+from sfumato.publisher.insensitive import refuse_unnamed_identifiers
+from sfumato.publisher.ledger import Ledger
+from sfumato.publisher.policy import Policy
+from sfumato.publisher.reading_ahead import Ahead
+from sfumato.report import prepare_report
+from sfumato.table.address import expanded
+from sfumato.table.digest import table_digest
+from sfumato.table.microdata import Microdata
+from sfumato.table.source import read_frame
+
+
+def entities(job: Policy, table: Microdata) -> list[str]:
+    """The columns by which requirements count people; whether a requirement may do so is judged when it is bound."""
+    named = [getattr(r, "entity", None) for r in job.requirements]
+    return [name for name in named if isinstance(name, str) and name in table.names]
+
+
+def coded_and_known(
+    job: Policy, ledger: Ledger | None, progress: Progress, ahead: Ahead | None = None
+) -> tuple[LocalEngine, str]:
+    """The coded data and, for the ledger, their digest; what does not need codes runs meanwhile, on another core."""
+    progress("read", 0.0)
+    begun = ahead if ahead is not None and ahead.reads(job.source, job.nulls, job.folder) else None
+    frame = begun.frame.result() if begun else _frame_of(job)
+    with ThreadPoolExecutor(1) as beside:
+        digest = begun.digest if begun else beside.submit(table_digest, frame) if ledger else None
+        beside.submit(prepare_report)
+        progress("code", 0.0)
+        engine = LocalEngine.read(frame, job.covering, missing=job.missing, folder=job.folder)
+    return engine, digest.result() if ledger and digest else ""
+
+
+def _frame_of(job: Policy) -> pl.DataFrame:
+    """Read the data that a policy names."""
+    return read_frame(expanded(job.source), query=job.query, nulls=job.nulls, folder=job.folder)
+
+
+def refuse_odd(policy: Policy, table: Overview) -> None:
+    """Refuse identifiers that nobody named, quasi-identifiers that tell nobody apart, a population below the table."""
+    refuse_unnamed_identifiers(policy, table)
+    if policy.population_size is not None:
+        refuse_smaller(policy.population_size, table.rows)
+    for column in table.quasi:
+        if table.rows > 1 and (column.codes == column.codes[0]).all():
+            raise DataError(
+                f"the quasi-identifier {column.name!r} has one value in all {table.rows} rows and tells nobody apart: "
+                'give it the role "insensitive" to publish it, or "identifier" to leave it out'
+            )
