@@ -283,7 +283,7 @@ def test_people_whom_the_population_lacks_are_warned_of_in_private(tmp_path: Pat
     ("old", "new", "told"),
     [
         ('[population]\nsource = "secret-register.parquet"\n', "", "k-map needs a population"),
-        ('source = "secret-register.parquet"', "size = 5", "unknown key 'size'"),
+        ('source = "secret-register.parquet"', "size = 5", "their number is not enough; give a table"),
         ('source = "secret-register.parquet"', 'query = "select 1"', "must have a source"),
         ('source = "secret-register.parquet"', "source = 5", "must have a source"),
         ("[population]\n", '[population]\nquery = ["x"]\n', "query under .population."),

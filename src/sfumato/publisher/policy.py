@@ -239,7 +239,7 @@ def _with_population(
     maps = [r for r in requirements if isinstance(r, KMap)]
     if people is not None and not maps:
         raise PolicyError(
-            "only k-map uses the source under [population], but it is not required; require it, or give only the size "
+            "only k-map uses [population] source, but it is not required; require it, or give only the size "
             "of the population, which the report uses"
         )
     if maps and sized:
