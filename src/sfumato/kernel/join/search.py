@@ -292,7 +292,10 @@ def _gather_values(t: Template, place: int, rest: int, base: int, ahead: Any, fa
 
 @kernel
 def gather(state: r.State, t: Template, ahead: Any, fails: Any, stamp: Any) -> int:
-    """What refining each label would leave, and whether a group would fail; returns the cell that is worst now."""
+    """What refining each label would leave, and whether a group would fail; returns the cell that is worst now.
+
+    A refinement after which nothing matches any more fails too: nothing could be said about such a join.
+    """
     for place in range(len(t.cells.codes)):
         attribute = t.match.places[place, m.ATTRIBUTE]
         base, rest = state.attributes[attribute, r.BASE], state.attributes[attribute, r.SPARE]
@@ -300,6 +303,8 @@ def gather(state: r.State, t: Template, ahead: Any, fails: Any, stamp: Any) -> i
             _gather_values(t, place, rest, base, ahead, fails, stamp)
         else:
             _gather_labels(t, place, ahead, fails)
+    for label in range(len(ahead)):
+        fails[label] = fails[label] or ahead[label] == np.inf
     at = 0
     for cell in range(t.cells.number[0]):
         if t.cells.own[cell] < t.cells.own[at]:
