@@ -3,17 +3,12 @@
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
 import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.kernel.join import groups as g
 from sfumato.release.earlier import Earlier, of_table
-from sfumato.release.join.first import first_release, for_kernel, matching, room_for
-from sfumato.release.join.join import Join, fresh
-from sfumato.release.join.stack import earlier_releases
-from sfumato.release.join.template import resolve
+from sfumato.release.join.join import Join
 from sfumato.requirement.join_template import join_template
 
 TESTS = ["HIV", "HIV", "Eye", "Eye", "Allergy", "Allergy", "Allergy", "Allergy"]

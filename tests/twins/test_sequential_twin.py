@@ -247,7 +247,8 @@ def compare(run: SequentialRun, twin: NaiveSequential, job: Job) -> None:
     theirs = twin.run()
     ours = list(run)
     assert [(s.attribute, s.gain) for s in ours] == [(s.attribute, s.gain) for s in theirs]
-    assert [s.score for s in ours] == pytest.approx([s.score for s in theirs], rel=1e-12)
+    mixed = 0 < len(run.searched) < len(run.joined)  # shares of the table alone are counted in units of 2^-30
+    assert [s.score for s in ours] == pytest.approx([s.score for s in theirs], rel=1e-6 if mixed else 1e-12)
     for step, other in zip(ours, theirs, strict=True):
         shown = step.mask(run.table).select(masked).to_dict(as_series=False)
         for name in masked:
