@@ -95,6 +95,8 @@ class NaiveSequential(Naive):
         if not super().valid(name, candidate):
             return False
         after = self.join(name, candidate)
+        if not after and self.in_floats:
+            return False  # nothing could be said about an empty join
         return all(t.holds(naive.grouped(after, t.x)) for t in self.joins if ("T1", name) in t.x)
 
     def joined_loss(self, name: str, candidate: Any) -> list[float]:

@@ -83,6 +83,18 @@ def test_with_all_join_attributes_in_x_nobody_infers_more_than_the_join_shows(pe
     assert tables == {2: 327, 3: 2304}[people]
 
 
+@pytest.mark.parametrize("people", [2, 3])
+def test_with_all_join_attributes_in_x_nobody_is_left_with_fewer_people(people: int) -> None:
+    """Whoever is left for a group of the join: all people of T1 with its labels, if any matching has the group."""
+    for first, second in pairs(people):
+        left: dict[tuple[str, ...], set[int]] = {}
+        for order in matchings(first, second):
+            for place, at in enumerate(order):
+                left.setdefault((first[place][0], *second[at]), set()).add(place)
+        for x, found in left.items():
+            assert found == {i for i, row in enumerate(first) if row[0] == x[0]}
+
+
 def test_with_a_join_attribute_outside_x_the_join_says_too_little() -> None:
     """The smallest counterexamples: what is certain from one-to-one matchings, or from T1 alone, is more."""
     first, second = (("a", "no"), ("b", "HIV")), (("a", "0"), ("*", "0"))

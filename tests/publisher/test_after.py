@@ -184,6 +184,27 @@ def test_a_plain_file_is_published_after_and_checked(job: Path, capsys: pytest.C
     assert run("publish", "out/private/policy.toml", "-o", "again") == 2  # its paths are relative to the other folder
 
 
+def test_two_earlier_releases_are_joined_and_checked_together(job: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A second one by a plain file; a claim about both is verified with both only."""
+    pl.DataFrame({"sex": list("MFM"), "town": ["Ulm", "Jena", "Ulm"]}).write_csv("towns.csv")
+    second = "[[after]]\ndata = 'towns.csv'\n[after.attributes]\nsex = { role = 'quasi' }\ntown = { role = 'quasi' }\n"
+    Path("policy.toml").write_text(policy(FOLDER + second, x='["job", "pob", "zip", "town"]'))
+    assert run("publish", "policy.toml") == 0
+    manifest = json.loads(Path("out/release/manifest.json").read_text())
+    assert [(e["name"], e["join"]) for e in manifest["after"]] == [("T2", ["pob", "sex"]), ("T3", ["sex"])]
+    assert manifest["requirements"][0]["required"]["over"] == ["T1", "T2", "T3"]
+    capsys.readouterr()
+    for given, status, told in (
+        (["2024/release"], "stated  in the join of T1, T2 and T3", "give T3 (untitled"),
+        (["towns.csv"], "stated  in the join of T1, T2 and T3", "give T2 (Patients"),
+        (["towns.csv", "2024/release"], "holds   in the join of T1, T2 and T3", ""),
+    ):
+        assert run("check", "out/release", *(f"--after={name}" for name in given)) == 0
+        shown = capsys.readouterr().out
+        assert status in shown
+        assert told in shown
+
+
 def test_a_rule_is_stated_and_checked(job: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rule = '[[inconsistent]]\nt1 = { job = "Clerk" }\nt2 = { zip = "Z3" }\n'
     Path("policy.toml").write_text(policy(FOLDER + rule))

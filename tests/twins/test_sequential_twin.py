@@ -247,7 +247,8 @@ def compare(run: SequentialRun, twin: NaiveSequential, job: Job) -> None:
     theirs = twin.run()
     ours = list(run)
     assert [(s.attribute, s.gain) for s in ours] == [(s.attribute, s.gain) for s in theirs]
-    assert [s.score for s in ours] == pytest.approx([s.score for s in theirs], rel=1e-12)
+    mixed = 0 < len(run.searched) < len(run.joined)  # shares of the table alone are counted in units of 2^-30
+    assert [s.score for s in ours] == pytest.approx([s.score for s in theirs], rel=1e-6 if mixed else 1e-12)
     for step, other in zip(ours, theirs, strict=True):
         shown = step.mask(run.table).select(masked).to_dict(as_series=False)
         for name in masked:
@@ -260,6 +261,10 @@ def compare(run: SequentialRun, twin: NaiveSequential, job: Job) -> None:
         told = [found.anonymity, found.confidence][r.bounds_confidence()]
         if amount is not None and any(q is r for q, _ in run.searched) and len(run.searched) == 1:
             assert float(amount) in [pytest.approx(float(v)) for v in told]
+    if not twin.join():  # only if what the table alone decides leaves nothing that matches
+        with pytest.raises(Infeasible, match="empty"):
+            found.release()
+        return
     release = found.release(rng=np.random.default_rng(0))
     claimed = [c["achieved"] for c in release.manifest["requirements"] if "over" in c["required"]]
     assert [max(c.values()) for c in claimed] == pytest.approx([float(a) for a in amounts if a is not None])

@@ -41,7 +41,7 @@ def check(release: Path, after: tuple[Path, ...], as_json: bool) -> None:
         if as_json:
             print_json({"holds": not broken, "summary": number, "claims": [f.as_dict() for f in findings]})
         else:
-            _print(findings, number)
+            _print(findings, number, joined=bool(found.description.after) and not after)
     if broken:
         raise ReleaseError(
             f"{len(broken)} of {len(findings)} claims do not hold, and claims that depend on them were not checked; do "
@@ -49,9 +49,11 @@ def check(release: Path, after: tuple[Path, ...], as_json: bool) -> None:
         )
 
 
-def _print(findings: "list[Finding]", number: dict[str, int]) -> None:
+def _print(findings: "list[Finding]", number: dict[str, int], *, joined: bool) -> None:
     for f in findings:
         click.echo(f"{f.status:7} {printable(f'{f.claim} ({f.detail})')}")
     told = f"Claims: {number['holds']} verified, {number['broken']} broken, {number['stated']} stated"
     trust = "; stated ones cannot be verified from the public part: trust the publisher, or ask for proof"
+    if joined:
+        trust = "; stated ones about a join need --after; for the others trust the publisher, or ask for proof"
     click.echo(f"{told}{trust if number['stated'] else ''}.")

@@ -27,13 +27,33 @@ def stating_join(release: "Release", after: Sequence[Earlier], rules: Sequence[I
     from sfumato.release.join.join import Join
 
     join = Join([this_table(release), *after], rules)
-    dangling = join.dangling()
-    entries = [entry_of(e, join.common[e.name], dangling[e.name]).plain() for e in after]
+    dangling, words = join.dangling(), _named(release)
+    entries = [entry_of(e, join.common[e.name], dangling[e.name], _used(e, words, after, rules)).plain() for e in after]
     return release.stating(after=entries, **({"inconsistent": [r.plain() for r in rules]} if rules else {}))
 
 
-def entry_of(earlier: Earlier, common: Sequence[str], dangling: tuple[int, int]) -> EarlierEntry:
-    """What the manifest says of an earlier release: which it is, how it is joined, and what matches nothing."""
+def _named(release: "Release") -> set[str]:
+    """The attributes and releases that claims about the join name."""
+    found: set[str] = set()
+    for claim in release.description.requirements:
+        for names in (claim.required.get("x", ()), claim.required.get("y", ())) if "over" in claim.required else ():
+            found.update([names] if isinstance(names, str) else names)
+    return found
+
+
+def _used(earlier: Earlier, words: set[str], after: Sequence[Earlier], rules: Sequence[Inconsistent]) -> set[str]:
+    """The columns of an earlier release that claims or rules name, or that another one has too."""
+    shared = {n for other in after if other is not earlier for n in other.columns}
+    ruled = {n for rule in rules for n in rule.values(earlier.name)}
+    return ruled | {n for n in earlier.columns if n in words | shared or f"{earlier.name}.{n}" in words}
+
+
+def entry_of(earlier: Earlier, common: Sequence[str], dangling: tuple[int, int], used: set[str]) -> EarlierEntry:
+    """What the manifest says of an earlier release: which it is, how it is joined, and what matches nothing.
+
+    Of a plain file it also says what labels mean, in columns that are joined by or ``used``.
+    """
+    explained = {n: _attribute(c) for n, c in earlier.columns.items() if n in used or n in common}
     return EarlierEntry(
         name=earlier.name,
         title=earlier.title,
@@ -42,7 +62,7 @@ def entry_of(earlier: Earlier, common: Sequence[str], dangling: tuple[int, int])
         tables=dict(earlier.digests),
         join=list(common),
         dangling={"here": dangling[0], "there": dangling[1]},
-        attributes={n: _attribute(c) for n, c in earlier.columns.items()} if earlier.plain_file else None,
+        attributes=explained if earlier.plain_file else None,
     )
 
 

@@ -50,13 +50,14 @@ def method_limits(name: str) -> list[str]:
 
 def general_limits(plain: Sequence[str], classes: Sequence[str], after: Sequence[str] = ()) -> list[str]:
     """What no requirement covers: on a single release, or on its join with those it was published after."""
+    knows = " and ".join(["the quasi-identifiers", *after])
     alone = "It holds for this release alone. Several releases about the same people are not covered"
     beyond = (
         f"The requirements over the join hold for this release together with {', '.join(after)}, all others for this "
         "release alone. Any further release about the same people is not covered"
     )
     told = [
-        "All of the above holds against an adversary who knows the quasi-identifiers and nothing else. " + RULED_OUT,
+        f"All of the above holds against an adversary who knows {knows} and nothing else. {RULED_OUT}",
         f"{beyond if after else alone}: their groups can be intersected.",
         "Only the declared quasi-identifiers are protected. Any other published column that outsiders can know "
         "can single people out.",

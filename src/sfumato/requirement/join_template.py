@@ -23,8 +23,9 @@ _MATCHING = (
 )
 _ONE_TO_ONE = (
     "It counts pairs of rows that match. An adversary who also uses that each person has one row in each release rules "
-    "pairs out. If X has all join attributes of the releases, that changes nothing, since rows that agree on them stay "
-    "alike; otherwise more can be inferred than the join shows, and even one of the releases alone may show more."
+    "pairs out. If X has all join attributes of the releases and Y is in one of them, that changes nothing, since rows "
+    "that agree on them stay alike; otherwise more can be inferred than the join shows, and even one of the releases "
+    "alone may show more."
 )
 _DANGLING = "Rows that match nothing are not in the join, and this says nothing about the people behind them."
 _ONLY = "It covers the releases named. Any other release about the same people is not covered."

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from sfumato.errors import DataError, PolicyError
 from sfumato.kernel.group import group_rows
+from sfumato.kernel.join import cells as c
 from sfumato.kernel.join import groups as g
 from sfumato.kernel.join import matching as m
-from sfumato.kernel.join import search as s
 from sfumato.kernel.topdown import state as r
 from sfumato.method.topdown.table_side import label_column
 from sfumato.release.earlier import Earlier, EarlierColumn
@@ -65,7 +65,7 @@ class _Rows(NamedTuple):
     keys: Integers
 
 
-def template_arrays(task: Searched, places: Sequence[Place], labels: int) -> s.Template:
+def template_arrays(task: Searched, places: Sequence[Place], labels: int) -> c.Template:
     """All arrays of one template; ``labels`` is how many labels there are in the whole refinement."""
     stack = earlier_releases(task.links, task.wanted)
     if not len(stack):
@@ -77,7 +77,7 @@ def template_arrays(task: Searched, places: Sequence[Place], labels: int) -> s.T
     match = _match(task, stack, places, labels, rules, found.keys)
     doubled = np.concatenate([keys, keys]) if rules else keys
     targets = len(task.wanted.targets)
-    return s.Template(
+    return c.Template(
         _cells(found, len(places), targets),
         match,
         for_kernel(stack, doubled, found.rows.weight),
@@ -130,12 +130,12 @@ def _counted(side: Earlier, wanted: Resolved, labels: dict[str, Integers]) -> tu
     return number([labels[n] for n in wanted.in_y(side.name)], len(none)), g.BY_VALUE
 
 
-def _cells(found: _Rows, places: int, targets: int) -> s.Cells:
+def _cells(found: _Rows, places: int, targets: int) -> c.Cells:
     """The cells at the start: one, or one for each value of attributes of X that are not masked."""
     rows, cells = len(found.order), len(found.ends) - 1
     ends = np.zeros((rows, 3), np.int64)
-    ends[:cells, s.BEGIN], ends[:cells, s.END], ends[:cells, s.DIRTY] = found.ends[:-1], found.ends[1:], 1
-    return s.Cells(
+    ends[:cells, c.BEGIN], ends[:cells, c.END], ends[:cells, c.DIRTY] = found.ends[:-1], found.ends[1:], 1
+    return c.Cells(
         found.codes,
         found.order.astype(np.int64),
         np.zeros(2 * rows, np.int64),

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.engine.counts import Counts
+from sfumato.kernel.join import cells as c
 from sfumato.kernel.join import search as s
 from sfumato.kernel.topdown import state as r
 from sfumato.kernel.topdown.steps import UNSORTED
@@ -74,7 +75,7 @@ class JoinedRefinement(Refinement):
         """Judge the cells that were touched, and what each candidate would leave."""
         starts, stamp = np.zeros(len(self._state.cells) + 2, np.int64), np.zeros(len(self._state.labels), np.int64)
         for j, template in enumerate(self._joined):
-            s.judge(self._state, template, starts)
+            c.judge(self._state, template, starts)
             at = s.gather(self._state, template, self._ahead[j], self._fails[j], stamp)
             self._now[j] = template.cells.own[at]
             self._pairs[j] = (int(template.cells.pair[at, 0]), int(template.cells.pair[at, 1]))
@@ -97,7 +98,7 @@ class JoinedRefinement(Refinement):
         attribute = int(self._state.labels[label, r.ATTRIBUTE])
         for template, found in zip(self._joined, self._places, strict=True):
             if attribute in found:
-                s.split(self._state, template, found[attribute], label, room[0])
+                c.split(self._state, template, found[attribute], label, room[0])
         s.take(self._state, label, room)
         for j, template in enumerate(self._joined):
             if template.cells.number[0] >= UNSORTED * self._sorted[j]:
@@ -111,7 +112,7 @@ class JoinedRefinement(Refinement):
         return raw._replace(loss=loss, now=(*raw.now, *self._pairs))
 
 
-def _sort(template: s.Template) -> None:
+def _sort(template: c.Template) -> None:
     """Sort the rows themselves by cell, so that those of a cell are adjacent again."""
     order, rows = template.cells.order.copy(), template.rows
     for column in (template.cells.codes, rows.key, rows.value, rows.weight, rows.marks):

@@ -38,7 +38,7 @@ from sfumato.requirement.join_template import MOST_RELEASES, THIS, JoinTemplate
 from sfumato.requirement.redundancy import notation
 from sfumato.requirement.templates import Anonymity
 from sfumato.table.microdata import Microdata
-from sfumato.table.names import named
+from sfumato.table.names import all_named, named
 
 _OUTSIDE = (
     "join_in_x = false: where a join attribute is outside x, the figures are those of the lossy join, in which every "
@@ -234,11 +234,11 @@ class SequentialRun(Run):
     def warnings(self) -> list[str]:
         known = JoinNames({name: list(side.columns) for name, side in self.links.sides.items()})
         every = [known.spelled(a) for a in self.links.attributes()]
-        told = [f"in the join of {named(self.releases.over)}, rows are matched by {named(every)}"]
+        told = [f"in the join of {all_named(self.releases.over)}, rows are matched by {all_named(every)}"]
         for requirement, task in self.searched:
             template = notation(requirement.template)
             if missing := lacking(task.wanted, self.links, known):
-                told.append(f"x of {template} does not have the join attributes {named(missing)}: {_NOT_FINEST}")
+                told.append(f"x of {template} does not have the join attributes {all_named(missing)}: {_NOT_FINEST}")
             elif is_spanning(task.wanted):
                 told.append(f"y of {template} is in several releases: {_NOT_FINEST}")
         return [*told, *super().warnings()]

@@ -74,14 +74,14 @@ def _said(column: EarlierColumn, other: EarlierColumn, *, numeric: bool) -> list
         label for label, m in zip(column.labels, column.meanings, strict=True) if m.listed and m.names == (label,)
     }
     for label, meaning in zip(column.labels, column.meanings, strict=True):
-        if not meaning.listed:
-            below = column.below(label) or other.below(label)
-            names = below or (label,)
-        else:
-            names = meaning.names
+        if not meaning.listed and meaning.names == (SUPPRESSED,):
+            found.append(_Said(True, frozenset(meaning.names), (), ()))
+            continue
+        below = () if meaning.listed else column.below(label) or other.below(label) or (label,)
+        names = meaning.names if meaning.listed else below
         masks = tuple(n for n in names if SUPPRESSED in n and n not in values)
         intervals = (meaning.interval,) if meaning.interval else tuple(_intervals(names)) if numeric else ()
-        found.append(_Said(names == (SUPPRESSED,) and not meaning.listed, frozenset(names), masks, intervals))
+        found.append(_Said(False, frozenset(names), masks, intervals))
     return found
 
 

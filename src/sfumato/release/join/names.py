@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from sfumato.errors import PolicyError, nearest
+from sfumato.release.earlier import Earlier
 from sfumato.requirement.base import Key, Schema
 from sfumato.table.encode import Domain
 from sfumato.table.taxonomy import Taxonomy
@@ -28,6 +29,8 @@ class JoinNames(Schema):
         self.attributes = {release: list(found) for release, found in attributes.items()}
         self.hidden = {release: list(found) for release, found in (hidden or {}).items()}
         self.values: dict[Attribute, Sequence[str]] = {}
+        self.noise: dict[Attribute, Earlier] = {}
+        """The attributes that are left out since they were randomized, with their releases."""
 
     def meant(self, word: str) -> tuple[Attribute, ...]:
         """What a name stands for: one attribute, or a common one of all releases that have it (Fung, Example 6.1.2)."""
@@ -42,6 +45,9 @@ class JoinNames(Schema):
         found = self.meant(word)
         if not found:
             known = self.all_names()
+            for attribute, release in self.noise.items():
+                if word in (attribute.name, f"{attribute.release}.{attribute.name}"):
+                    release.column(attribute.name)  # refuses it in words
             raise PolicyError(f"no release of the join has an attribute {word!r}{nearest(word, known)}")
         if len(found) > 1:
             told = " or ".join(f"{a.release}.{a.name}" for a in found)
