@@ -94,8 +94,8 @@ def more() -> str:
     told = "the same release as" if found["same"] else "ANOTHER RELEASE THAN"
     return (
         f"\nBoth sides made {told} TDR on the joined table, after {found['steps']} refinements. The refinement took "
-        f"{found['cpu']:.2f} s of party A's CPU. Load average at the end: {os.getloadavg()[0]:.1f}. The thesis needed about "
-        "340 s for this (section 7.4.2, two PCs of 2.6 GHz).\n"
+        f"{found['cpu']:.2f} s of party A's CPU. Load average at the end: {os.getloadavg()[0]:.1f}. The thesis needed "
+        "about 340 s for this (section 7.4.2, two PCs of 2.6 GHz).\n"
     )
 
 
