@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 import sfumato as sf
 from integration.joint import compare_plainly
@@ -158,6 +159,44 @@ def test_columns_published_unchanged(holder: str) -> None:
     assert a.tables["data"].schema["since"] == pl.Date
     assert a.manifest["requirements"] == tdr.manifest["requirements"]
     assert a.manifest["warnings"] == tdr.manifest["warnings"]
+
+
+@examples(40)
+@given(jobs(), st.data())
+def test_templates_on_values_that_one_side_knows(
+    job: tuple[Microdata, list[str], list[Requirement], sf.TopDown], data: st.DataObject
+) -> None:
+    """Random tables with a sensitive column at one side, and templates on it over attributes of that side."""
+    table, held, wanted, method = job
+    names = [c.name for c in table.quasi]
+    masked = [n for n in names if any(n in (r.x or names) for r in wanted)]  # type: ignore[attr-defined]
+    parts = [[n for n in masked if n in held], [n for n in masked if n not in held]]
+    holder = data.draw(st.sampled_from([i for i in (0, 1) if parts[i]]))
+    x = data.draw(st.lists(st.sampled_from(parts[holder]), min_size=1, unique=True))
+    ill = data.draw(st.lists(st.sampled_from(["flu", "HIV"]), min_size=table.rows, max_size=table.rows))
+    frame = plain_frame(table).select(*masked, "class").with_columns(pl.Series("ill", ill))
+    on_ill = [sf.Confidentiality(x=x, y="ill", k=0.8), sf.Anonymity(x=x, y="ill", k=2)]
+    wanted = [*wanted, data.draw(st.sampled_from(on_ill))]
+    trees = {c.name: tree for c in table.quasi if c.name in masked and (tree := c.domain.public_tree()) is not None}
+    order = [*parts[0], *parts[1]]
+    joined = sf.read(
+        frame.select(*order, "class", "ill"), quasi=order, class_="class", sensitive="ill", taxonomies=trees
+    )
+    bare = replace(joined, columns={n: c for n, c in joined.columns.items() if n != "ill"})
+    two = TopDownTwoParty(score=method.score, categorical=method.categorical)
+    sides = [side(joined if i == holder else bare, [*parts[i], "ill"], requirements=wanted, method=two) for i in (0, 1)]
+    try:
+        tdr = sf.publish(joined, require=wanted, method=method, title="Joint")
+    except Infeasible:
+        with pytest.raises((Infeasible, PeerError)):
+            both(*sides)
+        return
+    a, b = both(*sides)
+    assert a == b
+    assert rows_of(a) == rows_of(tdr)
+    assert a.manifest["attributes"] == tdr.manifest["attributes"]
+    assert a.manifest["requirements"] == tdr.manifest["requirements"]
+    assert a.manifest.get("warnings") == tdr.manifest.get("warnings")
 
 
 REFUSED = [

@@ -108,7 +108,10 @@ class Integration:
         """
         if self.held is None or not self.held.common.steps or self.held.joint.holder is not None:
             return None
-        return self.held.parts.build(self.held.common, self.held.rows_by_seed(), None, stopped=not self.complete)
+        try:
+            return self.held.parts.build(self.held.common, self.held.rows_by_seed(), None, stopped=not self.complete)
+        except ReleaseError:  # the other side's labels contradict each other: there is no table to keep
+            return None
 
     def prepared(self) -> Prepared:
         """What this side holds, once the records are aligned."""
