@@ -25,8 +25,9 @@ ANY_PORT = Address("127.0.0.1", 0)
 class House:
     """An authority that keeps its key, so that tests can have any certificate signed."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self) -> None:
+        self._temporary = tempfile.TemporaryDirectory(prefix="sfumato-house-")  # goes with the process
+        self.folder = folder = Path(self._temporary.name)
         self.authority = Authority.new()
         self.ca = folder / "ca.pem"
         self.ca.write_text(self.authority.certificate(*valid()))
@@ -51,13 +52,13 @@ def valid(first: float = -1, last: float = 1) -> tuple[datetime, datetime]:
 @functools.cache
 def house() -> House:
     """The authority that both sides trust."""
-    return House(Path(tempfile.mkdtemp(prefix="sfumato-house-")))
+    return House()
 
 
 @functools.cache
 def other_house() -> House:
     """An authority that nobody trusts."""
-    return House(Path(tempfile.mkdtemp(prefix="sfumato-other-")))
+    return House()
 
 
 @functools.cache
