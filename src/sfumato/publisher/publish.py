@@ -20,10 +20,11 @@ from sfumato.errors import DataError, OutputError, PolicyError
 from sfumato.method.base import Method, PartitionMethod, Progress, silent
 from sfumato.method.catalogue import from_table as method_from_table
 from sfumato.publisher.advice import advice
+from sfumato.publisher.after import published_after
 from sfumato.publisher.again import published_again
 from sfumato.publisher.insensitive import refuse_unnamed_identifiers
 from sfumato.publisher.ledger import Entry, Ledger, entry_of, policy_digest
-from sfumato.publisher.policy import Policy, published_after, read_policy
+from sfumato.publisher.policy import Policy, read_policy
 from sfumato.publisher.reading_ahead import Ahead
 from sfumato.release.files import stages
 from sfumato.release.files.output import refuse_existing, refuse_public, whole_folder, write_private
