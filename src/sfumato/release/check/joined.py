@@ -8,6 +8,7 @@ from sfumato.release.check.finding import Finding, verdict
 from sfumato.release.manifest import EarlierEntry
 from sfumato.requirement.base import Verdict, names
 from sfumato.requirement.join_template import THIS, JoinTemplate
+from sfumato.requirement.templates import Anonymity
 
 if TYPE_CHECKING:
     from sfumato.release.earlier import Earlier
@@ -28,7 +29,9 @@ def join_with(release: "Release", given: Mapping[str, "Earlier"]) -> "Join | Non
     return Join([this_table(release), *(given[n] for n in order)], rules)
 
 
-def on_join(release: "Release", requirement: JoinTemplate, given: Mapping[str, "Earlier"]) -> Verdict:
+def on_join(
+    release: "Release", requirement: JoinTemplate, given: Mapping[str, "Earlier"], achieved: Mapping[str, float]
+) -> Verdict:
     """How a template over the join stands; stated, if an earlier release is not at hand or a column is not public."""
     entries = {e.name: e for e in release.description.after or ()}
     over = [n for n in requirement.over if n != THIS]
@@ -37,15 +40,27 @@ def on_join(release: "Release", requirement: JoinTemplate, given: Mapping[str, "
         raise ReleaseError(f"a claim is about the join of {' and '.join(requirement.over)}, but {told}")
     if absent := [entries[n] for n in over if n not in given]:
         return Verdict("stated", {}, how_to_verify(absent))
-    if hidden := _hidden(release, requirement):
-        return Verdict("stated", {}, f"{hidden!r} is not published, so it cannot be counted in the join")
     join = join_with(release, {n: given[n] for n in over})
     assert join is not None
+    if hidden := _hidden(release, requirement):
+        return _in_part(join, requirement, hidden, achieved)
     judgement = join.judge(requirement)
     detail = ", ".join(f"{n} = {v:.6g}" for n, v in judgement.achieved.items())
     if not judgement.holds:
         return Verdict("broken", {}, f"{judgement.failing} of {judgement.groups} combinations fail; {detail}")
     return Verdict("holds", judgement.achieved, detail)
+
+
+def _in_part(join: "Join", requirement: JoinTemplate, hidden: str, achieved: Mapping[str, float]) -> Verdict:
+    """What can be said if a template counts people by a column that is not published: no more than their records."""
+    why = f"{hidden!r} is not published, so it cannot be counted in the join"
+    if not isinstance(requirement.template, Anonymity):
+        return Verdict("stated", {}, why)
+    records = requirement.with_parameters(template=requirement.template.with_parameters(y=(THIS,)))
+    least = int(join.judge(records).achieved["k"])
+    if least < max(requirement.template.k, achieved.get("k", 0)):
+        return Verdict("broken", {}, f"a combination is linked to only {least} records of {THIS}")
+    return Verdict("stated", {}, f"{why}; every combination is linked to at least {least} records of {THIS}")
 
 
 def how_to_verify(absent: Sequence[EarlierEntry]) -> str:
