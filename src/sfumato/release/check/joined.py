@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from sfumato.errors import PolicyError, ReleaseError, SfumatoError
 from sfumato.release.check.finding import Finding, verdict
-from sfumato.release.manifest import EarlierEntry
+from sfumato.release.manifest import EarlierEntry, Manifest
 from sfumato.requirement.base import Verdict, names
 from sfumato.requirement.join_template import THIS, JoinTemplate
 from sfumato.requirement.templates import Anonymity
@@ -106,6 +106,16 @@ def _matched(release: "Release", entry: EarlierEntry, earlier: "Earlier") -> tup
         return f"both have {', '.join(join.common[entry.name]) or 'no attribute'}", told
     wrong = {"here": here, "there": there} != dict(entry.dangling)
     return (told if wrong else None), told
+
+
+def declared(manifest: Manifest) -> list[Finding]:
+    """The rules of inconsistency, which are the publisher's word."""
+    if not manifest.inconsistent:
+        return []
+    from sfumato.release.joined import rules_of
+
+    told = "pairs of rows that it excludes are not in the join, and no claim is about them"
+    return [Finding(f"nobody has {rule.words()}", "stated", told) for rule in rules_of(manifest.inconsistent)]
 
 
 def given_after(release: "Release", sources: Sequence[object]) -> dict[str, "Earlier"]:
