@@ -38,6 +38,8 @@ def on_join(
     if requirement.over[0] != THIS or (strange := [n for n in over if n not in entries]):
         told = f"the manifest does not name {strange[0]!r}" if requirement.over[0] == THIS else "it leaves out T1"
         raise ReleaseError(f"a claim is about the join of {' and '.join(requirement.over)}, but {told}")
+    if unknown := [n for n in requirement.x if _own(n) not in (None, *release.description.attributes)]:
+        raise ReleaseError(f"a claim is about {unknown[0]!r}, which is not an attribute of the release")
     if absent := [entries[n] for n in over if n not in given]:
         return Verdict("stated", {}, how_to_verify(absent))
     join = join_with(release, {n: given[n] for n in over})
@@ -71,11 +73,15 @@ def how_to_verify(absent: Sequence[EarlierEntry]) -> str:
     return f"to verify it, give {told} with --after RELEASE, or check(after=[...]) from Python"
 
 
+def _own(word: str) -> str | None:
+    """The attribute of this table that a qualified name stands for; None for any other name."""
+    return word.removeprefix(f"{THIS}.") if word.startswith(f"{THIS}.") else None
+
+
 def _hidden(release: "Release", requirement: JoinTemplate) -> str | None:
     """An attribute of this table that a template counts but that is not published, such as an identifier."""
     y = tuple(requirement.y) if isinstance(requirement.y, Mapping) else names(requirement.y)
-    own = [n.removeprefix(f"{THIS}.") for n in y if n.startswith(f"{THIS}.")]
-    return next((n for n in own if n not in release.description.attributes), None)
+    return next((n for n in map(_own, y) if n is not None and n not in release.description.attributes), None)
 
 
 def matching(release: "Release", given: Mapping[str, "Earlier"]) -> list[Finding]:
@@ -109,13 +115,18 @@ def _matched(release: "Release", entry: EarlierEntry, earlier: "Earlier") -> tup
 
 
 def declared(manifest: Manifest) -> list[Finding]:
-    """The rules of inconsistency, which are the publisher's word."""
-    if not manifest.inconsistent:
+    """What the publisher says of earlier releases that nothing else states: rules, and the labels of plain files."""
+    if not manifest.after:
         return []
     from sfumato.release.joined import rules_of
 
     told = "pairs of rows that it excludes are not in the join, and no claim is about them"
-    return [Finding(f"nobody has {rule.words()}", "stated", told) for rule in rules_of(manifest.inconsistent)]
+    found = [Finding(f"nobody has {rule.words()}", "stated", told) for rule in rules_of(manifest.inconsistent)]
+    files = [entry for entry in manifest.after if entry.attributes is not None]
+    return found + [
+        Finding(f"the labels of {entry.name}, a plain file, are explained", "stated", ", ".join(entry.attributes or ()))
+        for entry in files
+    ]
 
 
 def given_after(release: "Release", sources: Sequence[object]) -> dict[str, "Earlier"]:
