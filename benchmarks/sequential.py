@@ -15,6 +15,8 @@ import polars as pl
 import sfumato as sf
 from benchmarks.measure import Line, median_time
 from sfumato import datasets
+from sfumato.release.earlier import of_table
+from sfumato.release.join.join import Join
 
 ROWS = 1_000_000
 JOIN = ("marital-status", "relationship", "sex")
@@ -92,6 +94,15 @@ def lines() -> Iterator[Line]:
         yield Line("tdssa, anonymity, by rows", rows, median_time(anonymity(rows), repeats=3), _FLOOR, floor(rows))
         work = confidentiality(rows)
         yield Line("tdssa, confidentiality, by rows", rows, median_time(work, repeats=3), _FLOOR, floor(rows))
+
+
+def more() -> str:
+    """How large the joins are that are never made."""
+    found = []
+    for name, y in (("anonymity", ()), ("confidentiality", ("marital-status",))):
+        join = Join([of_table(taxation(ROWS, y)), immigration(ROWS, y)])
+        found.append(f"{join.joined_rows():,} rows ({name})")
+    return f"\nThe join of the two tables, before anything is masked, has {' or '.join(found)}.\n"
 
 
 def _memory(name: str) -> float:

@@ -28,15 +28,15 @@ SET_B = (*SET_A, *spelt("Ag Cg Cl En Fw Hw", SHORT))
 
 _HEAD = """# Fung's thesis, chapter 6, reproduced
 
-`python -m benchmarks.papers.fung_sequential`. T1 (Taxation) is masked by `sf.TopDownSequential` after T2 (Immigration:
-marital-status, relationship, sex, native-country, race) was published as it is; all 45,222 rows of Adult are in both.
-Errors are those of our C4.5 on the masked test rows, trained on the masked training rows, in percent. Distortion is
-the number of levels by which a cell was generalized (for numbers, the share of the range that its interval covers),
-summed over the attributes and averaged over the rows. Figures are averages over the thresholds; a threshold that the
-most masked table does not meet is left out and said so. Published numbers are those in the text; the figures print none. A number
-agrees if it differs by no more than 0.05%; a bound agrees if it holds. X has all join attributes in Figures 6.4 to 6.7;
-in Figures 6.9 and 6.10 Y has some of them (`join_in_x = false`), and confidences are those of the lossy join, as in the
-thesis: what that hides is in docs/sequential.md.
+`python -m benchmarks.papers.fung_sequential`. T1 (Taxation) is masked by `sf.TopDownSequential` after T2
+(Immigration: marital-status, relationship, sex, native-country, race) was published as it is; all 45,222 rows of
+Adult are in both. Errors are those of our C4.5 on the masked test rows, trained on the masked training rows, in
+percent. Distortion is the number of levels by which a cell was generalized (for numbers, the share of the range that
+its interval covers), summed over the attributes and averaged over the rows. Figures are averages over the thresholds;
+a threshold that the most masked table does not meet is left out and said so. Published numbers are those in the text;
+the figures print none. A number agrees if it differs by no more than 0.05%; a bound agrees if it holds. X has all
+join attributes in Figures 6.4 to 6.7; in Figures 6.9 and 6.10 Y has some of them (`join_in_x = false`), and
+confidences are those of the lossy join, as in the thesis: what that hides is in docs/sequential.md.
 
 **Where our results agree.** Every error of the unmodified table and without join attributes, to the printed digit; that
 anonymity with regard to people costs no more than with regard to pairs of records; that masking costs less than

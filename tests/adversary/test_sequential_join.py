@@ -1,5 +1,6 @@
 """The sequential-join adversary: who is pinned down by the join alone, and releases of every scheme."""
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -122,6 +123,51 @@ def test_bucketized_people_believe_the_shares_of_their_group() -> None:
     assert found.pinned_down["T1"] == 0
     read_by_values = sf.sequential_join([latest, other], x=["ill", "T1.sex"], y="T1")
     assert read_by_values.pinned_down["T1"] is None  # a person may have each value of the bucket
+
+
+@examples(40)
+@given(st.integers(0, 10_000), st.sampled_from(["latest", "earlier"]))
+def test_bucketized_confidence_against_every_pair(seed: int, which: str) -> None:
+    """Each person has every value of the bucket with its share; pairs of people who match are listed one by one."""
+    rng = np.random.default_rng(seed)
+    frame = people(rng, 12)
+    require = [sf.LDiversity(l=2, variant="frequency")]
+    if "HIV" not in frame["ill"].to_list():
+        return
+    try:
+        bucketized = sf.publish(read(frame, ["sex", "town"]), method=sf.Anatomy(), require=require)
+    except sf.Infeasible:
+        return
+    plain = [{"town": t, "own": str(rng.integers(2))} for t in frame["town"].to_list()]
+    other = table_side("T", plain)
+    order = [bucketized, other] if which == "latest" else [other, bucketized]
+    mine = "T1" if which == "latest" else "T2"
+    found = sf.sequential_join(order, x=["sex", "own"], y={f"{mine}.ill": ["HIV"]})
+    quasi, sensitive = bucketized.tables["quasi"], bucketized.tables["sensitive"]
+    shares = {}
+    for (group,), rows in sensitive.group_by("group"):
+        ill = rows.filter(pl.col("ill").cast(pl.String) == "HIV")["count"].sum()
+        shares[group] = Fraction(ill, rows["count"].sum())
+    totals: dict[tuple[str, str], list[Fraction]] = {}
+    for person in quasi.iter_rows(named=True):
+        for row in plain:
+            if row["town"] == person["town"]:
+                totals.setdefault((person["sex"], row["own"]), []).append(shares[person["group"]])
+    assert found.confidence == pytest.approx(max(float(sum(v) / len(v)) for v in totals.values()))
+
+
+def test_randomized_columns_are_noise() -> None:
+    frame = people(np.random.default_rng(6), 300)
+    domains = {"ill": ["flu", "HIV", "cancer", "cold"], "sex": ["M", "F"]}
+    table = sf.read(frame.select("sex", "ill"), quasi=["sex"], sensitive="ill", domains=domains)
+    method = sf.RandomizedResponse(keep={"ill": 0.5}, unchanged="allow")
+    noisy = sf.publish(table, method=method, require=[sf.Disclosure(tau=1.0)])
+    other = sf.publish(read(frame, ["sex", "town"]), method=sf.Mondrian(), require=[sf.KAnonymity(k=4)])
+    with pytest.raises(sf.PolicyError, match="'ill' of T1 was randomized"):
+        sf.sequential_join([noisy, other], x=["town"], y={"T1.ill": ["HIV"]})
+    found = sf.sequential_join([noisy, other], x=["town", "sex"], y={"ill": ["HIV"]})
+    alone = sf.sequential_join([other, noisy], x=["T1.town", "sex"], y={"ill": ["HIV"]})
+    assert found.confidence == alone.confidence  # the values of the release that has no noise
 
 
 def test_a_sample_cannot_be_counted_and_noise_is_left_out() -> None:

@@ -23,7 +23,7 @@ Tables = dict[str, Rows]
 
 FREE = re.compile(r"title")
 WORD = re.compile(
-    r"sfumato|method(\..*)?|warnings(\..*)?|matrices(\..*)?|attributes"
+    r"sfumato|method(\..*)?|warnings(\..*)?|matrices(\..*)?|after(\..*)?|inconsistent(\..*)?|attributes"
     r"|attributes\.[^.]*(\.(role|kind|domain|taxonomy|loss|ranges|nodes)(\..*)?)?"
 )
 """Paths of which a change may be the publisher's word; that they contradict nothing is judged apart."""
@@ -212,7 +212,7 @@ def _found(
     model: str, required: dict[str, Any], m: dict[str, Any], tables: Tables, quasi: list[str], sensitive: list[str]
 ) -> dict[str, float] | None:
     """What the worst group achieves, or None where only the publisher can tell."""
-    if m["scheme"] in ("sampling", "randomization") or model in ("r-robustness", "k-map"):
+    if m["scheme"] in ("sampling", "randomization") or model in ("r-robustness", "k-map") or "over" in required:
         return None
     x = _names(required.get("x")) or quasi
     groups = _groups(m["scheme"], tables, x)

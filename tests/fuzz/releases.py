@@ -43,6 +43,10 @@ def table(rows: int, quasi: list[str], *, tree: bool = True, **more: Any) -> sf.
     return sf.read(frame(rows), **(options | more))
 
 
+EARLIER = sf.earlier(frame(60).select("sex", "zip"), quasi=["sex", "zip"], title="Before")
+RULE = sf.Inconsistent(sides={"T1": {"sex": "F"}, "T2": {"zip": "48911"}})
+
+
 def _releases() -> dict[str, sf.Release]:
     rng = np.random.default_rng(42)
 
@@ -70,6 +74,11 @@ def _releases() -> dict[str, sf.Release]:
             wide, [sf.KMap(k=5, population=frame(300).select("age", "zip"))], sf.Incognito(suppression=0.1)
         ),
         "tdr": publish(plain, [sf.Confidentiality(x=["age", "sex"], y="ill", k=0.8)], "tdr"),
+        "tdssa": publish(
+            few,
+            [sf.Confidentiality(x=["age", "zip"], y="ill", k=0.8), sf.KAnonymity(k=3)],
+            sf.TopDownSequential(after=[EARLIER], inconsistent=[RULE], score="distortion"),
+        ),
         "anatomy": publish(few, [sf.LDiversity(l=2, variant="frequency")], "anatomy"),
         "buckets": publish(plain, [sf.TCloseness(t=0.6)], sf.Mondrian(scheme="bucketization")),
         "mask+": publish(few, [sf.MConfidentiality(m=2)], "mask+"),

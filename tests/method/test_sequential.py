@@ -163,6 +163,12 @@ def test_a_common_attribute_that_is_published_as_it_is() -> None:
     )
     assert "T1.ill" in release.manifest["requirements"][0]["required"]["x"]
     assert min(release.tables["data"].group_by("job", "ill").len()["len"]) >= 4
+    assert "'ill' of this table is matched, and is in x as it is published, unmasked" in release.warnings
+    strict = sf.TopDownSequential(after=[earlier], templates=[sf.Anonymity(x=["job", "zip"], k=60)])
+    with pytest.raises(
+        Infeasible, match=r"no masking .*lower k to \d+ or less\. 'ill' is in an earlier release too, .*join_in_x"
+    ):
+        strict.steps(table())
 
 
 MASKED_Y = [sf.Confidentiality(x=["zip"], y={"T1.born": ["UK"]}, k=0.5), sf.KAnonymity(k=2)]

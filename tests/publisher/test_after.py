@@ -212,6 +212,7 @@ def test_a_rule_is_stated_and_checked(job: Path, capsys: pytest.CaptureFixture[s
     manifest = json.loads(Path("out/release/manifest.json").read_text())
     assert manifest["inconsistent"] == [{"T1": {"job": ["Clerk"]}, "T2": {"zip": ["Z3"]}}]
     assert run("check", "out/release", "--after", "2024/release") == 0
+    assert "stated  nobody has job Clerk in T1 and zip Z3 in T2" in capsys.readouterr().out
     assert "Ruled out" in Path("out/private/report.html").read_text()
 
 

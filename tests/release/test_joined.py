@@ -192,3 +192,33 @@ def test_the_keys_are_written_in_order_and_read_again(tmp_path: Path) -> None:
     assert again.description.after == release.description.after
     assert list(again.manifest).index("after") < list(again.manifest).index("tables")
     assert replace(again.description, tables=None).plain() == release.description.plain()
+
+
+def test_people_who_are_not_published_are_stated() -> None:
+    """Who has several rows is counted by an identifier, which nobody outside can see."""
+    frame = TESTS.with_columns(pid=pl.Series(["a", "a", "b", "c", "d", "e", "f", "g"]))
+    people = sf.read(frame, quasi=["job", "pob", "sex"], class_="class", identifiers=["pid"], taxonomies=TREE)
+    wanted = sf.Anonymity(x=["job", "zip"], y="pid", k=2)
+    release = sf.publish(people, require=wanted, method=sf.TopDownSequential(after=[patients()]))
+    (claim,) = release.description.requirements
+    assert claim.required["y"] == "T1.pid"
+    told = {f.claim: (f.status, f.detail) for f in release.findings([patients()])}
+    status, detail = told[claim.words]
+    assert status == "stated"
+    assert (
+        "'pid' is not published, so it cannot be counted in the join; every combination is linked to at least" in detail
+    )
+    forged = [{**claim.plain(), "achieved": {"k": 9}}]
+    details = [f.detail for f in release.stating(requirements=forged).findings([patients()]) if f.status == "broken"]
+    assert any("a combination is linked to only" in detail for detail in details)
+
+
+def test_a_unique_identifier_is_the_record_itself() -> None:
+    frame = TESTS.with_columns(pid=pl.Series(list("abcdefgh")))
+    people = sf.read(frame, quasi=["job", "pob", "sex"], class_="class", identifiers=["pid"], taxonomies=TREE)
+    wanted = sf.Anonymity(x=["job", "zip"], y="pid", k=2)
+    release = sf.publish(people, require=wanted, method=sf.TopDownSequential(after=[patients()]))
+    (claim,) = release.description.requirements
+    assert claim.required["y"] == "T1"
+    assert "broken" not in {f.status for f in release.findings([patients()])}
+    assert {f.claim: f.status for f in release.findings([patients()])}[claim.words] == "holds"

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from sfumato.table.checks import located
 from sfumato.table.encode import Attribute
 
 if TYPE_CHECKING:
+    from sfumato.publisher.policy import Policy
     from sfumato.release.earlier import Earlier
 
 _AFTER = ("release", "data", "name", "title", "attributes")
@@ -47,7 +49,7 @@ def parse_after(entries: object, where: str, read_attributes: ReadAttributes) ->
     if not isinstance(entries, list) or not all(isinstance(e, dict) for e in entries):
         raise PolicyError(f'after of {where} must be tables: write [[after]] and below it release = "2024/release"')
     found = tuple(_after(e, f"T{i}", where, read_attributes) for i, e in enumerate(entries, 2))
-    refuse_names([a.name for a in found])
+    _refuse_names([a.name for a in found])
     return found
 
 
@@ -78,7 +80,7 @@ def _after(entry: dict[str, Any], default: str, where: str, read_attributes: Rea
     return After(**({"name": default} | texts), attributes=attributes)
 
 
-def refuse_names(names: Sequence[str]) -> None:
+def _refuse_names(names: Sequence[str]) -> None:
     """Refuse names that templates could not tell apart, and more releases than can be joined with."""
     for name in names:
         if name.upper() == THIS or "." in name or not name.strip():
@@ -117,7 +119,7 @@ def _sides(entry: dict[str, Any], known: Mapping[str, str], where: str) -> dict[
     return {known[key.upper()]: side for key, side in entry.items()}
 
 
-def with_earlier(method: Method, after: Sequence["Earlier"], rules: Sequence[Inconsistent]) -> Method:
+def _with_earlier(method: Method, after: Sequence["Earlier"], rules: Sequence[Inconsistent]) -> Method:
     """The method, told what was published before; one that does not ask is refused."""
     takes = "after" in {f.name for f in fields(method)}
     if takes and not after:
@@ -137,3 +139,22 @@ def with_earlier(method: Method, after: Sequence["Earlier"], rules: Sequence[Inc
             "[method], or remove [[after]] and let sf.sequential_join say what the join gives away"
         )
     return replace(method, after=tuple(after), inconsistent=tuple(rules))  # type: ignore[call-arg]
+
+
+def published_after(policy: "Policy", more: Sequence[str | Path] = ()) -> "Policy":
+    """The policy with its earlier releases read, and further ones from the current folder, for the method to use."""
+    from sfumato.release.earlier import as_earlier
+
+    known = [after.read(policy.folder, policy.nulls) for after in policy.after]
+    for source in more:
+        taken = {e.name.upper() for e in known}
+        free = next(name for i in count(2) if (name := f"T{i}") not in taken)
+        known.append(as_earlier(source, free))
+    _refuse_names([e.name for e in known])
+    method = _with_earlier(policy.method, known, policy.inconsistent)
+    given = [
+        {"release": str(Path(source).absolute()), "name": e.name}
+        for source, e in zip(more, known[len(policy.after) :], strict=True)
+    ]
+    told = {"after": [*policy.content.get("after", ()), *given]} if given else {}
+    return replace(policy, method=method, content={**policy.content, **told})

@@ -3,7 +3,6 @@
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ from sfumato.adversary.population_risk import checked_size
 from sfumato.errors import PolicyError, nearest
 from sfumato.method.base import Method
 from sfumato.method.catalogue import from_table as method_from_table
-from sfumato.publisher.after import After, parse_after, parse_rules, refuse_names, with_earlier
+from sfumato.publisher.after import After, parse_after, parse_rules
 from sfumato.publisher.integrate_section import IntegrateSection
 from sfumato.publisher.toml import document
 from sfumato.release.files.spreadsheet import SPREADSHEET
@@ -159,25 +158,6 @@ def parse_policy(text: str, *, folder: Path, name: str = "the policy") -> Policy
         inconsistent=parse_rules(content.get("inconsistent"), name, [a.name for a in after]),
         content=content,
     )
-
-
-def published_after(policy: Policy, more: Sequence[str | Path] = ()) -> Policy:
-    """The policy with its earlier releases read, and further ones from the current folder, for the method to use."""
-    from sfumato.release.earlier import as_earlier
-
-    known = [after.read(policy.folder, policy.nulls) for after in policy.after]
-    for source in more:
-        taken = {e.name.upper() for e in known}
-        free = next(name for i in count(2) if (name := f"T{i}") not in taken)
-        known.append(as_earlier(source, free))
-    refuse_names([e.name for e in known])
-    method = with_earlier(policy.method, known, policy.inconsistent)
-    given = [
-        {"release": str(Path(source).absolute()), "name": e.name}
-        for source, e in zip(more, known[len(policy.after) :], strict=True)
-    ]
-    told = {"after": [*policy.content.get("after", ()), *given]} if given else {}
-    return replace(policy, method=method, content={**policy.content, **told})
 
 
 def _refuse_extremes(content: object, name: str) -> None:

@@ -14,9 +14,10 @@ from sfumato.errors import OutputError, PolicyError
 from sfumato.method.base import Method, PartitionMethod, Progress, silent
 from sfumato.method.catalogue import from_table as method_from_table
 from sfumato.publisher.advice import advice
+from sfumato.publisher.after import published_after
 from sfumato.publisher.again import published_again
 from sfumato.publisher.ledger import Entry, Ledger, entry_of, finish, policy_digest
-from sfumato.publisher.policy import Policy, published_after, read_policy
+from sfumato.publisher.policy import Policy, read_policy
 from sfumato.publisher.private_part import Log, private_files
 from sfumato.publisher.read_job import coded_and_known, entities, refuse_odd
 from sfumato.publisher.reading_ahead import Ahead

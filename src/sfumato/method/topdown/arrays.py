@@ -96,7 +96,7 @@ def _gathered(columns: Sequence[Counted], chosen: NDArray[np.int64], weight: NDA
 def no_counts(modes: Iterable[int], labels: int) -> NDArray[np.int64]:
     """Initial bounds: the worst that refining each label would leave before anything is counted, and no leaf for it."""
     worst = [(0, 1, -1, -1) if mode == r.BY_SHARE else (NOTHING, 1, -1, -1) for mode in modes]
-    return np.repeat(np.array(worst, np.int64)[:, np.newaxis], labels, axis=1)
+    return np.repeat(np.array(worst, np.int64).reshape(-1, 1, 4), labels, axis=1)
 
 
 def class_counts(

@@ -27,6 +27,7 @@ from sfumato.method.topdown.topdown import Run, TopDown
 from sfumato.release.earlier import Earlier, as_earlier
 from sfumato.release.join.join import Join
 from sfumato.release.join.names import JoinNames
+from sfumato.release.join.template import Resolved
 from sfumato.release.joined import stating_join
 from sfumato.release.judgement import Judgement
 from sfumato.release.release import Release
@@ -152,6 +153,16 @@ def _named(source: Any, number: int) -> Earlier:
     return as_earlier(source, source.name if isinstance(source, Earlier) and source.name else f"T{number}")
 
 
+def _remedy(fixed: Sequence[str]) -> str:
+    """What to do about join attributes that cannot be masked."""
+    are, them, made = ("is", "it", "a quasi-identifier") if len(fixed) == 1 else ("are", "them", "quasi-identifiers")
+    return (
+        f". {all_named(fixed)} {are} in an earlier release too, so x includes {them}, but tdssa masks only "
+        f"quasi-identifiers: leave {them} out of this table (role identifier), make {them} {made}, or set "
+        "join_in_x = false"
+    )
+
+
 class SequentialRun(Run):
     """A refinement under templates over a join.
 
@@ -208,12 +219,19 @@ class SequentialRun(Run):
         else:
             worst = max(judgement.achieved.values())
             best = f"a value on y has a confidence of {worst:.2%} in the join; raise k to {rounded_up(worst)} or more"
-        open_ = any(r is requirement for r, _ in self.searched)
-        finer = ". A finer table might satisfy it; tdssa starts from the most masked one" if open_ else ""
+        wanted = self.releases.resolved(requirement, self.table)
+        certain = is_complete(wanted, self.links) and not is_spanning(wanted)
+        finer = "" if certain else ". A finer table might satisfy it; tdssa starts from the most masked one"
+        fixed = self._unmasked(wanted)
         return (
-            f"{requirement.model}: {'the most masked table does not satisfy' if open_ else 'no masking satisfies'} "
-            f"{notation(requirement.template)}: on the most masked table {best}{finer}"
+            f"{requirement.model}: {'no masking satisfies' if certain else 'the most masked table does not satisfy'} "
+            f"{notation(requirement.template)}: on the most masked table {best}{finer}{_remedy(fixed) if fixed else ''}"
         )
+
+    def _unmasked(self, wanted: Resolved) -> list[str]:
+        """The join attributes in X that are not quasi-identifiers of the table, so that they are shown as they are."""
+        quasi = {c.name for c in self.table.quasi}
+        return [n for n in self.links.joined(THIS) if n in wanted.in_x(THIS) and n not in quasi]
 
     def _judged(self, counts: Counts, grouping: Grouping, shown: Sequence[Shown]) -> list[Judgement]:
         join = Join([shown_side(counts, grouping, shown), *self.releases.after], self.releases.rules)
@@ -234,7 +252,11 @@ class SequentialRun(Run):
     def warnings(self) -> list[str]:
         known = JoinNames({name: list(side.columns) for name, side in self.links.sides.items()})
         every = [known.spelled(a) for a in self.links.attributes()]
-        told = [f"in the join of {all_named(self.releases.over)}, rows are matched by {all_named(every)}"]
+        wanted = [self.releases.resolved(r, self.table) for r in self.joined]
+        inside = ", and x has all of these" if all(is_complete(w, self.links) for w in wanted) else ""
+        told = [f"in the join of {all_named(self.releases.over)}, rows are matched by {all_named(every)}{inside}"]
+        if fixed := dict.fromkeys(n for w in wanted for n in self._unmasked(w)):
+            told.append(f"{all_named(fixed)} of this table is matched, and is in x as it is published, unmasked")
         for requirement, task in self.searched:
             template = notation(requirement.template)
             if missing := lacking(task.wanted, self.links, known):

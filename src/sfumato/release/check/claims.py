@@ -43,7 +43,7 @@ def judged(release: "Release", claim: Claim, given: "Mapping[str, Earlier] | Non
         elif isinstance(requirement, KMap):
             found = unseen(release)
         elif isinstance(requirement, JoinTemplate):
-            found = on_join(release, requirement, given or {})
+            found = on_join(release, requirement, given or {}, claim.achieved)
         elif isinstance(requirement, GroupRequirement):
             requirement, found = _on_groups(release, requirement, view, claim.achieved)
         else:

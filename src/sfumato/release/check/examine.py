@@ -11,6 +11,7 @@ import polars as pl
 from sfumato.errors import ReleaseError, SfumatoError
 from sfumato.release.check.explained import ROUNDED
 from sfumato.release.check.finding import Finding, verdict
+from sfumato.release.check.joined import declared
 from sfumato.release.check.label_looks import loss_of
 from sfumato.release.check.made import told
 from sfumato.release.check.statement import parse_manifest
@@ -119,7 +120,7 @@ def _other_tree(name: str, entry: ValueAttribute) -> str | None:
 
 def stated(release: "Release") -> list[Finding]:
     """What a release states that cannot be verified from the public part: the publisher's word."""
-    found = told(release.description)
+    found = [*told(release.description), *declared(release.description)]
     for name in release.quasi() if release.scheme_class.shows_labels else ():
         least, most = loss_of(release, name)
         if most - least > ROUNDED:

@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING
 
 from sfumato.errors import PolicyError, ReleaseError, SfumatoError
 from sfumato.release.check.finding import Finding, verdict
-from sfumato.release.manifest import EarlierEntry
+from sfumato.release.manifest import EarlierEntry, Manifest
 from sfumato.requirement.base import Verdict, names
 from sfumato.requirement.join_template import THIS, JoinTemplate
+from sfumato.requirement.templates import Anonymity
 
 if TYPE_CHECKING:
     from sfumato.release.earlier import Earlier
@@ -28,24 +29,40 @@ def join_with(release: "Release", given: Mapping[str, "Earlier"]) -> "Join | Non
     return Join([this_table(release), *(given[n] for n in order)], rules)
 
 
-def on_join(release: "Release", requirement: JoinTemplate, given: Mapping[str, "Earlier"]) -> Verdict:
+def on_join(
+    release: "Release", requirement: JoinTemplate, given: Mapping[str, "Earlier"], achieved: Mapping[str, float]
+) -> Verdict:
     """How a template over the join stands; stated, if an earlier release is not at hand or a column is not public."""
     entries = {e.name: e for e in release.description.after or ()}
     over = [n for n in requirement.over if n != THIS]
     if requirement.over[0] != THIS or (strange := [n for n in over if n not in entries]):
         told = f"the manifest does not name {strange[0]!r}" if requirement.over[0] == THIS else "it leaves out T1"
         raise ReleaseError(f"a claim is about the join of {' and '.join(requirement.over)}, but {told}")
+    if unknown := [n for n in requirement.x if _own(n) not in (None, *release.description.attributes)]:
+        raise ReleaseError(f"a claim is about {unknown[0]!r}, which is not an attribute of the release")
     if absent := [entries[n] for n in over if n not in given]:
         return Verdict("stated", {}, how_to_verify(absent))
-    if hidden := _hidden(release, requirement):
-        return Verdict("stated", {}, f"{hidden!r} is not published, so it cannot be counted in the join")
     join = join_with(release, {n: given[n] for n in over})
     assert join is not None
+    if hidden := _hidden(release, requirement):
+        return _in_part(join, requirement, hidden, achieved)
     judgement = join.judge(requirement)
     detail = ", ".join(f"{n} = {v:.6g}" for n, v in judgement.achieved.items())
     if not judgement.holds:
         return Verdict("broken", {}, f"{judgement.failing} of {judgement.groups} combinations fail; {detail}")
     return Verdict("holds", judgement.achieved, detail)
+
+
+def _in_part(join: "Join", requirement: JoinTemplate, hidden: str, achieved: Mapping[str, float]) -> Verdict:
+    """What can be said if a template counts people by a column that is not published: no more than their records."""
+    why = f"{hidden!r} is not published, so it cannot be counted in the join"
+    if not isinstance(requirement.template, Anonymity):
+        return Verdict("stated", {}, why)
+    records = requirement.with_parameters(template=requirement.template.with_parameters(y=(THIS,)))
+    least = int(join.judge(records).achieved["k"])
+    if least < max(requirement.template.k, achieved.get("k", 0)):
+        return Verdict("broken", {}, f"a combination is linked to only {least} records of {THIS}")
+    return Verdict("stated", {}, f"{why}; every combination is linked to at least {least} records of {THIS}")
 
 
 def how_to_verify(absent: Sequence[EarlierEntry]) -> str:
@@ -56,11 +73,15 @@ def how_to_verify(absent: Sequence[EarlierEntry]) -> str:
     return f"to verify it, give {told} with --after RELEASE, or check(after=[...]) from Python"
 
 
+def _own(word: str) -> str | None:
+    """The attribute of this table that a qualified name stands for; None for any other name."""
+    return word.removeprefix(f"{THIS}.") if word.startswith(f"{THIS}.") else None
+
+
 def _hidden(release: "Release", requirement: JoinTemplate) -> str | None:
     """An attribute of this table that a template counts but that is not published, such as an identifier."""
     y = tuple(requirement.y) if isinstance(requirement.y, Mapping) else names(requirement.y)
-    own = [n.removeprefix(f"{THIS}.") for n in y if n.startswith(f"{THIS}.")]
-    return next((n for n in own if n not in release.description.attributes), None)
+    return next((n for n in map(_own, y) if n is not None and n not in release.description.attributes), None)
 
 
 def matching(release: "Release", given: Mapping[str, "Earlier"]) -> list[Finding]:
@@ -91,6 +112,21 @@ def _matched(release: "Release", entry: EarlierEntry, earlier: "Earlier") -> tup
         return f"both have {', '.join(join.common[entry.name]) or 'no attribute'}", told
     wrong = {"here": here, "there": there} != dict(entry.dangling)
     return (told if wrong else None), told
+
+
+def declared(manifest: Manifest) -> list[Finding]:
+    """What the publisher says of earlier releases that nothing else states: rules, and the labels of plain files."""
+    if not manifest.after:
+        return []
+    from sfumato.release.joined import rules_of
+
+    told = "pairs of rows that it excludes are not in the join, and no claim is about them"
+    found = [Finding(f"nobody has {rule.words()}", "stated", told) for rule in rules_of(manifest.inconsistent)]
+    files = [entry for entry in manifest.after if entry.attributes is not None]
+    return found + [
+        Finding(f"the labels of {entry.name}, a plain file, are explained", "stated", ", ".join(entry.attributes or ()))
+        for entry in files
+    ]
 
 
 def given_after(release: "Release", sources: Sequence[object]) -> dict[str, "Earlier"]:

@@ -23,6 +23,9 @@ class JoinNames(Schema):
     >>> names = JoinNames({"T1": ["job", "sex"], "T2": ["sex", "zip"]})
     >>> [names.spelled(a) for a in names.meant("sex")], names.meant("zip"), names.only("T2.sex")
     (['T1.sex', 'T2.sex'], (Attribute(release='T2', name='zip'),), Attribute(release='T2', name='sex'))
+    >>> odd = JoinNames({"T1": ["T2.sex", "T2"], "T2": ["sex"]})
+    >>> [odd.spelled(Attribute("T1", n)) for n in ("T2.sex", "T2")], odd.only("T1.T2.sex").release
+    (['T1.T2.sex', 'T1.T2'], 'T1')
     """
 
     def __init__(self, attributes: Mapping[str, Sequence[str]], hidden: Mapping[str, Sequence[str]] | None = None):
@@ -56,9 +59,8 @@ class JoinNames(Schema):
 
     def spelled(self, attribute: Attribute) -> str:
         """The name that templates use for an attribute."""
-        others = [r for r, known in self.attributes.items() if attribute.name in known]
-        plain = len(others) < 2 and attribute.name not in self.attributes
-        return attribute.name if plain else f"{attribute.release}.{attribute.name}"
+        alone = self.meant(attribute.name) == (attribute,) and attribute.name not in self.attributes
+        return attribute.name if alone else f"{attribute.release}.{attribute.name}"
 
     def expanded(self, x: Sequence[str]) -> Key:
         """Names of X with a common name replaced by all attributes that it stands for."""
