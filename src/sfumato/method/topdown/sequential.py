@@ -72,7 +72,8 @@ class TopDownSequential(TopDown):
     guarantees: ClassVar[str] = (
         "anonymity and confidentiality templates over the join with the earlier releases named, at every step, against "
         "an adversary who matches rows by their labels and the declared rules and does not exploit how the algorithm "
-        "chose its refinements (with join_in_x = false, as the lossy join counts); and templates on the table alone, as tdr"
+        "chose its refinements (with join_in_x = false, as the lossy join counts); and templates on the table alone, "
+        "as tdr"
     )
 
     after: Sequence[Any] = ()
