@@ -3,9 +3,11 @@
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
+import naive_join as naive
 import sfumato as sf
 from sfumato.release.earlier import Earlier, of_table
 from sfumato.release.join.join import Join
@@ -184,3 +186,51 @@ def test_a_refused_candidate_is_tried_again() -> None:
     fails = run.refinement._fails[0]  # type: ignore[attr-defined]
     assert fails[run.refinement.root(1)]
     assert [step.attribute for step in run] == ["p", "q"]
+
+
+def test_lemma_6_2_1_is_false_with_a_join_attribute_outside_x() -> None:
+    """The least number of people of T1 grows from 1 to 2 when p is specialized; every record has a partner."""
+    t1 = {"p": ["u", "u", "v", "v"], "q": ["0", "0", "1", "1"], "s": ["m", "f", "m", "m"]}
+    t2 = side_of({"p": ["u", "u", "v"], "z": ["0", "0", "1"], "s": ["m", "f", "m"]})
+    masked = side("T1", **(t1 | {"p": ["*"] * 4}))
+    raw = side("T1", **t1)
+    before, after = (sf.sequential_join([t, t2], x=["q", "p", "z"], y="T1") for t in (masked, raw))
+    assert (before.anonymity, after.anonymity) == (1, 2)
+    assert after.unmatched == {"T2": (0, 0)}
+    complete = [sf.sequential_join([t, t2], x=["q", "p", "z", "s"], y="T1").anonymity for t in (masked, raw)]
+    assert complete == [1, 1]
+
+
+ROWS = np.random.default_rng(62)
+SMALL = {
+    "T1": [{"j": str(j), "s": str(s), "v": str(v)} for j, s, v in ROWS.integers(0, 3, (14, 3))],
+    "T2": [{"j": str(j), "s": str(s), "w": str(w)} for j, s, w in ROWS.integers(0, 3, (11, 3))],
+}
+
+
+@pytest.mark.parametrize(
+    ("x", "y"),
+    [
+        (["v", "T1.j", "T2.j", "T1.s", "T2.s"], ["w"]),  # case 1: X has all join attributes
+        (["v", "T1.j", "T2.j", "T1.s", "T2.s"], ["T1", "w"]),
+        (["v", "T2.j"], ["T2"]),  # case 2: Y is a key of T2
+        (["v", "T2.j"], ["v2", "T2"]),
+        (["T1.j", "w"], ["T1"]),  # case 3: Y is a key of T1
+        (["T1.j", "w"], ["T1", "T2"]),  # case 4: Y is a key of the join
+        (["T1.j"], ["v", "w"]),  # none of them: distinct values are counted one by one
+    ],
+)
+def test_the_four_cases_of_section_6_3_2_and_the_general_one(x: list[str], y: list[str]) -> None:
+    tables = {t: [dict(row) | ({"v2": row["v"]} if t == "T1" else {}) for row in rows] for t, rows in SMALL.items()}
+    found = sf.sequential_join([side(t, **columns(rows)) for t, rows in tables.items()], x=x, y=y)
+    values = {n: {v: frozenset([v]) for v in "012"} for n in ("j", "s")}
+    joined = naive.join(tables, values)
+    owner = {"v": "T1", "v2": "T1", "w": "T2"}
+    place = lambda n: tuple(n.split(".")) if "." in n else (n, "") if n in tables else (owner[n], n)  # noqa: E731
+    groups = naive.grouped(joined, [place(n) for n in x])
+    assert found.anonymity == naive.anonymity(groups, [place(n) for n in y])
+    assert (found.groups, found.matches) == (len(groups), len(joined))
+
+
+def columns(rows: list[dict[str, str]]) -> dict[str, list[str]]:
+    return {n: [row[n] for row in rows] for n in rows[0]}

@@ -1,6 +1,7 @@
 """Claims about the join with earlier releases: stated without them, verified with them, broken if they do not hold."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from copy import deepcopy
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -222,3 +223,35 @@ def test_a_unique_identifier_is_the_record_itself() -> None:
     assert claim.required["y"] == "T1"
     assert "broken" not in {f.status for f in release.findings([patients()])}
     assert {f.claim: f.status for f in release.findings([patients()])}[claim.words] == "holds"
+
+
+ODD: tuple[Any, ...] = (None, 1.5, "T9", [1], {"a": 1})
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Where a manifest says something."""
+    yield path
+    below = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, inner in below:
+        yield from places(inner, (*path, key))
+
+
+def test_whatever_is_forged_about_the_join_is_found() -> None:
+    """Every part of what is said about the join, replaced by something odd: broken, and never a crash."""
+    old = sf.earlier(PATIENTS, quasi=["pob", "sex", "zip"], taxonomies=TREE, title="Old")
+    rule = sf.Inconsistent(sides={"T1": {"job": "Clerk"}, "T2": {"zip": "Z3"}})
+    method = sf.TopDownSequential(after=[old], inconsistent=[rule])
+    wanted = sf.Confidentiality(x=["job", "zip"], y={"test": ["HIV"]}, k=0.9)
+    release = sf.publish(table(), require=wanted, method=method)
+    assert "broken" not in {f.status for f in release.findings([old])}
+    said = {key: release.manifest[key] for key in ("after", "inconsistent", "requirements")}
+    for path in places(said):
+        for odd in ODD if path else ():
+            forged = deepcopy(release.manifest)
+            inner: Any = forged
+            for key in path[:-1]:
+                inner = inner[key]
+            inner[path[-1]] = odd
+            found = sf.Release(forged, release.tables).findings([old])
+            word = path[0] == "inconsistent" and isinstance(odd, str)  # another rule: the publisher's word
+            assert word or "broken" in {f.status for f in found}, (path, odd)

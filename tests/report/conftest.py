@@ -9,10 +9,14 @@ import pytest
 
 from sfumato.datasets import example_folder
 from sfumato.method.mondrian import Mondrian
+from sfumato.method.topdown.sequential import TopDownSequential
+from sfumato.release.earlier_file import earlier
 from sfumato.release.release import Release
+from sfumato.release.rule import Inconsistent
 from sfumato.requirement.k_anonymity import KAnonymity
 from sfumato.requirement.l_diversity import LDiversity
 from sfumato.requirement.t_closeness import TCloseness
+from sfumato.requirement.templates import Anonymity
 from sfumato.table.microdata import Microdata, read
 
 HOSTILE = """<img src=x onerror=alert(1)>"'&</svg></pre></style><script>alert(2)</script>{{7*7}}{% x %}"""
@@ -53,6 +57,23 @@ def example() -> Published:
     ]
     release = Mondrian().publish(table, required, title="Discharges 2025")
     return Published(release, table, (folder / "policy.toml").read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="session")
+def joined() -> Published:
+    """A part of the example, published after a file with a hostile title, column and values."""
+    folder = example_folder()
+    frame = pl.read_csv(folder / "discharges.csv", schema_overrides={"zip": pl.String})
+    trees = {"sex": {"Any": ["M", "F"]}, "zip": folder / "zip.csv", "job": folder / "job.json"}
+    table = read(frame, quasi=["age", "sex", "zip", "job"], class_="readmitted", taxonomies=trees)
+    rows = [HOSTILE if i % 9 else "x" * 300 for i in range(frame.height)]
+    before = frame.select("sex", "zip").with_columns(pl.Series("town" + HOSTILE, rows))
+    known = {name: trees[name] for name in ("sex", "zip")}
+    after = earlier(before, quasi=before.columns, taxonomies=known, title=HOSTILE)
+    rule = Inconsistent(sides={"T1": {"sex": "M"}, "T2": {"town" + HOSTILE: "x" * 300}})
+    method = TopDownSequential(after=[after], inconsistent=[rule], score="distortion")
+    release = method.publish(table, [Anonymity(x=["job", "town" + HOSTILE], k=20)], title="Again")
+    return Published(release, table, "")
 
 
 def odd_frame(rows: int = 300) -> pl.DataFrame:

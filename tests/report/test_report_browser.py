@@ -38,7 +38,7 @@ def browser() -> Iterator[Any]:
         running.close()
 
 
-@pytest.fixture(scope="module", params=["example", "odd"])
+@pytest.fixture(scope="module", params=["example", "odd", "joined"])
 def report(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     published = request.getfixturevalue(request.param)
     return write_report(
@@ -74,6 +74,7 @@ def test_it_opens_offline_and_without_complaint(page: Any, report: Path) -> None
     assert page.get_by_text("PRIVATE: do not hand over").first.is_visible()
     for name in SECTIONS:
         assert page.locator(f"section h2#{name}").is_visible()
+    assert page.locator("section h2#earlier").count() == page.get_by_text("T2: ").count()
     assert page.locator("script, img, iframe").count() == 0
 
 

@@ -53,7 +53,7 @@ def entry_of(earlier: Earlier, common: Sequence[str], dangling: tuple[int, int],
 
     Of a plain file it also says what labels mean, in columns that are joined by or ``used``.
     """
-    explained = {n: _attribute(c) for n, c in earlier.columns.items() if n in used or n in common}
+    explained = {n: explanation(c) for n, c in earlier.columns.items() if n in used or n in common}
     return EarlierEntry(
         name=earlier.name,
         title=earlier.title,
@@ -66,7 +66,8 @@ def entry_of(earlier: Earlier, common: Sequence[str], dangling: tuple[int, int],
     )
 
 
-def _attribute(column: EarlierColumn) -> EarlierAttribute:
+def explanation(column: EarlierColumn) -> EarlierAttribute:
+    """What the manifest says of a column of a plain file."""
     nodes = {label: _stated(m) for label, m in zip(column.labels, column.meanings, strict=True)}
     return {"role": str(column.role), "kind": str(column.kind), "nodes": nodes}
 

@@ -66,11 +66,14 @@ class TopDownSequential(TopDown):
     """
 
     name: ClassVar[str] = "tdssa"
-    summary: ClassVar[str] = "refine the table top down so that it can be joined with earlier releases without harm"
+    summary: ClassVar[str] = (
+        "refine the most masked table top down while templates hold in its join with earlier releases"
+    )
     guarantees: ClassVar[str] = (
         "anonymity and confidentiality templates over the join with the earlier releases named, at every step, against "
         "an adversary who matches rows by their labels and the declared rules and does not exploit how the algorithm "
-        "chose its refinements; and templates on the table alone, as tdr"
+        "chose its refinements (with join_in_x = false, as the lossy join counts); and templates on the table alone, "
+        "as tdr"
     )
 
     after: Sequence[Any] = ()

@@ -110,8 +110,27 @@ def _matched(release: "Release", entry: EarlierEntry, earlier: "Earlier") -> tup
         return f"{entry.name} has {earlier.rows} rows by {earlier.scheme}, titled {earlier.title!r}", told
     if list(join.common[entry.name]) != list(entry.join):
         return f"both have {', '.join(join.common[entry.name]) or 'no attribute'}", told
+    if name := _misread(entry, earlier):
+        return f"the labels of {name!r} of {entry.name} are explained otherwise", told
     wrong = {"here": here, "there": there} != dict(entry.dangling)
     return (told if wrong else None), told
+
+
+def _misread(entry: EarlierEntry, earlier: "Earlier") -> str | None:
+    """A column of a plain file whose labels mean something else than the manifest says; None if there is none."""
+    from sfumato.release.joined import explanation
+
+    if earlier.plain_file and (lost := [n for n in entry.join if n not in (entry.attributes or {})]):
+        return lost[0]
+    for name, said in (entry.attributes or {}).items():
+        if name not in earlier.columns:
+            return name
+        known = explanation(earlier.columns[name])
+        if (said["role"], said["kind"]) != (known["role"], known["kind"]):
+            return name
+        if any(label not in said["nodes"] or said["nodes"][label] != m for label, m in known["nodes"].items()):
+            return name
+    return None
 
 
 def declared(manifest: Manifest) -> list[Finding]:

@@ -8,7 +8,7 @@ from enum import StrEnum
 from types import UnionType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from sfumato.errors import ReleaseError
+from sfumato.errors import PolicyError, ReleaseError
 from sfumato.release.manifest import (
     MOST_ROWS,
     SCHEME_NAMES,
@@ -19,6 +19,7 @@ from sfumato.release.manifest import (
     ManifestEntry,
     ValueAttribute,
 )
+from sfumato.release.rule import Inconsistent
 from sfumato.release.scheme.catalogue import SCHEMES
 from sfumato.table.encode import Kind, Role
 from sfumato.table.taxonomy import named
@@ -75,16 +76,36 @@ def _check_after(plain: Mapping[str, Any]) -> None:
             raise ReleaseError(
                 "manifest.json must state how many rows here and there match nothing in an earlier release"
             )
+        if not all(isinstance(name, str) for name in entry["join"]):
+            raise ReleaseError(
+                "manifest.json joins an earlier release by something that is not the name of an attribute"
+            )
         for name, said in (entry.get("attributes") or {}).items():
-            if not isinstance(said, Mapping) or said.keys() != {"role", "kind", "nodes"}:
-                raise ReleaseError(f"manifest.json does not state role, kind and nodes of {name!r} of an earlier file")
-            if not isinstance(said["nodes"], Mapping):
-                raise ReleaseError(f"manifest.json does not explain the labels of {name!r} of an earlier file")
+            _check_explained(name, said)
     if len(set(names)) < len(names) or ("after" in plain and len(names) == 1):
         raise ReleaseError("manifest.json must call each earlier release by a name of its own, which is not T1")
     for rule in plain.get("inconsistent", ()):
         if not isinstance(rule, Mapping) or not rule.keys() <= set(names) or len(rule) < 2:
             raise ReleaseError("manifest.json has a rule of inconsistency that is not about two of its releases")
+        try:
+            same = Inconsistent(sides=rule).plain() == rule
+        except PolicyError as e:
+            raise ReleaseError(f"manifest.json: {e}") from None
+        if not same:
+            raise ReleaseError("manifest.json has a rule of inconsistency that does not list values of attributes")
+
+
+def _check_explained(name: str, said: object) -> None:
+    """Refuse what no manifest says of a column of an earlier file."""
+    what = f"manifest.json must state role, kind and nodes of {name!r} of an earlier file"
+    if not isinstance(said, Mapping) or said.keys() != {"role", "kind", "nodes"}:
+        raise ReleaseError(what)
+    if said["role"] not in list(Role) or said["kind"] not in list(Kind) or not isinstance(said["nodes"], Mapping):
+        raise ReleaseError(what)
+    for label, meaning in said["nodes"].items():
+        parts = meaning if isinstance(meaning, list) else None if meaning is None else [{}]
+        if parts is not None and (not parts or not all(p is None or _is(p, str) or _is(p, float) for p in parts)):
+            raise ReleaseError(f"manifest.json does not explain the label {label!r} of {name!r} of an earlier file")
 
 
 def _check_numbers(plain: dict[str, Any]) -> None:
