@@ -19,6 +19,7 @@ from sfumato.engine.draws import Draws
 from sfumato.engine.local import LocalEngine, tally_of
 from sfumato.table.distortion import Distortion
 from sfumato.table.encode import Attribute, Role
+from sfumato.table.ordered_domain import OrderedDomain
 from strategies import examples
 
 ENGINES: list[Callable[[sf.Microdata], Engine]] = [LocalEngine]
@@ -102,6 +103,26 @@ def test_tallies_are_those_of_the_values(engine: Callable[[sf.Microdata], Engine
     assert dict(there.tally("row").iter_rows()) == dict.fromkeys(range(len(rows)), 1)
     with pytest.raises(sf.PolicyError, match="no column 'nobody'"):
         there.tally("nobody")
+
+
+@every_engine
+@given(rows=ROWS, seed=st.integers(0, 10**6))
+@examples(60)
+def test_whom_a_number_has_alone_is_known_of_those_who_are_left(
+    engine: Callable[[sf.Microdata], Engine], rows: list[Row], seed: int
+) -> None:
+    there = engine(microdata(rows))
+    counts = there.count([])
+    grouping = dealt(counts, seed, leave_out=True)
+    if len(grouping.vector) == 0:
+        return
+    left = there.without(counts, grouping)
+    ages = left.table["age"].domain
+    assert isinstance(ages, OrderedDomain)
+    alone = {value for value, number in left.tally("age").iter_rows() if number == 1}
+    assert {
+        word for word, lone in zip(ages.words, ages.lone if ages.lone is not None else (), strict=True) if lone
+    } == alone
 
 
 @pytest.mark.parametrize("engine", READERS)

@@ -34,7 +34,6 @@ from sfumato.requirement.templates import Anonymity
 from sfumato.table.encode import Column, Role
 from sfumato.table.microdata import Microdata
 from sfumato.table.occurring import occurring
-from sfumato.table.ordered_domain import OrderedDomain
 
 _DIGEST = 32
 _OTHER_CLASS = (
@@ -216,17 +215,9 @@ def _reason(error: BaseException) -> Reason:
 
 def taken(table: Microdata, rows: NDArray[np.int64]) -> Microdata:
     """Some rows of a table, in this order, without a trace of the others."""
-    columns = {name: _sparing(occurring(replace(c, codes=c.codes[rows]))) for name, c in table.columns.items()}
+    columns = {name: occurring(replace(c, codes=c.codes[rows])) for name, c in table.columns.items()}
     plain, hidden = (frame[rows] if frame.width else frame for frame in (table.plain, table.hidden))
     return replace(table, columns=columns, plain=plain, hidden=hidden, rows=len(rows))
-
-
-def _sparing(column: Column) -> Column:
-    """The column with ranges that do not end at values of a single one of its rows."""
-    domain = column.domain
-    if not isinstance(domain, OrderedDomain) or not domain.measured:
-        return column
-    return replace(column, domain=domain.sparing(np.bincount(column.codes, minlength=domain.size)))
 
 
 def _class_digest(column: Column | None, key: bytes) -> bytes:

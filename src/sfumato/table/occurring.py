@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.table.encode import Column, Domain, smallest
-from sfumato.table.ordered_domain import MISSING
+from sfumato.table.ordered_domain import MISSING, OrderedDomain
 
 
 def occurring(column: Column) -> Column:
@@ -23,8 +23,10 @@ def occurring(column: Column) -> Column:
     seen = np.zeros(column.size, np.bool_)
     seen[column.codes] = True
     domain, kept = narrowed(column.domain, seen)
-    place = np.cumsum(kept) - 1
-    return replace(column, domain=domain, codes=smallest(place[column.codes], domain.size))
+    codes = (np.cumsum(kept) - 1)[column.codes]
+    if isinstance(domain, OrderedDomain) and domain.measured:  # whom a value has alone depends on who is left
+        domain = domain.sparing(np.bincount(codes, minlength=domain.size))
+    return replace(column, domain=domain, codes=smallest(codes, domain.size))
 
 
 def narrowed(domain: Domain, seen: NDArray[np.bool_]) -> tuple[Domain, NDArray[np.bool_]]:
