@@ -1,5 +1,6 @@
 """The table is read while the rest is imported: the same rows, the same refusals."""
 
+import os
 from pathlib import Path
 
 import polars as pl
@@ -98,3 +99,12 @@ def test_anything_unusual_is_left_to_the_policy(tmp_path: Path, text: str) -> No
 def test_a_policy_that_cannot_be_read_is_left_to_the_policy(tmp_path: Path) -> None:
     assert read_ahead(tmp_path / "absent.toml") is None
     assert read_ahead(tmp_path) is None
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "policy.toml")
+    assert read_ahead(tmp_path / "policy.toml") is None
+    os.mkfifo(tmp_path / "p.csv")
+    (tmp_path / "other.toml").write_text('[data]\nsource = "p.csv"\n')
+    assert read_ahead(tmp_path / "other.toml") is None

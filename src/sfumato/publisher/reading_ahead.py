@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from sfumato.table.checks import open_regular
 from sfumato.table.digest import table_digest
 from sfumato.table.source import read_frame
 
@@ -35,7 +36,7 @@ def read_ahead(policy: Path) -> Ahead | None:
     Nothing is checked or refused here: that is done when the policy is read, which comes first.
     """
     try:
-        with policy.open("rb") as file:
+        with open_regular(policy) as file:  # a pipe would wait for its other end
             data = tomllib.loads(file.read(_LARGEST).decode()).get("data")
     except (OSError, ValueError, RecursionError):
         return None
