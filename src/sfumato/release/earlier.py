@@ -20,6 +20,7 @@ from sfumato.release.files.store import MANIFEST, digest
 from sfumato.release.label_meaning import LabelMeaning, parse_label
 from sfumato.release.manifest import AttributeEntry, LabelAttribute, SchemeName, ValueAttribute
 from sfumato.release.scheme.bucket_columns import COUNT, GROUP
+from sfumato.release.scheme.catalogue import SCHEMES
 from sfumato.requirement.join_template import THIS
 from sfumato.table.encode import Column, Domain, Kind, Role
 from sfumato.table.microdata import Microdata
@@ -99,7 +100,7 @@ class Earlier:
     @property
     def sampled(self) -> bool:
         """Whether a row stands for a group of people."""
-        return self.scheme == "sampling"
+        return SCHEMES[self.scheme].rows_are_groups
 
     def called(self, name: str) -> "Earlier":
         """The same table under another name."""
