@@ -3,9 +3,10 @@
 import tomllib
 from collections.abc import Mapping
 from concurrent.futures import Future
+from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Thread
-from typing import Any, NamedTuple
+from typing import Any
 
 import polars as pl
 
@@ -16,18 +17,25 @@ from sfumato.table.source import read_frame
 _LARGEST = 1 << 20
 
 
-class Ahead(NamedTuple):
+@dataclass
+class Ahead:
     """A file that is being read, by which settings, and the digest of its cells."""
 
     source: str
     nulls: tuple[str, ...]
     folder: Path
-    frame: Future[pl.DataFrame]
-    digest: Future[str]
+    frame: Future[pl.DataFrame] = field(default_factory=Future)
+    digest: Future[str] = field(default_factory=Future)
 
     def reads(self, source: str, nulls: tuple[str, ...], folder: Path) -> bool:
         """Whether these are the settings that the file is read by."""
         return (self.source, self.nulls, self.folder) == (source, nulls, folder)
+
+    def take(self) -> pl.DataFrame:
+        """The rows, once: nobody else keeps them in memory."""
+        frame = self.frame.result()
+        self.frame = Future()
+        return frame
 
 
 def read_ahead(policy: Path) -> Ahead | None:
@@ -42,7 +50,7 @@ def read_ahead(policy: Path) -> Ahead | None:
         return None
     if not isinstance(data, Mapping) or not _is_plain(data, policy.parent):
         return None
-    ahead = Ahead(data["source"], tuple(data.get("nulls", ())), policy.parent, Future(), Future())
+    ahead = Ahead(data["source"], tuple(data.get("nulls", ())), policy.parent)
     Thread(target=_read, args=(ahead,), daemon=True).start()
     return ahead
 
@@ -61,11 +69,12 @@ _TEXT = (".csv", ".tsv", ".txt", ".parquet")
 
 def _read(ahead: Ahead) -> None:
     """Read the file, then compute its digest; errors are raised where the results are asked for."""
+    rows = ahead.frame
     try:
         frame = read_frame(ahead.source, nulls=ahead.nulls, folder=ahead.folder)
-        ahead.frame.set_result(frame)
+        rows.set_result(frame)
         ahead.digest.set_result(table_digest(frame))
     except BaseException as error:
-        for promised in (ahead.frame, ahead.digest):
+        for promised in (rows, ahead.digest):
             if not promised.done():
                 promised.set_exception(error)
