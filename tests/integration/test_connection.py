@@ -175,7 +175,10 @@ def test_who_connects_and_hangs_up_is_turned_away() -> None:
     waiting = Listening()
     socket.create_connection((waiting.address.host, waiting.address.port)).close()
     b = connect(waiting.address, credentials(2), party=2, limits=QUICK)
-    hang_up(waiting.channel(), b)
+    a = waiting.channel()
+    a.send(Kind.DIGEST, b"you")
+    assert b.receive(Kind.DIGEST, at_most=20) == b"you"
+    hang_up(a, b)
 
 
 def test_who_listens_but_does_not_speak_tls_is_refused_in_time() -> None:
