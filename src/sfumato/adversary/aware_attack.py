@@ -73,7 +73,7 @@ class AlgorithmAware(Adversary):
         begun = monotonic()
         case.draw(only)
         # listing an outcome and comparing it with the release takes a few times as long as drawing one
-        limit = int(min(self.limit, situation.clock.left / 16 / max(monotonic() - begun, 1e-5)))
+        limit = int(min(self.limit, situation.clock.left / 8 / max(monotonic() - begun, 1e-5)))
         try:
             found = worlds(
                 only, method=method, require=requirements, scheme=case.scheme, published=drawn, limit=max(limit, 1)
