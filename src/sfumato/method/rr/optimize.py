@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -264,8 +265,9 @@ def _descended(
             break
         active = risky
         some = Limits(limits.cell[active], limits.offset[active], limits.value[active], limits.shares[active])
+        lower = partial(descend, free=free, weight=weight, pi=pi, sizes=sizes, limits=some, close=close)
         with ThreadPoolExecutor(_THREADS) as pool:
-            ends = [end for end, _, _ in pool.map(lambda u: descend(u, free, weight, pi, sizes, some, close), ends)]
+            ends = [end for end, _, _ in pool.map(lower, ends)]
     return ends
 
 
