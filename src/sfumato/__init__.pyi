@@ -30,6 +30,7 @@ from sfumato.errors import DataError as DataError
 from sfumato.errors import Infeasible as Infeasible
 from sfumato.errors import OutputError as OutputError
 from sfumato.errors import PolicyError as PolicyError
+from sfumato.errors import RefutedMethodWarning as RefutedMethodWarning
 from sfumato.errors import ReleaseError as ReleaseError
 from sfumato.errors import SfumatoError as SfumatoError
 from sfumato.method.anatomy import Anatomy as Anatomy

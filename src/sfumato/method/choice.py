@@ -137,11 +137,12 @@ def cannot_choose(models: Sequence[str], refuted: Sequence[str], each: dict[str,
     what = all_named(dict.fromkeys(models))
     if refuted:
         first = refuted[0]
+        many = len(refuted) > 1
         return PolicyError(
-            f"no method is named, and {what} can only be served by {named(refuted)} here, which sfumato does not "
-            f"choose by itself: {'it is' if len(refuted) == 1 else 'they are'} refuted for this, see `sfumato methods`. If "
-            f'you accept that, name it: name = "{first}" under [method], or method="{first}" from Python; `sfumato '
-            'compare` shows what each costs. Or require l-diversity with variant = "frequency" of one sensitive attribute, '
+            f"no method is named, and {what} can only be served by {named(refuted)} here. {'They are' if many else 'It is'} "
+            "refuted for this (`sfumato methods` says by what), and sfumato does not choose a refuted method by itself. "
+            f'If you accept that, write name = "{first}" under [method] (from Python: method="{first}"); `sfumato compare` '
+            'shows what each costs. Or require l-diversity with variant = "frequency" of one sensitive attribute, '
             "optionally with k-anonymity"
         )
     parts = "; ".join(f"{model}: {all_named(names) if names else 'none'}" for model, names in each.items())

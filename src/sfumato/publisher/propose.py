@@ -283,7 +283,7 @@ def _method(entries: Sequence[dict[str, str | int]]) -> ProposedMethod:
     if [r for r in needed if not isinstance(r, KAnonymity)] and _serves(MondrianPlus(), needed):
         return ProposedMethod(
             None,
-            "No [method]: sfumato chooses one whose groups reveal nothing more to an adversary who knows the algorithm. "
+            "No [method]: sfumato chooses one whose groups reveal nothing more if the algorithm is known. "
             "If it loses too much, lower l: `sfumato compare` shows what each method and each l costs.",
         )
     return ProposedMethod(

@@ -4,14 +4,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+from warnings import warn
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato import notebook
 from sfumato.engine.draws import Draws
 from sfumato.engine.local import LocalEngine
 from sfumato.engine.overview import overview
-from sfumato.errors import OutputError, PolicyError
+from sfumato.errors import OutputError, PolicyError, RefutedMethodWarning
 from sfumato.method.base import Method, PartitionMethod, Progress, silent
 from sfumato.method.catalogue import from_table as method_from_table
 from sfumato.publisher.advice import advice
@@ -51,6 +53,14 @@ class Published:
     notes: tuple[str, ...] = ()
     """What is no cause for concern."""
 
+    def __repr__(self) -> str:
+        return f"Published({self.release!r} in {str(self.folder)!r}, {len(self.warnings)} warnings)"
+
+    def _repr_html_(self) -> str:
+        told = [notebook.paragraph(f"Warning: {warning}") for warning in self.warnings]
+        where = notebook.paragraph(f"To hand over: {self.folder / 'release'}. To keep: {self.folder / 'private'}.")
+        return notebook.panel("Published", self.summary._repr_html_(), *told, where)
+
     @property
     def report(self) -> Path:
         """The steward's report."""
@@ -69,7 +79,8 @@ def publish(
     """Make a release of microdata that meets the requirements.
 
     Without a ``method``, one that is not refuted for these requirements is chosen, and the manifest says why.
-    ``rng`` is for experiments only; without one all randomness is fresh secret entropy.
+    ``rng`` is for experiments only; without one all randomness is fresh secret entropy. A release whose own warnings
+    name a refutation of the method also raises the Python warning `RefutedMethodWarning`.
     """
     refuse_raw(table)
     wanted = listed(require)
@@ -80,7 +91,17 @@ def publish(
         made = choice.method.publish(table, wanted, title=title, rng=rng, progress=progress)
         return choice.stated_by(made)
     chosen = method if isinstance(method, Method) else method_from_table({"name": method})
-    return chosen.publish(table, wanted, title=title, rng=rng, progress=progress)
+    release = chosen.publish(table, wanted, title=title, rng=rng, progress=progress)
+    _warn_of_refutation(chosen, wanted, release)
+    return release
+
+
+def _warn_of_refutation(method: Method, wanted: Sequence[Requirement], release: Release) -> None:
+    """A Python warning for each sentence of the release that says which published promise of its method is false."""
+    refutations = method.warnings(wanted) if method.refuted else []
+    for told in release.warnings:
+        if method.refuted and (told in refutations or method.refuted in told):
+            warn(f"{method.name}: {told}", RefutedMethodWarning, stacklevel=3)
 
 
 def partition(
