@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.adversary.population_risk import checked_size
-from sfumato.errors import PolicyError, nearest
+from sfumato.errors import PolicyError, SfumatoError, nearest
 from sfumato.method.base import Method
 from sfumato.method.catalogue import from_table as method_from_table
 from sfumato.publisher.after import After, parse_after, parse_rules
@@ -72,7 +72,8 @@ class Policy:
     nulls: tuple[str, ...]
     attributes: tuple[Attribute, ...]
     requirements: tuple[Requirement, ...]
-    method: Method
+    named: Method | None
+    """The method that the policy names; None: it is chosen once the table is read (`sfumato.publisher.choose`)."""
     spreadsheet: str
     integrate: IntegrateSection | None = None
     folder: Path
@@ -86,6 +87,13 @@ class Policy:
     inconsistent: tuple[Inconsistent, ...] = ()
     content: Mapping[str, Any] = field(repr=False)
     """The parsed content of the file; this and ``source`` may contain a password."""
+
+    @property
+    def method(self) -> Method:
+        """The method: the one named, or the one that was chosen."""
+        if self.named is None:
+            raise SfumatoError("the method of this job was not chosen yet; please report it")
+        return self.named
 
     def to_toml(self) -> str:
         """The policy as it may be stored: rebuilt from its content, without comments or passwords."""
@@ -154,7 +162,7 @@ def parse_policy(text: str, *, folder: Path, name: str = "the policy") -> Policy
         nulls=nulls,
         attributes=tuple(_attributes(_table(content, "attributes", name))),
         requirements=tuple(_with_population(required, people, sized="size" in population)),
-        method=_method(content, name),
+        named=_method(content, name),
         spreadsheet=_spreadsheet(_table(content, "output", name) if "output" in content else {}, name),
         integrate=_integrate(content, name, folder),
         folder=folder,
@@ -239,9 +247,10 @@ def _with_population(
     return [replace(r, population=people) if isinstance(r, KMap) else r for r in requirements]
 
 
-def _method(content: Mapping[str, Any], name: str) -> Method:
-    default = "tds2p" if "integrate" in content else "mondrian"
-    method = method_from_table(_table(content, "method", name) if "method" in content else {"name": default})
+def _method(content: Mapping[str, Any], name: str) -> Method | None:
+    if "method" not in content and "integrate" not in content:
+        return None
+    method = method_from_table(_table(content, "method", name) if "method" in content else {"name": "tds2p"})
     if "integrate" in content and method.name != "tds2p":
         raise PolicyError(
             f"{name} has [integrate], which is for tds2p, but its method is {method.name}; remove one of the two"
