@@ -56,6 +56,8 @@ from sfumato.method.rr.rr import RandomizedResponse as RandomizedResponse
 from sfumato.method.topdown.sequential import TopDownSequential as TopDownSequential
 from sfumato.method.topdown.topdown import TopDown as TopDown
 from sfumato.method.topdown.topdown import TopDownDisclosure as TopDownDisclosure
+from sfumato.publisher.compare.compare import compare as compare
+from sfumato.publisher.compare.comparison import Comparison as Comparison
 from sfumato.publisher.publish import partition as partition
 from sfumato.publisher.publish import publish as publish
 from sfumato.publisher.publish import publish_policy as publish_policy
