@@ -11,6 +11,7 @@ from sfumato.errors import PolicyError, SfumatoError, nearest
 from sfumato.method.base import Method
 from sfumato.method.catalogue import from_table as method_from_table
 from sfumato.publisher.after import After, parse_after, parse_rules
+from sfumato.publisher.context_section import ContextSection
 from sfumato.publisher.integrate_section import IntegrateSection
 from sfumato.publisher.toml import document
 from sfumato.release.files.spreadsheet import SPREADSHEET
@@ -47,12 +48,12 @@ ROLE_WORDS = {
 
 _TOP = (
     *("title", "data", "population", "attributes", "require", "method", "output"),
-    *("after", "inconsistent", "integrate"),
+    *("after", "inconsistent", "integrate", "context"),
 )
 _DATA = ("source", "query", "missing", "others", "nulls")
 _POPULATION = ("source", "query", "size")
 _OUTPUT = ("spreadsheet",)
-_ATTRIBUTE = ("role", "kind", "taxonomy", "domain")
+_ATTRIBUTE = ("role", "kind", "taxonomy", "domain", "reason")
 _MISSING = ("error", "category", "drop")
 _OTHERS = ("error", "drop", "insensitive")
 _LARGEST = 16 * 1024 * 1024
@@ -78,6 +79,10 @@ class Policy:
     folder: Path
     population_size: int | None = None
     """How many people the table is a sample of, for the report; None if the policy does not say."""
+    context: ContextSection | None = None
+    """Who publishes, for whom and for what; for the certificate."""
+    reasons: Mapping[str, str] = field(default_factory=dict)
+    """Why attributes have their roles, where the policy says so."""
     after: tuple[After, ...] = ()
     inconsistent: tuple[Inconsistent, ...] = ()
     content: Mapping[str, Any] = field(repr=False)
@@ -162,6 +167,8 @@ def parse_policy(text: str, *, folder: Path, name: str = "the policy") -> Policy
         integrate=_integrate(content, name, folder),
         folder=folder,
         population_size=population.get("size"),
+        context=_context(content, name),
+        reasons=_reasons(_table(content, "attributes", name)),
         after=after,
         inconsistent=parse_rules(content.get("inconsistent"), name, [a.name for a in after]),
         content=content,
@@ -255,6 +262,24 @@ def _integrate(content: Mapping[str, Any], name: str, folder: Path) -> Integrate
     if "integrate" not in content:
         return None
     return IntegrateSection.parse(content["integrate"], name=name, folder=folder)
+
+
+def _context(content: Mapping[str, Any], name: str) -> ContextSection | None:
+    if "context" not in content:
+        return None
+    found = ContextSection.parse(content["context"], name=name)
+    if found.disclose and "integrate" in content:
+        raise PolicyError(
+            f"disclose in [context] of {name}: a release of two publishers is the same on both sides, and neither side "
+            "can put its own context into it; remove disclose"
+        )
+    return found
+
+
+def _reasons(table: Mapping[str, Any]) -> dict[str, str]:
+    """Why attributes have their roles."""
+    told = {name: entry["reason"] for name, entry in table.items() if isinstance(entry, dict) and "reason" in entry}
+    return {name: _text(reason, f"the reason of the attribute {name!r}") for name, reason in told.items()}
 
 
 def _spreadsheet(output: Mapping[str, Any], name: str) -> str:

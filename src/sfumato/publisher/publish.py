@@ -201,10 +201,11 @@ def _generator(seed: int | None) -> np.random.Generator | None:
 
 
 def _release(job: Policy, engine: LocalEngine, rng: np.random.Generator | None, progress: Progress) -> Release:
-    """The release that a policy asks for, with its output settings."""
+    """The release that a policy asks for, with its output settings and what the policy discloses of its context."""
     table = job.method.prepared(engine.table)
     there = engine if table is engine.table else LocalEngine(table)
     made = job.method.release(there, job.requirements, title=job.title, draws=Draws(rng), progress=progress)
     if job.spreadsheet != "plain":
-        return made.stating(output={"spreadsheet": job.spreadsheet})
-    return made
+        made = made.stating(output={"spreadsheet": job.spreadsheet})
+    told = job.context.public() if job.context else {}
+    return made.stating(context=told) if told else made

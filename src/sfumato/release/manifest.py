@@ -22,6 +22,9 @@ SCHEME_NAMES: tuple[SchemeName, ...] = get_args(SchemeName)
 
 MOST_ROWS = 1 << 53
 
+CONTEXT = ("operator", "recipient", "purpose", "legal_basis", "reference")
+"""What a publisher may say about the circumstances of a release."""
+
 
 @cache
 def this_version() -> str:
@@ -207,6 +210,9 @@ class Manifest(ManifestEntry):
 
     sfumato: str = key("the version of sfumato that made the release", "")
     title: str = key("the title of the release; may be empty", "")
+    context: Mapping[str, str] | None = key(
+        "who published it, for whom and for what, as far as the publisher discloses it", optional=True
+    )
     scheme: SchemeName = key("how groups are shown", "generalization")
     method: MethodEntry = key("name and public settings of the method", MethodEntry)
     requirements: tuple[Claim, ...] = key("what was required and achieved", ())

@@ -50,6 +50,11 @@ def _method(release: "Release") -> Any:
     return import_module("sfumato.method.catalogue").from_manifest(release.description)
 
 
+def may_change_values(manifest: Manifest) -> bool:
+    """Whether the method publishes groups with sensitive values that it may have changed."""
+    return bool(getattr(import_module("sfumato.method.catalogue").METHODS.get(manifest.method.name), "perturbs", False))
+
+
 def _choices() -> Any:
     return import_module("sfumato.method.choice")
 
