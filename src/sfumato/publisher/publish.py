@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 from warnings import warn
 
 import numpy as np
@@ -34,6 +35,9 @@ from sfumato.report.summary import Summary, summarize
 from sfumato.requirement.base import Requirement
 from sfumato.table.checks import located
 from sfumato.table.microdata import Microdata, refuse_raw
+
+if TYPE_CHECKING:
+    from sfumato.publisher.choose import Choice
 
 
 @dataclass(frozen=True)
@@ -67,19 +71,26 @@ def publish(
     table: Microdata,
     *,
     require: Requirement | Sequence[Requirement],
-    method: Method | str = "mondrian",
+    method: Method | str | None = None,
     title: str = "",
     rng: np.random.Generator | None = None,
     progress: Progress = silent,
 ) -> Release:
     """Make a release of microdata that meets the requirements.
 
+    Without a ``method``, one that is not refuted for these requirements is chosen, and the manifest says why.
     ``rng`` is for experiments only; without one all randomness is fresh secret entropy. A release whose own warnings
     name a refutation of the method also raises the Python warning `RefutedMethodWarning`.
     """
     refuse_raw(table)
-    chosen = method if isinstance(method, Method) else method_from_table({"name": method})
     wanted = listed(require)
+    if method is None:
+        from sfumato.publisher.choose import choose  # it knows all methods, which take time to import
+
+        choice = choose(table, wanted, draws=Draws(rng), progress=progress)
+        made = choice.method.publish(table, wanted, title=title, rng=rng, progress=progress)
+        return choice.stated_by(made)
+    chosen = method if isinstance(method, Method) else method_from_table({"name": method})
     release = chosen.publish(table, wanted, title=title, rng=rng, progress=progress)
     _warn_of_refutation(chosen, wanted, release)
     return release
@@ -139,7 +150,9 @@ def publish_policy(
     engine, content = coded_and_known(job, known, heard, ahead)
     table = overview(engine, entities(job, engine.table))
     refuse_odd(job, table)
+    job, choice = _with_method(job, engine.table, rng, heard)
     release = _release(job, engine, rng, heard)
+    release = choice.stated_by(release) if choice else release
     before = known.earlier(content) if known else []
     told = published_again(before, policy=policy_digest(job), method=job.method, seed=seed, out=folder, force=force)
     summary = summarize(release, table)
@@ -167,6 +180,17 @@ def publish_policy(
     return Published(release, folder, summary, tuple(dict.fromkeys(warnings)), tuple(told.notes))
 
 
+def _with_method(
+    job: Policy, table: Microdata, rng: np.random.Generator | None, progress: Progress
+) -> tuple[Policy, "Choice | None"]:
+    """The job with a method; if it names none, the one that is chosen, and why."""
+    if "method" in job.content or job.integrate is not None:
+        return job, None
+    from sfumato.publisher.choose import with_method  # it knows all methods, which take time to import
+
+    return with_method(job, table, Draws(rng), progress)
+
+
 def _generator(seed: int | None) -> np.random.Generator | None:
     """The generator for a seed; without one None, which stands for fresh secret entropy."""
     if seed is None:
@@ -177,10 +201,11 @@ def _generator(seed: int | None) -> np.random.Generator | None:
 
 
 def _release(job: Policy, engine: LocalEngine, rng: np.random.Generator | None, progress: Progress) -> Release:
-    """The release that a policy asks for, with its output settings."""
+    """The release that a policy asks for, with its output settings and what the policy discloses of its context."""
     table = job.method.prepared(engine.table)
     there = engine if table is engine.table else LocalEngine(table)
     made = job.method.release(there, job.requirements, title=job.title, draws=Draws(rng), progress=progress)
     if job.spreadsheet != "plain":
-        return made.stating(output={"spreadsheet": job.spreadsheet})
-    return made
+        made = made.stating(output={"spreadsheet": job.spreadsheet})
+    told = job.context.public() if job.context else {}
+    return made.stating(context=told) if told else made

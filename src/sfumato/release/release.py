@@ -17,11 +17,12 @@ from sfumato.release.check.examine import stated, structure
 from sfumato.release.check.finding import Finding, Findings
 from sfumato.release.check.joined import given_after, matching
 from sfumato.release.check.made import examined, warned
+from sfumato.release.check.page import explained_to_readers
 from sfumato.release.check.public import PublicSchema
 from sfumato.release.check.statement import parse_manifest
 from sfumato.release.check.wording import reworded
 from sfumato.release.files.output import whole_folder
-from sfumato.release.files.store import fill, read_folder
+from sfumato.release.files.store import fill, read_folder, read_page
 from sfumato.release.glance import html, short
 from sfumato.release.judgement import Judgement
 from sfumato.release.manifest import Manifest
@@ -55,6 +56,8 @@ class Release:
     tables: dict[str, pl.DataFrame]
     _known: dict[Hashable, tuple[list[pl.DataFrame], Any]] = field(default_factory=dict, init=False, repr=False)
     """What was computed from the tables before, and from which tables."""
+    page: bytes | None = field(default=None, repr=False, kw_only=True)
+    """README.html as it was read; a release that was not read from a folder has none yet."""
 
     @cached_property
     def description(self) -> Manifest:
@@ -138,7 +141,9 @@ class Release:
         If the structure is broken, the claims that depend on it are not judged. Claims about a join are stated unless
         the earlier releases are given.
         """
-        now = Release(self.manifest, self.tables)  # the mapping may have been changed since it was first read
+        now = Release(
+            self.manifest, self.tables, page=self.page
+        )  # the mapping may have been changed since it was first read
         found = list(structure(now))
         if any(finding.status == "broken" for finding in found):
             return found
@@ -148,7 +153,9 @@ class Release:
         if found[-1].status == "broken":
             return found
         found += [warned(now)] if now.scheme_class.shows_groups else []
-        return found if any(f.status == "broken" for f in found) else found + reworded(now)
+        return (
+            found if any(f.status == "broken" for f in found) else [*found, *explained_to_readers(now), *reworded(now)]
+        )
 
     def stated(self) -> list[Finding]:
         """What else the manifest states that cannot be verified from the public part, for a release without faults."""
@@ -233,7 +240,7 @@ def load(folder: str | Path) -> Release:
     if path.name != "release" and (path / "release" / "manifest.json").is_file():
         raise PolicyError(f"{path} holds the public and the private part; give its release folder: {path / 'release'}")
     manifest, tables = read_folder(path)
-    return Release(manifest, tables)
+    return Release(manifest, tables, page=read_page(path))
 
 
 def refuse_unpublished(release: object) -> None:

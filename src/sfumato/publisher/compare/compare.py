@@ -69,7 +69,7 @@ def compare_policy(
     kept = OutcomeCache.at((user_folder() if cache is None else Path(cache)) if keep else None)
     needed, known = list(job.requirements), checked_sweep(sweep, job.requirements)
     engine, _ = coded_and_known(job, None, progress)
-    named = methods_named(methods or None, job.method)
+    named = methods_named(methods or None, job.named)
     able, refused = _after(job, named)
     plan = planned(engine.table, needed, able, known)
     plan = Plan(plan.points, {**refused, **plan.unserved})
@@ -84,7 +84,7 @@ def _after(job: Policy, methods: Sequence[Method]) -> tuple[list[Method], dict[s
         return list(methods), {}
     why = "the policy has [[after]], and it does not regard what was published before"
     takes = {m.name: "after" in {f.name for f in fields(m)} for m in methods}
-    told = [published_after(replace(job, method=m)).method for m in methods if takes[m.name]]
+    told = [published_after(replace(job, named=m)).named for m in methods if takes[m.name]]
     return [m for m in told if m is not None], {name: why for name, able in takes.items() if not able}
 
 
