@@ -81,6 +81,14 @@ def publish(
     Without a ``method``, one that is not refuted for these requirements is chosen, and the manifest says why.
     ``rng`` is for experiments only; without one all randomness is fresh secret entropy. A release whose own warnings
     name a refutation of the method also raises the Python warning `RefutedMethodWarning`.
+
+    Args:
+        table: the private table, from `read`.
+        require: the requirements, one or several.
+        method: an object with its settings, or a name.
+        title: what the manifest calls the release.
+        rng: a NumPy generator, for experiments only.
+        progress: called with the stage and the share of it that is done.
     """
     refuse_raw(table)
     wanted = listed(require)
@@ -111,7 +119,14 @@ def partition(
     method: Method | str = "mondrian",
     rng: np.random.Generator | None = None,
 ) -> NDArray[np.int64]:
-    """The group of each row of the table, by a method that partitions. Private: for research and tests."""
+    """The group of each row of the table, by a method that partitions. Private: for research and tests.
+
+    Args:
+        table: the private table.
+        require: the requirements, one or several.
+        method: an object or a name.
+        rng: for experiments only; without one all randomness is fresh secret entropy.
+    """
     refuse_raw(table)
     chosen = method if isinstance(method, Method) else method_from_table({"name": method})
     if not isinstance(chosen, PartitionMethod):
@@ -138,6 +153,16 @@ def publish_policy(
     The release is recorded in the ledger beside the source, so that a second one is noticed, unless ``ledger`` is
     False. ``after`` are releases that were published before, beside those of the policy; ``ahead`` is the table if
     reading it has begun (`reading_ahead`).
+
+    Args:
+        policy: the file, or a policy that was read.
+        out: the folder to write.
+        seed: makes the release repeatable; for experiments only.
+        force: replace a folder that sfumato wrote.
+        ledger: whether to keep the ledger beside the source.
+        after: releases that were published before.
+        progress: called with the stage and the share of it that is done.
+        ahead: the table, if reading it has begun.
     """
     job = published_after(policy if isinstance(policy, Policy) else read_policy(policy), after)
     folder = located(out, None, OutputError)

@@ -102,6 +102,10 @@ def _from_json(text: str, what: str) -> Taxonomy:
 def from_arx_csv(text: str, *, what: str = "the hierarchy") -> Taxonomy:
     """Read ARX's hierarchy csv: one row per leaf, leaf first, one column per level, ``*`` last, ``;`` or ``,``.
 
+    Args:
+        text: the content of the file.
+        what: what errors call it.
+
     >>> from_arx_csv("a;x;*\\nb;x;*\\nc;y;*\\n").to_tree()
     {'*': {'x': {'a': {}, 'b': {}}, 'y': {'c': {}}}}
     """
@@ -135,7 +139,12 @@ def _likely_levels(rows: list[list[str]]) -> tuple[bool, bool, int]:
 
 
 def to_arx_csv(taxonomy: Taxonomy, *, delimiter: str = ";") -> str:
-    """Write ARX's hierarchy csv; shorter branches repeat their leaf so that all rows have the same length."""
+    """Write ARX's hierarchy csv; shorter branches repeat their leaf so that all rows have the same length.
+
+    Args:
+        taxonomy: the tree.
+        delimiter: between the levels, ``;`` or ``,``.
+    """
     paths = [taxonomy.path(code) for code in range(taxonomy.size)]
     levels = max(len(p) for p in paths)
     out = io.StringIO()

@@ -27,6 +27,8 @@ class Microdata(CodedColumns):
 
     ``columns`` are the quasi, sensitive and class columns; ``plain`` are the insensitive ones,
     unchanged; ``hidden`` are the identifiers, kept only to count people, never published.
+
+    ``rows`` is how many there are, ``dropped`` how many were left out for missing values.
     """
 
     columns: Mapping[str, Column]
@@ -171,6 +173,20 @@ def read(
     """Read microdata from a file, a database or a data frame; columns not named are left out.
 
     Without a taxonomy a numeric QI is continuous, a text QI is shown or suppressed.
+
+    Args:
+        source: a file, a database URL, or a Polars, pandas or Arrow table.
+        quasi: what outsiders know.
+        sensitive: what must not be learned.
+        class_: what analysts predict.
+        identifiers: never published; kept to count people.
+        insensitive: published unchanged.
+        taxonomies: name of a column → its tree, or a file with one.
+        domains: name of a column → all values it can have.
+        kinds: name of a column → ``categorical``, ``ordinal``, ``continuous`` or ``date``.
+        missing: what to do with missing values: ``error``, ``category`` or ``drop``.
+        nulls: texts that mean a missing value.
+        query: a SELECT, if the source is a database.
 
     >>> table = read(pl.DataFrame({"age": [30, 41], "ill": ["flu", "HIV"]}), quasi=["age"], sensitive="ill")
     >>> table.rows, table["age"].kind.value, table["ill"].domain.leaves

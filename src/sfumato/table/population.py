@@ -20,6 +20,9 @@ class Population:
 
     ``source`` is anything that `sfumato.read` accepts; it is never shown. ``missing`` says how to treat missing values
     and should be the same as for the table.
+
+    ``query`` is a SELECT if the source is a database, ``nulls`` are texts that mean a missing value, ``folder`` is
+    where relative paths begin.
     """
 
     source: object = field(repr=False)
