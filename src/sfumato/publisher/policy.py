@@ -21,6 +21,8 @@ from sfumato.requirement.k_map import KMap
 from sfumato.table.address import masked, may_hold_secret
 from sfumato.table.checks import located, read_text
 from sfumato.table.encode import Attribute, Role, kind_of
+from sfumato.table.form import KEYS as FORM_KEYS
+from sfumato.table.form import PLAIN, Form
 from sfumato.table.microdata import Missing
 from sfumato.table.population import Population
 from sfumato.table.taxonomy import named
@@ -49,10 +51,10 @@ _TOP = (
     *("title", "data", "population", "attributes", "require", "method", "output"),
     *("after", "inconsistent", "integrate"),
 )
-_DATA = ("source", "query", "missing", "others", "nulls")
+_DATA = ("source", "query", "missing", "others", "nulls", *FORM_KEYS)
 _POPULATION = ("source", "query", "size")
 _OUTPUT = ("spreadsheet",)
-_ATTRIBUTE = ("role", "kind", "taxonomy", "domain")
+_ATTRIBUTE = ("role", "kind", "taxonomy", "domain", "pad")
 _MISSING = ("error", "category", "drop")
 _OTHERS = ("error", "drop", "insensitive")
 _LARGEST = 16 * 1024 * 1024
@@ -75,6 +77,8 @@ class Policy:
     spreadsheet: str
     integrate: IntegrateSection | None = None
     folder: Path
+    form: Form = PLAIN
+    """How the source writes its rows."""
     population_size: int | None = None
     """How many people the table is a sample of, for the report; None if the policy does not say."""
     after: tuple[After, ...] = ()
@@ -137,7 +141,8 @@ def parse_policy(text: str, *, folder: Path, name: str = "the policy") -> Policy
     required = list(_requirements(content.get("require"), name, folder))
     population = _table(content, "population", name) if "population" in content else {}
     _check_population(population, f"[population] of {name}")
-    like_data = Population(None, nulls=nulls, missing=missing, folder=folder)
+    form = Form.of(data)
+    like_data = Population(None, nulls=nulls, missing=missing, folder=folder, form=form.for_another())
     people = _population(population, like_data) if "source" in population else None
     after = parse_after(content.get("after"), name, _attributes)
     return Policy(
@@ -147,6 +152,7 @@ def parse_policy(text: str, *, folder: Path, name: str = "the policy") -> Policy
         missing=missing,
         others=_one_of(data.get("others", "error"), _OTHERS, "others"),
         nulls=nulls,
+        form=form,
         attributes=tuple(_attributes(_table(content, "attributes", name))),
         requirements=tuple(_with_population(required, people, sized="size" in population)),
         method=_method(content, name),
@@ -286,6 +292,7 @@ def _attributes(table: dict[str, Any]) -> Iterable[Attribute]:
             kind=kind_of(name, entry["kind"]) if "kind" in entry else None,
             taxonomy=_taxonomy(entry.get("taxonomy"), where),
             domain=tuple(_texts(entry["domain"], f"the domain of {where}")) if "domain" in entry else None,
+            pad=entry.get("pad"),
         )
 
 
