@@ -25,15 +25,6 @@ _NOTATIONS: tuple[tuple[str, str | None], ...] = (
     *((".", ","), (".", " "), (".", "'"), (",", "'")),
 )
 """Decimal marks with what groups thousands."""
-    (".", None),
-    (",", None),
-    (",", "."),
-    (",", " "),
-    (".", ","),
-    (".", " "),
-    (".", "'"),
-    (",", "'"),
-)
 _DAY_FIRST = ("%d{0}%m{0}%Y", "%d{0}%m{0}%y")
 _MONTH_FIRST = ("%m{0}%d{0}%Y", "%m{0}%d{0}%y")
 _YEAR_FIRST = ("%Y{0}%m{0}%d",)
@@ -130,7 +121,8 @@ class _Found:
 
 def _dates(columns: Sequence[_Values], *, european: bool) -> _Found:
     """How dates are written: the formats that fit whole columns; of day and month first, the one that others need."""
-    fitting = {c.name: fits for c in columns if _date_like(c.values) and (fits := list(_formats(c.values, european=european)))}
+    fitting = {c.name: list(_formats(c.values, european=european)) for c in columns if _date_like(c.values)}
+    fitting = {name: fits for name, fits in fitting.items() if fits}
     if not fitting:
         return _Found()
     sure = {_order(fits[0]) for fits in fitting.values() if len({_order(f) for f in fits}) == 1}
