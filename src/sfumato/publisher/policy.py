@@ -48,6 +48,8 @@ ROLE_WORDS = {
 }
 """Role words, including those of other tools, in lower case."""
 
+DROP = "drop"
+"""The role of a column that is left out."""
 _TOP = (
     *("title", "data", "population", "attributes", "require", "method", "output"),
     *("after", "inconsistent", "integrate", "context"),
@@ -85,6 +87,8 @@ class Policy:
     """How many people the table is a sample of, for the report; None if the policy does not say."""
     context: ContextSection | None = None
     """Who publishes, for whom and for what; for the certificate."""
+    left_out: frozenset[str] = frozenset()
+    """The columns with the role drop: neither published nor used, and no identifiers."""
     reasons: Mapping[str, str] = field(default_factory=dict)
     """Why attributes have their roles, where the policy says so."""
     after: tuple[After, ...] = ()
@@ -110,7 +114,7 @@ class Policy:
     def covering(self, columns: Iterable[str]) -> tuple[Attribute, ...]:
         """The attributes of a table with these columns: those named, and the rest by the rule for others."""
         columns = list(columns)
-        names = {a.name for a in self.attributes}
+        names = {a.name for a in self.attributes} | self.left_out
         for name in names:
             if name not in columns:
                 raise PolicyError(
@@ -173,6 +177,7 @@ def parse_policy(text: str, *, folder: Path, name: str = "the policy") -> Policy
         integrate=_integrate(content, name, folder),
         folder=folder,
         population_size=population.get("size"),
+        left_out=_left_out(_table(content, "attributes", name)),
         context=_context(content, name),
         reasons=_reasons(_table(content, "attributes", name)),
         after=after,
@@ -320,6 +325,8 @@ def _attributes(table: dict[str, Any]) -> Iterable[Attribute]:
         if not isinstance(entry, dict):
             raise PolicyError(f'{where} is {entry!r}; write e.g. {name} = {{ role = "quasi" }}')
         _known_keys(entry, _ATTRIBUTE, where)
+        if _is_dropped(entry):
+            continue
         yield Attribute(
             name=name,
             role=_role(entry.get("role"), where),
@@ -330,12 +337,23 @@ def _attributes(table: dict[str, Any]) -> Iterable[Attribute]:
         )
 
 
+def _is_dropped(entry: object) -> bool:
+    """Whether a column is left out; what else is said about it means nothing."""
+    if isinstance(entry, dict) and entry.get("role") == DROP and len(entry) > 1 + ("reason" in entry):
+        raise PolicyError("a column with the role drop is left out, so it has no kind, taxonomy or domain; remove them")
+    return entry == DROP or (isinstance(entry, dict) and entry.get("role") == DROP)
+
+
+def _left_out(table: Mapping[str, Any]) -> frozenset[str]:
+    return frozenset(name for name, entry in table.items() if _is_dropped(entry))
+
+
 def _role(word: object, where: str) -> Role:
     if word is None:
-        raise PolicyError(f"{where} has no role; it must be one of {', '.join(Role)}")
+        raise PolicyError(f"{where} has no role; it must be one of {', '.join(Role)} or {DROP}")
     role = ROLE_WORDS.get(str(word).lower())
     if role is None:
-        raise PolicyError(f"{where} has the unknown role {word!r}{nearest(str(word), ROLE_WORDS)}")
+        raise PolicyError(f"{where} has the unknown role {word!r}{nearest(str(word), (*ROLE_WORDS, DROP))}")
     return role
 
 

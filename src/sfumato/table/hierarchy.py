@@ -31,8 +31,8 @@ def read_taxonomy(spec: TaxonomySpec, values: Sequence[str], *, name: str, folde
     if isinstance(spec, Taxonomy):
         return spec
     if isinstance(spec, str | Path):
-        file, _, branch = str(spec).partition("#") if ".json#" in str(spec).lower() else (spec, "", "")
-        return _from_file(located(file, folder), values, name, branch)
+        file = file_of(str(spec))
+        return _from_file(located(file, folder), values, name, str(spec)[len(file) + 1 :])
     if not isinstance(spec, Mapping):
         raise PolicyError(
             f"the taxonomy of {name!r} is {spec!r}; give a file name, a tree such as {{ Any = ['a', 'b'] }}, "
@@ -42,6 +42,16 @@ def read_taxonomy(spec: TaxonomySpec, values: Sequence[str], *, name: str, folde
     if len(spec) == 1 and rule in _RULES and not _is_tree(spec[rule]):
         return _by_rule(rule, spec[rule], values, name)
     return Taxonomy.from_tree(spec, what=f"the taxonomy of {name!r}")
+
+
+def file_of(name: str) -> str:
+    """The file in a name such as ``trees.json#education``, which means one of the trees in it.
+
+    >>> file_of("trees.json#education"), file_of("odd#name.csv")
+    ('trees.json', 'odd#name.csv')
+    """
+    at = name.lower().find(".json#")
+    return name if at < 0 else name[: at + len(".json")]
 
 
 def _is_tree(below: object) -> bool:

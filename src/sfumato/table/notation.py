@@ -13,6 +13,8 @@ from sfumato.table.form import Form
 
 CURRENCY = r"(?:[$€£¥₹]|(?:USD|EUR|CHF|GBP|JPY|Fr\.?|kr\.?|zł|Kč))"
 """What may stand before or after an amount."""
+_FIRST_YEAR = 1000
+"""Polars takes 50 for the year 50 where four digits are meant."""
 _SPACES = "\u0020\u00a0\u2009\u202f"
 _GROUPS = {",": ",", ".": r"\.", " ": f"[{_SPACES}]", "'": "['\u2019]"}
 
@@ -46,7 +48,7 @@ def as_dates(values: pl.Series, formats: Sequence[str]) -> pl.Series | None:
     texts = values.str.strip_chars()
     for written in formats:
         parsed = texts.str.to_datetime(written, strict=False, time_unit="us")
-        if parsed.null_count() == 0 and bool((parsed.dt.year() >= 1).all()):
+        if parsed.null_count() == 0 and bool((parsed.dt.year() >= _FIRST_YEAR).all()):
             return parsed if (parsed != parsed.dt.truncate("1d")).any() else parsed.dt.date()
     return None
 
