@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 from warnings import warn
 
 import numpy as np
@@ -34,6 +35,9 @@ from sfumato.report.summary import Summary, summarize
 from sfumato.requirement.base import Requirement
 from sfumato.table.checks import located
 from sfumato.table.microdata import Microdata, refuse_raw
+
+if TYPE_CHECKING:
+    from sfumato.publisher.choose import Choice
 
 
 @dataclass(frozen=True)
@@ -67,19 +71,34 @@ def publish(
     table: Microdata,
     *,
     require: Requirement | Sequence[Requirement],
-    method: Method | str = "mondrian",
+    method: Method | str | None = None,
     title: str = "",
     rng: np.random.Generator | None = None,
     progress: Progress = silent,
 ) -> Release:
     """Make a release of microdata that meets the requirements.
 
+    Without a ``method``, one that is not refuted for these requirements is chosen, and the manifest says why.
     ``rng`` is for experiments only; without one all randomness is fresh secret entropy. A release whose own warnings
     name a refutation of the method also raises the Python warning `RefutedMethodWarning`.
+
+    Args:
+        table: the private table, from `read`.
+        require: the requirements, one or several.
+        method: an object with its settings, or a name.
+        title: what the manifest calls the release.
+        rng: a NumPy generator, for experiments only.
+        progress: called with the stage and the share of it that is done.
     """
     refuse_raw(table)
-    chosen = method if isinstance(method, Method) else method_from_table({"name": method})
     wanted = listed(require)
+    if method is None:
+        from sfumato.publisher.choose import choose  # it knows all methods, which take time to import
+
+        choice = choose(table, wanted, draws=Draws(rng), progress=progress)
+        made = choice.method.publish(table, wanted, title=title, rng=rng, progress=progress)
+        return choice.stated_by(made)
+    chosen = method if isinstance(method, Method) else method_from_table({"name": method})
     release = chosen.publish(table, wanted, title=title, rng=rng, progress=progress)
     _warn_of_refutation(chosen, wanted, release)
     return release
@@ -100,7 +119,14 @@ def partition(
     method: Method | str = "mondrian",
     rng: np.random.Generator | None = None,
 ) -> NDArray[np.int64]:
-    """The group of each row of the table, by a method that partitions. Private: for research and tests."""
+    """The group of each row of the table, by a method that partitions. Private: for research and tests.
+
+    Args:
+        table: the private table.
+        require: the requirements, one or several.
+        method: an object or a name.
+        rng: for experiments only; without one all randomness is fresh secret entropy.
+    """
     refuse_raw(table)
     chosen = method if isinstance(method, Method) else method_from_table({"name": method})
     if not isinstance(chosen, PartitionMethod):
@@ -127,6 +153,16 @@ def publish_policy(
     The release is recorded in the ledger beside the source, so that a second one is noticed, unless ``ledger`` is
     False. ``after`` are releases that were published before, beside those of the policy; ``ahead`` is the table if
     reading it has begun (`reading_ahead`).
+
+    Args:
+        policy: the file, or a policy that was read.
+        out: the folder to write.
+        seed: makes the release repeatable; for experiments only.
+        force: replace a folder that sfumato wrote.
+        ledger: whether to keep the ledger beside the source.
+        after: releases that were published before.
+        progress: called with the stage and the share of it that is done.
+        ahead: the table, if reading it has begun.
     """
     job = published_after(policy if isinstance(policy, Policy) else read_policy(policy), after)
     folder = located(out, None, OutputError)
@@ -139,7 +175,9 @@ def publish_policy(
     engine, digests = coded_and_known(job, heard, ahead)
     table = overview(engine, entities(job, engine.table))
     refuse_odd(job, table)
+    job, choice = _with_method(job, engine.table, rng, heard)
     release = _release(job, engine, rng, heard)
+    release = choice.stated_by(release) if choice else release
     before = known.earlier(digests.cells) if known else []
     told = published_again(before, policy=policy_digest(job), method=job.method, seed=seed, out=folder, force=force)
     summary = summarize(release, table)
@@ -168,6 +206,17 @@ def publish_policy(
     progress("done", 1.0)
     warnings = [*release.warnings, *private, *(known.warnings if known else ())]
     return Published(release, folder, summary, tuple(dict.fromkeys(warnings)), tuple(told.notes))
+
+
+def _with_method(
+    job: Policy, table: Microdata, rng: np.random.Generator | None, progress: Progress
+) -> tuple[Policy, "Choice | None"]:
+    """The job with a method; if it names none, the one that is chosen, and why."""
+    if "method" in job.content or job.integrate is not None:
+        return job, None
+    from sfumato.publisher.choose import with_method  # it knows all methods, which take time to import
+
+    return with_method(job, table, Draws(rng), progress)
 
 
 def _generator(seed: int | None) -> np.random.Generator | None:

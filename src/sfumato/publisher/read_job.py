@@ -59,7 +59,7 @@ def _file_digest(job: Policy) -> str:
 
 def _frame_of(job: Policy) -> pl.DataFrame:
     """Read the data that a policy names."""
-    return read_frame(expanded(job.source), query=job.query, nulls=job.nulls, folder=job.folder)
+    return read_frame(expanded(job.source), query=job.query, nulls=job.nulls, folder=job.folder, form=job.form)
 
 
 def refuse_odd(policy: Policy, table: Overview) -> None:

@@ -1,5 +1,6 @@
 """The certificate's section on adversaries: what each finds out, beside what could be guessed without the release."""
 
+from collections.abc import Callable
 from typing import Any
 
 from sfumato.adversary.audit import Audit
@@ -20,15 +21,19 @@ def adversaries(audit: Audit | None) -> Facts | None:
     }
 
 
+def _share(share: float | None, words: Callable[[float], str]) -> str:
+    """A share in words; a dash where it was not computed."""
+    return "–" if share is None else words(share)
+
+
 def _finding(found: AdversaryFinding) -> Facts:
     return {
         "title": found.title,
         "sentence": found.sentence(),
         "worst": percent_up(found.worst),
         "worst_baseline": percent_down(found.worst_baseline),
-        "mean": percent_up(found.mean),
-        "mean_baseline": percent_down(found.mean_baseline),
-        "people": found.people,
-        "of": found.attacked,
+        "mean": _share(found.mean, percent_up),
+        "mean_baseline": _share(found.mean_baseline, percent_down),
+        "people": "–" if found.people is None else f"{found.people:,} of {found.attacked:,}",
         "notes": list(found.notes),
     }

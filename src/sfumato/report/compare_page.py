@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import jinja2
 from markupsafe import Markup
 
-from sfumato.report.plots import percent
 from sfumato.report.scatter import Axis as Axis
 from sfumato.report.scatter import Picture as Picture
 from sfumato.report.scatter import Spot, scatter
@@ -46,7 +45,7 @@ COLUMNS: dict[str, Column] = {
     "query_error": Column(
         "error of count queries",
         "queries",
-        "the average relative error of 1,000 random count queries on up to three quasi-identifiers and the sensitive "
+        "the median relative error of 1,000 random count queries on up to three quasi-identifiers and the sensitive "
         "attribute, relative to at least 0.1% of the rows",
     ),
     "class_error": Column(
@@ -95,7 +94,16 @@ class Row:
         value = self.figures.get(name)
         if value is None:
             return "–"
-        return f"{value:.2f}" if name == "seconds" else percent(value)
+        return f"{value:.2f}" if name == "seconds" else share(value)
+
+
+def share(value: float) -> str:
+    """A share in percent, which may be below 0 or above 100.
+
+    >>> share(0.1234), share(-0.02), share(1.5)
+    ('12.3%', '-2%', '150%')
+    """
+    return f"{round(100 * value, 1) + 0.0:g}%"
 
 
 def shown_columns(rows: Sequence[Row]) -> list[str]:
@@ -163,7 +171,7 @@ def picture(rows: Sequence[Row], across: Axis, up: Axis) -> Picture:
     for row in done(rows):
         x, y = row.figures.get(across.name), row.figures.get(up.name)
         if x is not None and y is not None:
-            told = f"{row.number} {row.label}: {across.title} {percent(x)}, {up.title} {percent(y)}"
+            told = f"{row.number} {row.label}: {across.title} {share(x)}, {up.title} {share(y)}"
             told += f" ({row.marks})" if row.marks else ""
             spots.append(Spot(x, y, f"{row.number} {row.label}", told, row.refuted is not None, row.frontier))
     return scatter(spots, across, up)

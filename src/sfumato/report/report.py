@@ -219,6 +219,7 @@ def _making(release: Release, table: Overview, policy_text: str, seeded: bool) -
     return {
         "method": manifest.method.name or "unknown",
         "settings": _pairs(manifest.method.settings),
+        "chosen": manifest.method.chosen.reason if manifest.method.chosen else None,
         "dropped": table.dropped,
         "left_out": 0 if release.sampled else max(table.rows - manifest.rows, 0),
         "version": manifest.sfumato,

@@ -13,6 +13,7 @@ from sfumato.release.manifest import (
     CONTEXT,
     MOST_ROWS,
     SCHEME_NAMES,
+    ChosenEntry,
     Claim,
     EarlierEntry,
     LabelAttribute,
@@ -57,6 +58,8 @@ def _check_parts(plain: Mapping[str, Any], scheme: str) -> None:
         _check_claim(entry)
     for name, entry in plain["attributes"].items():
         _check_attribute(name, entry, scheme)
+    if "chosen" in plain["method"]:
+        _check_chosen(plain["method"]["chosen"])
     if plain.get("output") not in (None, {"spreadsheet": "plain"}, {"spreadsheet": "safe"}):
         raise ReleaseError("manifest.json states an output that is neither plain nor safe for spreadsheets")
     _check_context(plain.get("context"))
@@ -71,6 +74,14 @@ def _check_context(context: Mapping[str, Any] | None) -> None:
         return
     if not context or not context.keys() <= set(CONTEXT) or not all(isinstance(v, str) and v for v in context.values()):
         raise ReleaseError(f"manifest.json has a context with something else than texts for some of {named(CONTEXT)}")
+
+
+def _check_chosen(entry: object) -> None:
+    """Refuse a reason for the choice of the method that no release can give."""
+    _check_keys("the choice of the method of manifest.json", entry, ChosenEntry)
+    assert isinstance(entry, Mapping)
+    if not entry["among"] or not all(isinstance(name, str) for name in entry["among"]) or not entry["reason"]:
+        raise ReleaseError("manifest.json must say among which methods its method was chosen, and why")
 
 
 def _check_after(plain: Mapping[str, Any]) -> None:
