@@ -43,7 +43,7 @@ def coded_and_known(
 
 def _frame_of(job: Policy) -> pl.DataFrame:
     """Read the data that a policy names."""
-    return read_frame(expanded(job.source), query=job.query, nulls=job.nulls, folder=job.folder)
+    return read_frame(expanded(job.source), query=job.query, nulls=job.nulls, folder=job.folder, form=job.form)
 
 
 def refuse_odd(policy: Policy, table: Overview) -> None:

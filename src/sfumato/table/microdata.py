@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Unpack
 
 import polars as pl
 
@@ -12,6 +12,7 @@ from sfumato.errors import DataError, PolicyError
 from sfumato.table.checks import is_opaque
 from sfumato.table.coded_columns import CodedColumns
 from sfumato.table.encode import Attribute, Column, Role, encode, kind_of
+from sfumato.table.form import Form, FormKeys
 from sfumato.table.hierarchy import TaxonomySpec
 from sfumato.table.source import read_frame
 from sfumato.table.taxonomy import named
@@ -169,10 +170,13 @@ def read(
     missing: Missing = "error",
     nulls: Sequence[str] = (),
     query: str | None = None,
+    **form: Unpack[FormKeys],
 ) -> Microdata:
     """Read microdata from a file, a database or a data frame; columns not named are left out.
 
-    Without a taxonomy a numeric QI is continuous, a text QI is shown or suppressed.
+    Without a taxonomy a numeric QI is continuous, a text QI is shown or suppressed. ``form`` says how a file is
+    written, with the keys of [data] in a policy: encoding, separator, decimal, thousands, dates, sheet, header,
+    user_missing.
 
     Args:
         source: a file, a database URL, or a Polars, pandas or Arrow table.
@@ -217,7 +221,7 @@ def read(
         for role, names in roles.items()
         for name in names
     ]
-    frame = read_frame(source, query=query, nulls=nulls)
+    frame = read_frame(source, query=query, nulls=nulls, form=Form.of(form))
     order = {name: i for i, name in enumerate(frame.columns)}
     attributes.sort(key=lambda a: order.get(a.name, len(order)))
     return Microdata.from_frame(frame, attributes, missing=missing)
