@@ -5,6 +5,7 @@ import json
 from dataclasses import asdict
 from typing import Any
 
+from sfumato.adversary.audit import Audit
 from sfumato.engine.overview import Overview
 from sfumato.method.base import Progress
 from sfumato.publisher.policy import Policy
@@ -26,8 +27,13 @@ def private_files(
     summary: Summary,
     warnings: list[str],
     dangling: Dangling | None = None,
+    found: Audit | None = None,
+    content: str = "",
 ) -> dict[str, str]:
-    """The files of the private part, by name; ``warnings`` are those for the steward alone."""
+    """The files of the private part, by name; ``warnings`` are those for the steward alone.
+
+    ``found`` is what adversaries find out, ``content`` the digest of the private table.
+    """
     dangling = dangling or {}
     policy_text = job.to_toml()
     risk = risk_of(release, table, job.population_size)
@@ -57,6 +63,8 @@ def private_files(
         "sensitive": [c.name for c in table.with_role(Role.SENSITIVE)],
         "seed": seed,
         "response": response(release, table),
+        "adversaries": None if found is None else found.as_dict(private=True),
+        "table": {"digest": content, "folder": str(job.folder.resolve())},
         "dangling": {name: {"here": here, "there": there} for name, (here, there) in dangling.items()},
     }
     return {

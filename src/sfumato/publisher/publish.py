@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato import notebook
+from sfumato.adversary.auditing import closed_form_audit
 from sfumato.engine.draws import Draws
 from sfumato.engine.local import LocalEngine
 from sfumato.engine.overview import overview
@@ -81,6 +82,14 @@ def publish(
     Without a ``method``, one that is not refuted for these requirements is chosen, and the manifest says why.
     ``rng`` is for experiments only; without one all randomness is fresh secret entropy. A release whose own warnings
     name a refutation of the method also raises the Python warning `RefutedMethodWarning`.
+
+    Args:
+        table: the private table, from `read`.
+        require: the requirements, one or several.
+        method: an object with its settings, or a name.
+        title: what the manifest calls the release.
+        rng: a NumPy generator, for experiments only.
+        progress: called with the stage and the share of it that is done.
     """
     refuse_raw(table)
     wanted = listed(require)
@@ -111,7 +120,14 @@ def partition(
     method: Method | str = "mondrian",
     rng: np.random.Generator | None = None,
 ) -> NDArray[np.int64]:
-    """The group of each row of the table, by a method that partitions. Private: for research and tests."""
+    """The group of each row of the table, by a method that partitions. Private: for research and tests.
+
+    Args:
+        table: the private table.
+        require: the requirements, one or several.
+        method: an object or a name.
+        rng: for experiments only; without one all randomness is fresh secret entropy.
+    """
     refuse_raw(table)
     chosen = method if isinstance(method, Method) else method_from_table({"name": method})
     if not isinstance(chosen, PartitionMethod):
@@ -138,12 +154,22 @@ def publish_policy(
     The release is recorded in the ledger beside the source, so that a second one is noticed, unless ``ledger`` is
     False. ``after`` are releases that were published before, beside those of the policy; ``ahead`` is the table if
     reading it has begun (`reading_ahead`).
+
+    Args:
+        policy: the file, or a policy that was read.
+        out: the folder to write.
+        seed: makes the release repeatable; for experiments only.
+        force: replace a folder that sfumato wrote.
+        ledger: whether to keep the ledger beside the source.
+        after: releases that were published before.
+        progress: called with the stage and the share of it that is done.
+        ahead: the table, if reading it has begun.
     """
     job = published_after(policy if isinstance(policy, Policy) else read_policy(policy), after)
     folder = located(out, None, OutputError)
     refuse_public(folder)
     refuse_existing(folder, force=force)
-    rng = _generator(seed)
+    rng = seeded_generator(seed)
     log = Log()
     heard = log.listening(progress)
     known = Ledger.of(job) if ledger else None
@@ -157,7 +183,10 @@ def publish_policy(
     told = published_again(before, policy=policy_digest(job), method=job.method, seed=seed, out=folder, force=force)
     summary = summarize(release, table)
     dangling = raw_dangling(release, engine.table, getattr(job.method, "after", ()))
+    heard("audit", 0.0)
+    found = closed_form_audit(release, table, population=job.population or job.population_size)
     private = [
+        *(f"An audit refutes a claim of the release: {claim}." for claim in found.broken),
         *advice(job, table, release, summary),
         *unrelated(dangling),
         *told.warnings,
@@ -169,7 +198,7 @@ def publish_policy(
         heard("write", 0.0)
         (draft / PUBLIC).mkdir()
         fill(draft / PUBLIC, release.description, release.tables, engine.write)
-        write_private(draft, private_files(job, table, release, seed, log, summary, private, dangling))
+        write_private(draft, private_files(job, table, release, seed, log, summary, private, dangling, found, content))
         stages.reached("private written")
         made.append(entry_of(job, content, folder, draft / PUBLIC / MANIFEST, seed))
         if known:
@@ -191,7 +220,7 @@ def _with_method(
     return with_method(job, table, Draws(rng), progress)
 
 
-def _generator(seed: int | None) -> np.random.Generator | None:
+def seeded_generator(seed: int | None) -> np.random.Generator | None:
     """The generator for a seed; without one None, which stands for fresh secret entropy."""
     if seed is None:
         return None

@@ -32,7 +32,7 @@ def coded_and_known(
     """The coded data and, for the ledger, their digest; what does not need codes runs meanwhile, on another core."""
     progress("read", 0.0)
     begun = ahead if ahead is not None and ahead.reads(job.source, job.nulls, job.folder) else None
-    frame = begun.take() if begun else _frame_of(job)
+    frame = begun.take() if begun else read_again(job)
     with ThreadPoolExecutor(1) as beside:
         digest = begun.digest if begun else beside.submit(table_digest, frame) if ledger else None
         beside.submit(prepare_report)
@@ -41,9 +41,9 @@ def coded_and_known(
     return engine, digest.result() if ledger and digest else ""
 
 
-def _frame_of(job: Policy) -> pl.DataFrame:
-    """Read the data that a policy names."""
-    return read_frame(expanded(job.source), query=job.query, nulls=job.nulls, folder=job.folder)
+def read_again(job: Policy) -> pl.DataFrame:
+    """Read the data that a policy names, now."""
+    return read_frame(expanded(job.source), query=job.query, nulls=job.nulls, folder=job.folder, form=job.form)
 
 
 def refuse_odd(policy: Policy, table: Overview) -> None:
