@@ -173,13 +173,13 @@ def publish_policy(
     log = Log()
     heard = log.listening(progress)
     known = Ledger.of(job) if ledger else None
-    engine, content = coded_and_known(job, known, heard, ahead)
+    engine, digests = coded_and_known(job, heard, ahead)
     table = overview(engine, entities(job, engine.table))
     refuse_odd(job, table)
     job, choice = _with_method(job, engine.table, rng, heard)
     release = _release(job, engine, rng, heard)
     release = choice.stated_by(release) if choice else release
-    before = known.earlier(content) if known else []
+    before = known.earlier(digests.cells) if known else []
     told = published_again(before, policy=policy_digest(job), method=job.method, seed=seed, out=folder, force=force)
     summary = summarize(release, table)
     dangling = raw_dangling(release, engine.table, getattr(job.method, "after", ()))
@@ -197,10 +197,13 @@ def publish_policy(
     with whole_folder(folder, force=force, afterwards=lambda: finish(known, made)) as draft:
         heard("write", 0.0)
         (draft / PUBLIC).mkdir()
-        fill(draft / PUBLIC, release.description, release.tables, engine.write)
-        write_private(draft, private_files(job, table, release, seed, log, summary, private, dangling, found, content))
+        files = fill(draft / PUBLIC, release.description, release.tables, engine.write)
+        steward = private_files(
+            job, table, release, seed, log, summary, private, dangling, digests=digests, files=files, found=found
+        )
+        write_private(draft, steward)
         stages.reached("private written")
-        made.append(entry_of(job, content, folder, draft / PUBLIC / MANIFEST, seed))
+        made.append(entry_of(job, digests.cells, folder, draft / PUBLIC / MANIFEST, seed))
         if known:
             known.record(made[0])
             stages.reached("ledger written")
