@@ -29,6 +29,7 @@ STAGES = {
     "judgement": "Judging the groups",
     "order": "Shuffling the rows",
     "write": "Writing release and report",
+    "print": "Printing the report",
     "done": "Done",
 }
 

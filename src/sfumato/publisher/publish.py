@@ -145,6 +145,7 @@ def publish_policy(
     force: bool = False,
     ledger: bool = True,
     after: Sequence[str | Path] = (),
+    pdf: bool = False,
     progress: Progress = silent,
     ahead: Ahead | None = None,
 ) -> Published:
@@ -161,6 +162,7 @@ def publish_policy(
         force: replace a folder that sfumato wrote.
         ledger: whether to keep the ledger beside the source.
         after: releases that were published before.
+        pdf: print the report to report.pdf too, with a browser; a note says why if that is not possible.
         progress: called with the stage and the share of it that is done.
         ahead: the table, if reading it has begun.
     """
@@ -194,10 +196,13 @@ def publish_policy(
         heard("write", 0.0)
         (draft / PUBLIC).mkdir()
         files = fill(draft / PUBLIC, release.description, release.tables, engine.write)
-        write_private(
-            draft,
-            private_files(job, table, release, seed, log, summary, private, dangling, digests=digests, files=files),
-        )
+        texts: dict[str, str | bytes] = {
+            **private_files(job, table, release, seed, log, summary, private, dangling, digests=digests, files=files)
+        }
+        if pdf:
+            heard("print", 0.0)
+            told.notes.extend(_add_pdf(texts))
+        write_private(draft, texts)
         stages.reached("private written")
         made.append(entry_of(job, digests.cells, folder, draft / PUBLIC / MANIFEST, seed))
         if known:
@@ -217,6 +222,17 @@ def _with_method(
     from sfumato.publisher.choose import with_method  # it knows all methods, which take time to import
 
     return with_method(job, table, Draws(rng), progress)
+
+
+def _add_pdf(texts: dict[str, str | bytes]) -> list[str]:
+    """Print the report, and add it to the private files; what to say if that is not possible."""
+    from sfumato.report.pdf import print_pdf
+
+    printed = print_pdf(str(texts["report.html"]))
+    if printed.content is None:
+        return [printed.why]
+    texts["report.pdf"] = printed.content
+    return []
 
 
 def _generator(seed: int | None) -> np.random.Generator | None:
