@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
+from sfumato.adversary.audit import Audit
 from sfumato.engine.overview import Overview
 from sfumato.method.base import Progress
 from sfumato.publisher.policy import Policy
@@ -34,10 +35,12 @@ def private_files(
     *,
     digests: Digests,
     files: Mapping[str, str],
+    found: Audit | None = None,
 ) -> dict[str, str]:
     """The files of the private part, by name; ``warnings`` are those for the steward alone.
 
-    ``digests`` are those of the table, ``files`` the SHA-256 of each file of the release.
+    ``digests`` are those of the table, ``files`` the SHA-256 of each file of the release, ``found`` is what adversaries
+    find out.
     """
     dangling = dangling or {}
     policy_text = job.to_toml()
@@ -52,6 +55,7 @@ def private_files(
         seeded=seed is not None,
         dangling=dangling,
         provenance=provenance_of(job, seed, digests, files),
+        audit=found,
     )
     audit: dict[str, Any] = {
         "requirements": [claim.plain() for claim in release.description.requirements],
@@ -69,6 +73,8 @@ def private_files(
         "sensitive": [c.name for c in table.with_role(Role.SENSITIVE)],
         "seed": seed,
         "response": response(release, table),
+        "adversaries": None if found is None else found.as_dict(private=True),
+        "table": {"digest": digests.cells, "folder": str(job.folder.resolve())},
         "dangling": {name: {"here": here, "there": there} for name, (here, there) in dangling.items()},
     }
     return {

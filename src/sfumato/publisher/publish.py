@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato import notebook
+from sfumato.adversary.auditing import closed_form_audit
 from sfumato.engine.draws import Draws
 from sfumato.engine.local import LocalEngine
 from sfumato.engine.overview import overview
@@ -31,6 +32,7 @@ from sfumato.release.files.store import MANIFEST, fill
 from sfumato.release.judgement import bind, listed
 from sfumato.release.release import Release
 from sfumato.report.earlier_releases import raw_dangling, unrelated
+from sfumato.report.pdf import Printed, print_pdf
 from sfumato.report.summary import Summary, summarize
 from sfumato.requirement.base import Requirement
 from sfumato.table.checks import located
@@ -170,7 +172,7 @@ def publish_policy(
     folder = located(out, None, OutputError)
     refuse_public(folder)
     refuse_existing(folder, force=force)
-    rng = _generator(seed)
+    rng = seeded_generator(seed)
     log = Log()
     heard = log.listening(progress)
     known = Ledger.of(job) if ledger else None
@@ -184,7 +186,10 @@ def publish_policy(
     told = published_again(before, policy=policy_digest(job), method=job.method, seed=seed, out=folder, force=force)
     summary = summarize(release, table)
     dangling = raw_dangling(release, engine.table, getattr(job.method, "after", ()))
+    heard("audit", 0.0)
+    found = closed_form_audit(release, table, population=job.population or job.population_size)
     private = [
+        *(f"An audit refutes a claim of the release: {claim}." for claim in found.broken),
         *advice(job, table, release, summary),
         *unrelated(dangling),
         *told.warnings,
@@ -196,13 +201,11 @@ def publish_policy(
         heard("write", 0.0)
         (draft / PUBLIC).mkdir()
         files = fill(draft / PUBLIC, release.description, release.tables, engine.write)
-        texts: dict[str, str | bytes] = {
-            **private_files(job, table, release, seed, log, summary, private, dangling, digests=digests, files=files)
-        }
-        if pdf:
-            heard("print", 0.0)
-            told.notes.extend(_add_pdf(texts))
-        write_private(draft, texts)
+        steward = private_files(
+            job, table, release, seed, log, summary, private, dangling, digests=digests, files=files, found=found
+        )
+        printed = _printed(steward["report.html"], heard) if pdf else Printed(None)
+        write_private(draft, {**steward, **({"report.pdf": printed.content} if printed.content else {})})
         stages.reached("private written")
         made.append(entry_of(job, digests.cells, folder, draft / PUBLIC / MANIFEST, seed))
         if known:
@@ -210,7 +213,9 @@ def publish_policy(
             stages.reached("ledger written")
     progress("done", 1.0)
     warnings = [*release.warnings, *private, *(known.warnings if known else ())]
-    return Published(release, folder, summary, tuple(dict.fromkeys(warnings)), tuple(told.notes))
+    return Published(
+        release, folder, summary, tuple(dict.fromkeys(warnings)), (*told.notes, *filter(None, [printed.why]))
+    )
 
 
 def _with_method(
@@ -224,18 +229,13 @@ def _with_method(
     return with_method(job, table, Draws(rng), progress)
 
 
-def _add_pdf(texts: dict[str, str | bytes]) -> list[str]:
-    """Print the report, and add it to the private files; what to say if that is not possible."""
-    from sfumato.report.pdf import print_pdf
-
-    printed = print_pdf(str(texts["report.html"]))
-    if printed.content is None:
-        return [printed.why]
-    texts["report.pdf"] = printed.content
-    return []
+def _printed(page: str, progress: Progress) -> Printed:
+    """The report as PDF, or why there is none."""
+    progress("print", 0.0)
+    return print_pdf(page)
 
 
-def _generator(seed: int | None) -> np.random.Generator | None:
+def seeded_generator(seed: int | None) -> np.random.Generator | None:
     """The generator for a seed; without one None, which stands for fresh secret entropy."""
     if seed is None:
         return None

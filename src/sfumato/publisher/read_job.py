@@ -38,7 +38,7 @@ def coded_and_known(job: Policy, progress: Progress, ahead: Ahead | None = None)
     """The coded data and their digests; what does not need codes runs meanwhile, on another core."""
     progress("read", 0.0)
     begun = ahead if ahead is not None and ahead.reads(job.source, job.nulls, job.folder) else None
-    frame = begun.take() if begun else _frame_of(job)
+    frame = begun.take() if begun else read_again(job)
     with ThreadPoolExecutor(1) as beside:
         cells = begun.digest if begun else beside.submit(table_digest, frame)
         beside.submit(prepare_report)
@@ -57,8 +57,8 @@ def _file_digest(job: Policy) -> str:
         return ""
 
 
-def _frame_of(job: Policy) -> pl.DataFrame:
-    """Read the data that a policy names."""
+def read_again(job: Policy) -> pl.DataFrame:
+    """Read the data that a policy names, now."""
     return read_frame(expanded(job.source), query=job.query, nulls=job.nulls, folder=job.folder, form=job.form)
 
 
