@@ -18,6 +18,13 @@ from sfumato.publisher.toml import escape, key, toml
 from sfumato.requirement.catalogue import from_table as requirement_from_table
 
 K, ROWS_FOR_K, SMALL_TREE = 5, 50, 6
+_CONTEXT_HINT = (
+    "# [context]  # for the certificate that is signed; private, except for what disclose names",
+    '# operator = "…"',
+    '# recipient = "…"',
+    '# purpose = "…"',
+    '# disclose = ["operator"]',
+)
 MARGIN = 0.9  # of 1/l: how common the most common sensitive value may be
 
 
@@ -31,6 +38,8 @@ class ProposedAttribute:
     taxonomy: dict[str, Any] | None = None
     domain: tuple[str, ...] | None = None
     reason: str
+    why: str = ""
+    """The part of the reason that is about the role; the policy keeps it for the certificate."""
 
     def entry(self) -> dict[str, Any]:
         """What the policy says; kind and taxonomy matter only where values are worked on."""
@@ -105,14 +114,15 @@ class Proposal:
             "[attributes]",
         )
         for attribute in self.attributes:
-            yield from comment(attribute.reason)
-            yield f"{key(attribute.name)} = {toml(attribute.entry())}"
+            yield from comment(attribute.reason.removeprefix(attribute.why).removeprefix("; "))
+            yield f"{key(attribute.name)} = {toml(attribute.entry() | {'reason': attribute.why})}"
         for needed in self.requirements:
             yield from ("", *comment(needed.reason), "[[require]]")
             yield from (f"{key(name)} = {toml(value)}" for name, value in needed.entry.items())
         yield from ("", *comment(self.method.reason))
         if self.method.name is not None:
             yield from ("[method]", f"name = {toml(self.method.name)}")
+        yield from ("", *_CONTEXT_HINT)
 
 
 def comment(text: str) -> list[str]:
@@ -166,6 +176,7 @@ class _Column:
             taxonomy=self._taxonomy(kind) if self.sign.role == "quasi" else None,
             domain=order(self.seen) if kind == "ordinal" else None,
             reason="; ".join(details),
+            why=details[0],
         )
 
     def _kind(self) -> str:

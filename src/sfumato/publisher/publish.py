@@ -32,6 +32,7 @@ from sfumato.release.files.store import MANIFEST, fill
 from sfumato.release.judgement import bind, listed
 from sfumato.release.release import Release
 from sfumato.report.earlier_releases import raw_dangling, unrelated
+from sfumato.report.pdf import Printed, print_pdf
 from sfumato.report.summary import Summary, summarize
 from sfumato.requirement.base import Requirement
 from sfumato.table.checks import located
@@ -146,6 +147,7 @@ def publish_policy(
     force: bool = False,
     ledger: bool = True,
     after: Sequence[str | Path] = (),
+    pdf: bool = False,
     progress: Progress = silent,
     ahead: Ahead | None = None,
 ) -> Published:
@@ -162,6 +164,7 @@ def publish_policy(
         force: replace a folder that sfumato wrote.
         ledger: whether to keep the ledger beside the source.
         after: releases that were published before.
+        pdf: print the report to report.pdf too, with a browser; a note says why if that is not possible.
         progress: called with the stage and the share of it that is done.
         ahead: the table, if reading it has begun.
     """
@@ -201,7 +204,8 @@ def publish_policy(
         steward = private_files(
             job, table, release, seed, log, summary, private, dangling, digests=digests, files=files, found=found
         )
-        write_private(draft, steward)
+        printed = _printed(steward["report.html"], heard) if pdf else Printed(None)
+        write_private(draft, {**steward, **({"report.pdf": printed.content} if printed.content else {})})
         stages.reached("private written")
         made.append(entry_of(job, digests.cells, folder, draft / PUBLIC / MANIFEST, seed))
         if known:
@@ -209,7 +213,9 @@ def publish_policy(
             stages.reached("ledger written")
     progress("done", 1.0)
     warnings = [*release.warnings, *private, *(known.warnings if known else ())]
-    return Published(release, folder, summary, tuple(dict.fromkeys(warnings)), tuple(told.notes))
+    return Published(
+        release, folder, summary, tuple(dict.fromkeys(warnings)), (*told.notes, *filter(None, [printed.why]))
+    )
 
 
 def _with_method(
@@ -221,6 +227,12 @@ def _with_method(
     from sfumato.publisher.choose import with_method  # it knows all methods, which take time to import
 
     return with_method(job, table, Draws(rng), progress)
+
+
+def _printed(page: str, progress: Progress) -> Printed:
+    """The report as PDF, or why there is none."""
+    progress("print", 0.0)
+    return print_pdf(page)
 
 
 def seeded_generator(seed: int | None) -> np.random.Generator | None:
