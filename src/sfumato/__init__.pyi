@@ -53,6 +53,7 @@ from sfumato.method.incognito.incognito import Incognito as Incognito
 from sfumato.method.incognito.incognito import Optimum as Optimum
 from sfumato.method.incognito.incognito import incognito as incognito
 from sfumato.method.injector import Injector as Injector
+from sfumato.method.local_recoding.local_recoding import LocalRecoding as LocalRecoding
 from sfumato.method.mask.mask import Mask as Mask
 from sfumato.method.mask.mask import MaskPlus as MaskPlus
 from sfumato.method.mask.mask import MaskPlusPlus as MaskPlusPlus

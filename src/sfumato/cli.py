@@ -5,6 +5,7 @@ import sys
 import click
 
 from sfumato import __version__
+from sfumato.command.audit import audit
 from sfumato.command.catalogues import methods, models
 from sfumato.command.check import check
 from sfumato.command.compare import compare
@@ -28,7 +29,7 @@ def cli() -> None:
     """
 
 
-for command in (init, import_project, publish, check, query, compare, integrate, plan, methods, models, demo):
+for command in (init, import_project, publish, check, audit, query, compare, integrate, plan, methods, models, demo):
     cli.add_command(command)
 
 

@@ -135,18 +135,24 @@ def contradiction(manifest: Manifest, bound: Sequence[Requirement]) -> str | Non
     return None
 
 
-def cannot_choose(models: Sequence[str], refuted: Sequence[str], each: dict[str, list[str]]) -> PolicyError:
+def cannot_choose(
+    models: Sequence[str], refuted: Sequence[str], each: dict[str, list[str]], *, about_values: bool
+) -> PolicyError:
     """The error if no method may be chosen: which ones serve but are refuted, or what each requirement is served by."""
     what = all_named(dict.fromkeys(models))
     if refuted:
         first = refuted[0]
         are = "They are" if len(refuted) > 1 else "It is"
+        other = (
+            ' Or require l-diversity with variant = "frequency", optionally with k-anonymity, which others serve'
+            if about_values
+            else ""
+        )
         return PolicyError(
             f"no method is named, and {what} can only be served by {named(refuted)} here. {are} refuted for this "
             "(`sfumato methods` says by what), and sfumato does not choose a refuted method by itself. If you accept "
             f'that, write name = "{first}" under [method] (in Python, method="{first}"); `sfumato compare` tells what '
-            'each costs. Or require l-diversity with variant = "frequency" of one sensitive attribute, optionally with '
-            "k-anonymity"
+            f"each costs.{other}"
         )
     parts = "; ".join(f"{model}: {all_named(names) if names else 'none'}" for model, names in each.items())
     return PolicyError(

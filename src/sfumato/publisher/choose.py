@@ -17,11 +17,12 @@ from sfumato.method.catalogue import METHODS
 from sfumato.method.choice import Wanted, cannot_choose, caveat, contenders, eligible, entry, ready
 from sfumato.publisher.compare.points import served_by, unserved
 from sfumato.publisher.policy import Policy
-from sfumato.release.judgement import completed
+from sfumato.release.judgement import TableSchema, completed
 from sfumato.release.manifest import ChosenEntry
 from sfumato.release.release import Release
 from sfumato.report.summary import summarize
 from sfumato.requirement.base import Requirement
+from sfumato.requirement.join_template import JoinTemplate
 from sfumato.table.microdata import Microdata
 
 MOST_ROWS = 100_000
@@ -114,7 +115,9 @@ def _cannot(
     able = [m for m, why in (served_by(m, table, requirements) for m in every) if why is None]
     refuted = [m.name for m in able if caveat(m, bound) is not None]
     each = {r.model: _served(table, r, earlier) for r in requirements}
-    return cannot_choose([r.model for r in requirements], refuted, each)
+    private = {c.name for c in table.sensitive}
+    values = any(private & set(r.covers(TableSchema(table))) for r in bound if not isinstance(r, JoinTemplate))
+    return cannot_choose([r.model for r in requirements], refuted, each, about_values=values)
 
 
 def _served(table: Microdata, requirement: Requirement, earlier: Method | None) -> list[str]:

@@ -4,13 +4,14 @@ import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sfumato.adversary.population_risk import checked_size
 from sfumato.errors import PolicyError, SfumatoError, nearest
 from sfumato.method.base import Method
 from sfumato.method.catalogue import from_table as method_from_table
 from sfumato.publisher.after import After, parse_after, parse_rules
+from sfumato.publisher.audit_section import parse_audit
 from sfumato.publisher.context_section import ContextSection
 from sfumato.publisher.integrate_section import IntegrateSection
 from sfumato.publisher.toml import document
@@ -27,6 +28,9 @@ from sfumato.table.form import PLAIN, Form
 from sfumato.table.microdata import Missing
 from sfumato.table.population import Population
 from sfumato.table.taxonomy import named
+
+if TYPE_CHECKING:
+    from sfumato.adversary.base import Adversary
 
 ROLE_WORDS = {
     **{str(r): r for r in Role},
@@ -52,7 +56,7 @@ DROP = "drop"
 """The role of a column that is left out."""
 _TOP = (
     *("title", "data", "population", "attributes", "require", "method", "output"),
-    *("after", "inconsistent", "integrate", "context"),
+    *("after", "inconsistent", "integrate", "context", "audit"),
 )
 _DATA = ("source", "query", "missing", "others", "nulls", *FORM_KEYS)
 _POPULATION = ("source", "query", "size")
@@ -91,6 +95,10 @@ class Policy:
     """The columns with the role drop: neither published nor used, and no identifiers."""
     reasons: Mapping[str, str] = field(default_factory=dict)
     """Why attributes have their roles, where the policy says so."""
+    population: Population | None = field(default=None, repr=False)
+    """The table of the people whom the table's are drawn from, if the policy names one."""
+    audits: tuple["Adversary", ...] = ()
+    """The adversaries whose parameters the policy gives."""
     after: tuple[After, ...] = ()
     inconsistent: tuple[Inconsistent, ...] = ()
     content: Mapping[str, Any] = field(repr=False)
@@ -177,6 +185,8 @@ def parse_policy(text: str, *, folder: Path, name: str = "the policy") -> Policy
         integrate=_integrate(content, name, folder),
         folder=folder,
         population_size=population.get("size"),
+        population=people,
+        audits=parse_audit(content.get("audit"), name),
         left_out=_left_out(_table(content, "attributes", name)),
         context=_context(content, name),
         reasons=_reasons(_table(content, "attributes", name)),
@@ -243,11 +253,6 @@ def _with_population(
 ) -> list[Requirement]:
     """The requirements; those that need a population get it."""
     maps = [r for r in requirements if isinstance(r, KMap)]
-    if people is not None and not maps:
-        raise PolicyError(
-            "only k-map uses [population] source, but it is not required; require it, or give only the size "
-            "of the population, which the report uses"
-        )
     if maps and sized:
         raise PolicyError(
             "k-map counts the people of the population who fit each group, so their number is not enough; give a table "

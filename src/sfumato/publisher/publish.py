@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato import notebook
+from sfumato.adversary.auditing import closed_form_audit
 from sfumato.engine.draws import Draws
 from sfumato.engine.local import LocalEngine
 from sfumato.engine.overview import overview
@@ -168,21 +169,24 @@ def publish_policy(
     folder = located(out, None, OutputError)
     refuse_public(folder)
     refuse_existing(folder, force=force)
-    rng = _generator(seed)
+    rng = seeded_generator(seed)
     log = Log()
     heard = log.listening(progress)
     known = Ledger.of(job) if ledger else None
-    engine, content = coded_and_known(job, known, heard, ahead)
+    engine, digests = coded_and_known(job, heard, ahead)
     table = overview(engine, entities(job, engine.table))
     refuse_odd(job, table)
     job, choice = _with_method(job, engine.table, rng, heard)
     release = _release(job, engine, rng, heard)
     release = choice.stated_by(release) if choice else release
-    before = known.earlier(content) if known else []
+    before = known.earlier(digests.cells) if known else []
     told = published_again(before, policy=policy_digest(job), method=job.method, seed=seed, out=folder, force=force)
     summary = summarize(release, table)
     dangling = raw_dangling(release, engine.table, getattr(job.method, "after", ()))
+    heard("audit", 0.0)
+    found = closed_form_audit(release, table, population=job.population or job.population_size)
     private = [
+        *(f"An audit refutes a claim of the release: {claim}." for claim in found.broken),
         *advice(job, table, release, summary),
         *unrelated(dangling),
         *told.warnings,
@@ -193,10 +197,13 @@ def publish_policy(
     with whole_folder(folder, force=force, afterwards=lambda: finish(known, made)) as draft:
         heard("write", 0.0)
         (draft / PUBLIC).mkdir()
-        fill(draft / PUBLIC, release.description, release.tables, engine.write)
-        write_private(draft, private_files(job, table, release, seed, log, summary, private, dangling))
+        files = fill(draft / PUBLIC, release.description, release.tables, engine.write)
+        steward = private_files(
+            job, table, release, seed, log, summary, private, dangling, digests=digests, files=files, found=found
+        )
+        write_private(draft, steward)
         stages.reached("private written")
-        made.append(entry_of(job, content, folder, draft / PUBLIC / MANIFEST, seed))
+        made.append(entry_of(job, digests.cells, folder, draft / PUBLIC / MANIFEST, seed))
         if known:
             known.record(made[0])
             stages.reached("ledger written")
@@ -216,7 +223,7 @@ def _with_method(
     return with_method(job, table, Draws(rng), progress)
 
 
-def _generator(seed: int | None) -> np.random.Generator | None:
+def seeded_generator(seed: int | None) -> np.random.Generator | None:
     """The generator for a seed; without one None, which stands for fresh secret entropy."""
     if seed is None:
         return None

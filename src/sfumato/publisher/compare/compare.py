@@ -77,7 +77,7 @@ def compare_policy(
     number = checked_workers(workers)
     kept = OutcomeCache.at((user_folder() if cache is None else Path(cache)) if keep else None)
     needed, known = list(job.requirements), checked_sweep(sweep, job.requirements)
-    engine, _ = coded_and_known(job, None, progress)
+    engine, _ = coded_and_known(job, progress)
     named = methods_named(methods or None, job.named)
     able, refused = _after(job, named)
     plan = planned(engine.table, needed, able, known)
