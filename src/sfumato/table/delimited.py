@@ -38,7 +38,7 @@ _OTHER_FORMATS = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Header:
+class Header:
     """The first record: the names, the separator and how often the separator's character occurs in it."""
 
     names: list[str]
@@ -62,8 +62,8 @@ def read_delimited(path: Path, where: str) -> pl.DataFrame:
 
     The separator is the one among ``, ; tab |`` that occurs most often in the header outside quotes.
     """
-    _check_bytes(path, where)
-    header = _read_header(path, where)
+    check_bytes(path, where)
+    header = read_header(path, where)
     check_names(header.names, where)
     try:
         frame = pl.read_csv(path, separator=header.separator, infer_schema=False, null_values=[""], glob=False)
@@ -78,7 +78,7 @@ def read_delimited(path: Path, where: str) -> pl.DataFrame:
     return _without_blank_lines(frame, path, where, header)
 
 
-def _check_bytes(path: Path, where: str) -> None:
+def check_bytes(path: Path, where: str) -> None:
     """Raise if the file has another format or contains a NUL byte."""
     with path.open("rb") as handle, mmap.mmap(handle.fileno(), 0, access=mmap.ACCESS_READ) as content:
         start = content[:4]
@@ -94,7 +94,7 @@ def _check_bytes(path: Path, where: str) -> None:
         )
 
 
-def _read_header(path: Path, where: str) -> _Header:
+def read_header(path: Path, where: str) -> Header:
     """Read the first record that is not blank and sniff the separator from it."""
     raw = _first_record(path, where)
     try:
@@ -110,7 +110,7 @@ def _read_header(path: Path, where: str) -> _Header:
     candidates = "\t" + _SEPARATORS if path.suffix.lower() == ".tsv" else _SEPARATORS
     separator = max(candidates, key=bare.count)
     names = next(csv.reader(io.StringIO(text, newline=""), delimiter=separator))
-    return _Header(names=names, separator=separator, separators=text.count(separator))
+    return Header(names=names, separator=separator, separators=text.count(separator))
 
 
 def _first_record(path: Path, where: str) -> bytes:
@@ -139,7 +139,7 @@ def _trailing_blank_lines(path: Path) -> int:
     return max(0, tail[len(tail.rstrip(b"\r\n")) :].count(b"\n") - 1)
 
 
-def _is_complete(frame: pl.DataFrame, path: Path, header: _Header) -> bool:
+def _is_complete(frame: pl.DataFrame, path: Path, header: Header) -> bool:
     """Whether no row is too short, by the count of separators (see the module's docstring)."""
     if frame.width == 1 or frame.height == 0 or frame.to_series(-1).null_count() == 0:
         return True
@@ -163,7 +163,7 @@ def _count_bytes(path: Path, *characters: str) -> list[int]:
     return counts
 
 
-def _without_blank_lines(frame: pl.DataFrame, path: Path, where: str, header: _Header) -> pl.DataFrame:
+def _without_blank_lines(frame: pl.DataFrame, path: Path, where: str, header: Header) -> pl.DataFrame:
     """The frame without the rows of nulls that blank lines became, if blank lines are all that is wrong."""
     scan = _scan(path, header)
     blanks = [place for place in scan.blanks if place < frame.height]
@@ -174,12 +174,12 @@ def _without_blank_lines(frame: pl.DataFrame, path: Path, where: str, header: _H
     return frame.filter(pl.Series(keep))
 
 
-def _diagnosis(path: Path, where: str, header: _Header) -> DataError:
+def _diagnosis(path: Path, where: str, header: Header) -> DataError:
     """The error for a file that Polars refused, found by reading it slowly."""
     return _not_utf8(path, where) or _fault(_scan(path, header, strays=True), where, header)
 
 
-def _fault(scan: _Scan, where: str, header: _Header) -> DataError:
+def _fault(scan: _Scan, where: str, header: Header) -> DataError:
     """The first fault of a scan, in words."""
     if scan.ragged:
         line, fields = scan.ragged
@@ -200,7 +200,7 @@ def _fields(count: int) -> str:
     return f"{count} field" if count == 1 else f"{count} fields"
 
 
-def _scan(path: Path, header: _Header, *, strays: bool = False) -> _Scan:
+def _scan(path: Path, header: Header, *, strays: bool = False) -> _Scan:
     """Read the records one by one; note the first that is too short, too long or badly quoted, and the blank ones.
 
     With ``strays``, also the first with a quotation mark inside an unquoted value.
