@@ -66,7 +66,8 @@ def test_publish_then_check(job: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert "No requirement covers the sensitive attribute 'ill'" in told.err
     assert "ill is published exactly for 60 of 60 rows" in told.err
     assert told.err.count("warning: ") == 2
-    assert {p.name for p in (job / "out" / "release").iterdir()} == {"manifest.json", "data.csv", "data.parquet"}
+    public = {p.name for p in (job / "out" / "release").iterdir()}
+    assert public == {"README.html", "manifest.json", "data.csv", "data.parquet"}
     private = {p.name for p in (job / "out" / "private").iterdir()}
     assert private == {"report.html", "audit.json", "policy.toml", "log.txt"}
     assert run("check", "out/release") == 0

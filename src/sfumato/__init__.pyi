@@ -30,6 +30,7 @@ from sfumato.errors import DataError as DataError
 from sfumato.errors import Infeasible as Infeasible
 from sfumato.errors import OutputError as OutputError
 from sfumato.errors import PolicyError as PolicyError
+from sfumato.errors import RefutedMethodWarning as RefutedMethodWarning
 from sfumato.errors import ReleaseError as ReleaseError
 from sfumato.errors import SfumatoError as SfumatoError
 from sfumato.method.anatomy import Anatomy as Anatomy
@@ -55,6 +56,8 @@ from sfumato.method.rr.rr import RandomizedResponse as RandomizedResponse
 from sfumato.method.topdown.sequential import TopDownSequential as TopDownSequential
 from sfumato.method.topdown.topdown import TopDown as TopDown
 from sfumato.method.topdown.topdown import TopDownDisclosure as TopDownDisclosure
+from sfumato.publisher.compare.compare import compare as compare
+from sfumato.publisher.compare.comparison import Comparison as Comparison
 from sfumato.publisher.publish import partition as partition
 from sfumato.publisher.publish import publish as publish
 from sfumato.publisher.publish import publish_policy as publish_policy

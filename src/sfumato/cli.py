@@ -7,6 +7,7 @@ import click
 from sfumato import __version__
 from sfumato.command.catalogues import methods, models
 from sfumato.command.check import check
+from sfumato.command.compare import compare
 from sfumato.command.exit_codes import errors_to_exit_codes
 from sfumato.command.init import init
 from sfumato.command.integrate import integrate
@@ -26,7 +27,7 @@ def cli() -> None:
     """
 
 
-for command in (init, publish, check, query, integrate, plan, methods, models, demo):
+for command in (init, publish, check, query, compare, integrate, plan, methods, models, demo):
     cli.add_command(command)
 
 

@@ -83,6 +83,7 @@ def forged(
 ) -> Path:
     """The release with other tables, digests that agree, and a changed manifest."""
     sf.Release(release.manifest, release.tables | (tables or {})).write(folder)
+    (folder / "README.html").unlink()  # a forger leaves out the page, or writes the one that follows
     path = folder / "manifest.json"
     manifest = json.loads(path.read_text())
     change(manifest)

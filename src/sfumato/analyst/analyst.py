@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from sfumato import notebook
 from sfumato.analyst.condition import All, Comparison, Condition, Truth, comparisons, evaluate
 from sfumato.analyst.query import parse, parse_condition
 from sfumato.analyst.randomized import Estimator, Reconstruction, Sampling, check_sampling, too_large, uncertainty
@@ -67,6 +68,14 @@ class Analyst:
                 f"this release is by {release.scheme}, which randomizes none; leave it out"
             )
         self.sampling = sampling
+
+    def __repr__(self) -> str:
+        return f"Analyst({self.view.release!r}, sampling={self.sampling!r})"
+
+    def _repr_html_(self) -> str:
+        told = self.view.release.description
+        rows = [(name, str(entry.role), str(getattr(entry, "kind", ""))) for name, entry in told.attributes.items()]
+        return notebook.panel(repr(self), notebook.table(["ask about", "role", "kind"], rows))
 
     def count(self, where: str = "") -> Answer:
         """How many rows satisfy a condition."""

@@ -13,6 +13,8 @@ Listener = Callable[[str, float], None]
 STAGES = {
     "read": "Reading the data",
     "response": "Finding the best probabilities",
+    "trial": "Trying methods",
+    "compare": "Comparing (finished points are kept)",
     "code": "Coding the columns",
     "cuts": "Cutting into groups",
     "compress": "Counting equal rows",

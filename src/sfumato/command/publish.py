@@ -117,6 +117,7 @@ def as_dict(result: "Published") -> dict[str, Any]:
         "release": str(result.folder / "release"),
         "report": str(result.report),
         "rows": manifest.rows,
+        "method": manifest.method.plain(),
         "summary": result.summary.as_dict(),
         "requirements": [claim.plain() for claim in manifest.requirements],
         "loss": {n: a.loss for n, a in manifest.labelled.items()},
@@ -129,6 +130,8 @@ def print_published(result: "Published") -> None:
     """What was published, for people; warnings and notes go to stderr."""
     manifest = result.release.description
     click.echo(f"{manifest.rows:,} rows published by {manifest.method.name}.")
+    if manifest.method.chosen is not None:
+        click.echo(f"  {printable(manifest.method.chosen.reason)}")
     for line in result.summary.lines():
         click.echo(f"  {printable(line)}")
     for claim in manifest.requirements:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import PolicyError, nearest
 from sfumato.method.base import Method
+from sfumato.method.catalogue import from_table as method_from_table
 from sfumato.release.rule import Inconsistent
 from sfumato.requirement.join_template import MOST_RELEASES, THIS
 from sfumato.table.checks import located
@@ -119,8 +120,15 @@ def _sides(entry: dict[str, Any], known: Mapping[str, str], where: str) -> dict[
     return {known[key.upper()]: side for key, side in entry.items()}
 
 
-def _with_earlier(method: Method, after: Sequence["Earlier"], rules: Sequence[Inconsistent]) -> Method:
-    """The method, told what was published before; one that does not ask is refused."""
+def _with_earlier(method: Method | None, after: Sequence["Earlier"], rules: Sequence[Inconsistent]) -> Method | None:
+    """The method, told what was published before; one that does not ask is refused.
+
+    If none is named, it is the one that asks for earlier releases, if there are any.
+    """
+    if method is None:
+        if not after and not rules:
+            return None
+        method = method_from_table({"name": "tdssa"})
     takes = "after" in {f.name for f in fields(method)}
     if takes and not after:
         raise PolicyError(
@@ -151,10 +159,10 @@ def published_after(policy: "Policy", more: Sequence[str | Path] = ()) -> "Polic
         free = next(name for i in count(2) if (name := f"T{i}") not in taken)
         known.append(as_earlier(source, free))
     _refuse_names([e.name for e in known])
-    method = _with_earlier(policy.method, known, policy.inconsistent)
+    method = _with_earlier(policy.named, known, policy.inconsistent)
     given = [
         {"release": str(Path(source).absolute()), "name": e.name}
         for source, e in zip(more, known[len(policy.after) :], strict=True)
     ]
     told = {"after": [*policy.content.get("after", ()), *given]} if given else {}
-    return replace(policy, method=method, content={**policy.content, **told})
+    return replace(policy, named=method, content={**policy.content, **told})

@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.adversary.population_risk import checked_size
-from sfumato.errors import PolicyError, nearest
+from sfumato.errors import PolicyError, SfumatoError, nearest
 from sfumato.method.base import Method
 from sfumato.method.catalogue import from_table as method_from_table
 from sfumato.publisher.after import After, parse_after, parse_rules
+from sfumato.publisher.context_section import ContextSection
 from sfumato.publisher.integrate_section import IntegrateSection
 from sfumato.publisher.toml import document
 from sfumato.release.files.spreadsheet import SPREADSHEET
@@ -47,12 +48,12 @@ ROLE_WORDS = {
 
 _TOP = (
     *("title", "data", "population", "attributes", "require", "method", "output"),
-    *("after", "inconsistent", "integrate"),
+    *("after", "inconsistent", "integrate", "context"),
 )
 _DATA = ("source", "query", "missing", "others", "nulls")
 _POPULATION = ("source", "query", "size")
 _OUTPUT = ("spreadsheet",)
-_ATTRIBUTE = ("role", "kind", "taxonomy", "domain")
+_ATTRIBUTE = ("role", "kind", "taxonomy", "domain", "reason")
 _MISSING = ("error", "category", "drop")
 _OTHERS = ("error", "drop", "insensitive")
 _LARGEST = 16 * 1024 * 1024
@@ -71,16 +72,28 @@ class Policy:
     nulls: tuple[str, ...]
     attributes: tuple[Attribute, ...]
     requirements: tuple[Requirement, ...]
-    method: Method
+    named: Method | None
+    """The method that the policy names; None: it is chosen once the table is read (`sfumato.publisher.choose`)."""
     spreadsheet: str
     integrate: IntegrateSection | None = None
     folder: Path
     population_size: int | None = None
     """How many people the table is a sample of, for the report; None if the policy does not say."""
+    context: ContextSection | None = None
+    """Who publishes, for whom and for what; for the certificate."""
+    reasons: Mapping[str, str] = field(default_factory=dict)
+    """Why attributes have their roles, where the policy says so."""
     after: tuple[After, ...] = ()
     inconsistent: tuple[Inconsistent, ...] = ()
     content: Mapping[str, Any] = field(repr=False)
     """The parsed content of the file; this and ``source`` may contain a password."""
+
+    @property
+    def method(self) -> Method:
+        """The method: the one named, or the one that was chosen."""
+        if self.named is None:
+            raise SfumatoError("the method of this job was not chosen yet; please report it")
+        return self.named
 
     def to_toml(self) -> str:
         """The policy as it may be stored: rebuilt from its content, without comments or passwords."""
@@ -149,11 +162,13 @@ def parse_policy(text: str, *, folder: Path, name: str = "the policy") -> Policy
         nulls=nulls,
         attributes=tuple(_attributes(_table(content, "attributes", name))),
         requirements=tuple(_with_population(required, people, sized="size" in population)),
-        method=_method(content, name),
+        named=_method(content, name),
         spreadsheet=_spreadsheet(_table(content, "output", name) if "output" in content else {}, name),
         integrate=_integrate(content, name, folder),
         folder=folder,
         population_size=population.get("size"),
+        context=_context(content, name),
+        reasons=_reasons(_table(content, "attributes", name)),
         after=after,
         inconsistent=parse_rules(content.get("inconsistent"), name, [a.name for a in after]),
         content=content,
@@ -232,9 +247,10 @@ def _with_population(
     return [replace(r, population=people) if isinstance(r, KMap) else r for r in requirements]
 
 
-def _method(content: Mapping[str, Any], name: str) -> Method:
-    default = "tds2p" if "integrate" in content else "mondrian"
-    method = method_from_table(_table(content, "method", name) if "method" in content else {"name": default})
+def _method(content: Mapping[str, Any], name: str) -> Method | None:
+    if "method" not in content and "integrate" not in content:
+        return None
+    method = method_from_table(_table(content, "method", name) if "method" in content else {"name": "tds2p"})
     if "integrate" in content and method.name != "tds2p":
         raise PolicyError(
             f"{name} has [integrate], which is for tds2p, but its method is {method.name}; remove one of the two"
@@ -246,6 +262,24 @@ def _integrate(content: Mapping[str, Any], name: str, folder: Path) -> Integrate
     if "integrate" not in content:
         return None
     return IntegrateSection.parse(content["integrate"], name=name, folder=folder)
+
+
+def _context(content: Mapping[str, Any], name: str) -> ContextSection | None:
+    if "context" not in content:
+        return None
+    found = ContextSection.parse(content["context"], name=name)
+    if found.disclose and "integrate" in content:
+        raise PolicyError(
+            f"disclose in [context] of {name}: a release of two publishers is the same on both sides, and neither side "
+            "can put its own context into it; remove disclose"
+        )
+    return found
+
+
+def _reasons(table: Mapping[str, Any]) -> dict[str, str]:
+    """Why attributes have their roles."""
+    told = {name: entry["reason"] for name, entry in table.items() if isinstance(entry, dict) and "reason" in entry}
+    return {name: _text(reason, f"the reason of the attribute {name!r}") for name, reason in told.items()}
 
 
 def _spreadsheet(output: Mapping[str, Any], name: str) -> str:

@@ -12,9 +12,16 @@ from typing import Any
 
 import polars as pl
 
+from sfumato.errors import PolicyError
+from sfumato.method.base import Method
+from sfumato.method.choice import caveat
+from sfumato.method.mondrian import Mondrian
+from sfumato.method.mondrian_plus import MondrianPlus
 from sfumato.publisher.column_roles import Profile, Sign, dated, order, profile, recognize, texts
 from sfumato.publisher.toml import escape, key, toml
-from sfumato.requirement.base import rounded_down
+from sfumato.requirement.base import Requirement
+from sfumato.requirement.catalogue import from_table as requirement_from_table
+from sfumato.requirement.k_anonymity import KAnonymity
 
 K, ROWS_FOR_K, SMALL_TREE = 5, 50, 6
 MARGIN = 0.9  # of 1/l: how common the most common sensitive value may be
@@ -49,9 +56,9 @@ class ProposedRequirement:
 
 @dataclass(frozen=True, slots=True)
 class ProposedMethod:
-    """The `[method]` of the policy."""
+    """The `[method]` of the policy; None leaves it out, so that one is chosen when the table is published."""
 
-    name: str
+    name: str | None
     reason: str
 
 
@@ -109,7 +116,9 @@ class Proposal:
         for needed in self.requirements:
             yield from ("", *comment(needed.reason), "[[require]]")
             yield from (f"{key(name)} = {toml(value)}" for name, value in needed.entry.items())
-        yield from ("", *comment(self.method.reason), "[method]", f"name = {toml(self.method.name)}")
+        yield from ("", *comment(self.method.reason))
+        if self.method.name is not None:
+            yield from ("[method]", f"name = {toml(self.method.name)}")
 
 
 def comment(text: str) -> list[str]:
@@ -136,7 +145,7 @@ def propose(frame: pl.DataFrame, source: str, *, query: str | None = None) -> Pr
         missing="category" if any(column.seen.nulls for column in columns) else "error",
         attributes=tuple(column.attribute(k) for column in columns),
         requirements=tuple(needed),
-        method=_method([n.entry for n in needed], private),
+        method=_method([n.entry for n in needed]),
         warnings=(*_warnings(columns, frame.height), *(_rows_of_people(entity, private) if entity else ())),
     )
 
@@ -264,25 +273,34 @@ def _cuts(seen: Profile, l: float) -> bool:
     return _likely(seen) * 2 * l <= 1
 
 
-def _method(entries: Sequence[dict[str, str | int]], private: Sequence[Profile]) -> ProposedMethod:
-    """The method that is safe against an adversary who knows it, if it supports what is required and can cut at all."""
-    diverse = [e for e in entries if e["model"] == "l-diversity"]
-    if not diverse:
-        return ProposedMethod("mondrian", "No sensitive value decides where groups are cut, so cuts reveal none.")
-    leaks = "mondrian serves it, but its cuts reveal something about sensitive values to an adversary who knows it"
-    if [e["variant"] for e in diverse] != ["frequency"]:
-        return ProposedMethod("mondrian", f"{leaks}; mondrian+, which does not, serves one frequency l-diversity only.")
-    (seen,), l = private, float(diverse[0]["l"])
-    if _cuts(seen, l):
-        return ProposedMethod("mondrian+", "Its cuts reveal nothing, even to an adversary who knows the algorithm.")
-    most = rounded_down(1 / (2 * _likely(seen)))
-    lower = f"for mondrian+, lower l to {most:g} or less" if most > 1 else "no l above 1 is low enough for mondrian+"
+def _method(entries: Sequence[dict[str, str | int]]) -> ProposedMethod:
+    """None, so that one is chosen that is not refuted; if only refuted ones can serve, the steward has to agree."""
+    needed = [requirement_from_table(e) for e in entries]
+    if caveat(Mondrian(), needed) is None:
+        return ProposedMethod(
+            None, "No [method]: no requirement depends on sensitive values, so any method may cut; sfumato chooses."
+        )
+    if [r for r in needed if not isinstance(r, KAnonymity)] and _serves(MondrianPlus(), needed):
+        return ProposedMethod(
+            None,
+            "No [method]: sfumato chooses one whose groups reveal nothing more if the algorithm is known. "
+            "If it loses too much, lower l: `sfumato compare` shows what each method and each l costs.",
+        )
     return ProposedMethod(
         "mondrian",
-        f"{leaks}. mondrian+, which does not, cuts a group only if no value makes up more than 1/(2l) = "
-        f"{1 / (2 * l):.1%} of it; with {_likely(seen):.1%} for the most common one of {seen.name!r}, it would leave "
-        f"all rows in one group: {lower}.",
+        "mondrian serves this, but where it cuts depends on the values required about, which reveals something about "
+        "them to an adversary who knows the algorithm. Methods that do not, such as mondrian+, serve one frequency "
+        "l-diversity with k-anonymity that counts rows. Since sfumato never chooses a refuted method by itself, this "
+        "line is your decision.",
     )
+
+
+def _serves(method: Method, needed: Sequence[Requirement]) -> bool:
+    try:
+        method.refuse_unserved([r.with_parameters(sensitive="x") if hasattr(r, "sensitive") else r for r in needed])
+    except PolicyError:
+        return False
+    return True
 
 
 def _rows_of_people(entity: Profile, private: Sequence[Profile]) -> Iterator[str]:

@@ -3,14 +3,17 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
+from warnings import warn
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato import notebook
 from sfumato.engine.draws import Draws
 from sfumato.engine.local import LocalEngine
 from sfumato.engine.overview import overview
-from sfumato.errors import OutputError, PolicyError
+from sfumato.errors import OutputError, PolicyError, RefutedMethodWarning
 from sfumato.method.base import Method, PartitionMethod, Progress, silent
 from sfumato.method.catalogue import from_table as method_from_table
 from sfumato.publisher.advice import advice
@@ -33,6 +36,9 @@ from sfumato.requirement.base import Requirement
 from sfumato.table.checks import located
 from sfumato.table.microdata import Microdata, refuse_raw
 
+if TYPE_CHECKING:
+    from sfumato.publisher.choose import Choice
+
 
 @dataclass(frozen=True)
 class Published:
@@ -47,6 +53,14 @@ class Published:
     notes: tuple[str, ...] = ()
     """What is no cause for concern."""
 
+    def __repr__(self) -> str:
+        return f"Published({self.release!r} in {str(self.folder)!r}, {len(self.warnings)} warnings)"
+
+    def _repr_html_(self) -> str:
+        told = [notebook.paragraph(f"Warning: {warning}") for warning in self.warnings]
+        where = notebook.paragraph(f"To hand over: {self.folder / 'release'}. To keep: {self.folder / 'private'}.")
+        return notebook.panel("Published", self.summary._repr_html_(), *told, where)
+
     @property
     def report(self) -> Path:
         """The steward's report."""
@@ -57,19 +71,37 @@ def publish(
     table: Microdata,
     *,
     require: Requirement | Sequence[Requirement],
-    method: Method | str = "mondrian",
+    method: Method | str | None = None,
     title: str = "",
     rng: np.random.Generator | None = None,
     progress: Progress = silent,
 ) -> Release:
     """Make a release of microdata that meets the requirements.
 
-    ``rng`` is for experiments only; without one all randomness is fresh secret entropy.
+    Without a ``method``, one that is not refuted for these requirements is chosen, and the manifest says why.
+    ``rng`` is for experiments only; without one all randomness is fresh secret entropy. A release whose own warnings
+    name a refutation of the method also raises the Python warning `RefutedMethodWarning`.
     """
     refuse_raw(table)
-    chosen = method if isinstance(method, Method) else method_from_table({"name": method})
     wanted = listed(require)
-    return chosen.publish(table, wanted, title=title, rng=rng, progress=progress)
+    if method is None:
+        from sfumato.publisher.choose import choose  # it knows all methods, which take time to import
+
+        choice = choose(table, wanted, draws=Draws(rng), progress=progress)
+        made = choice.method.publish(table, wanted, title=title, rng=rng, progress=progress)
+        return choice.stated_by(made)
+    chosen = method if isinstance(method, Method) else method_from_table({"name": method})
+    release = chosen.publish(table, wanted, title=title, rng=rng, progress=progress)
+    _warn_of_refutation(chosen, wanted, release)
+    return release
+
+
+def _warn_of_refutation(method: Method, wanted: Sequence[Requirement], release: Release) -> None:
+    """A Python warning for each sentence of the release that says which published promise of its method is false."""
+    refutations = method.warnings(wanted) if method.refuted else []
+    for told in release.warnings:
+        if method.refuted and (told in refutations or method.refuted in told):
+            warn(f"{method.name}: {told}", RefutedMethodWarning, stacklevel=3)
 
 
 def partition(
@@ -118,7 +150,9 @@ def publish_policy(
     engine, content = coded_and_known(job, known, heard, ahead)
     table = overview(engine, entities(job, engine.table))
     refuse_odd(job, table)
+    job, choice = _with_method(job, engine.table, rng, heard)
     release = _release(job, engine, rng, heard)
+    release = choice.stated_by(release) if choice else release
     before = known.earlier(content) if known else []
     told = published_again(before, policy=policy_digest(job), method=job.method, seed=seed, out=folder, force=force)
     summary = summarize(release, table)
@@ -146,6 +180,17 @@ def publish_policy(
     return Published(release, folder, summary, tuple(dict.fromkeys(warnings)), tuple(told.notes))
 
 
+def _with_method(
+    job: Policy, table: Microdata, rng: np.random.Generator | None, progress: Progress
+) -> tuple[Policy, "Choice | None"]:
+    """The job with a method; if it names none, the one that is chosen, and why."""
+    if "method" in job.content or job.integrate is not None:
+        return job, None
+    from sfumato.publisher.choose import with_method  # it knows all methods, which take time to import
+
+    return with_method(job, table, Draws(rng), progress)
+
+
 def _generator(seed: int | None) -> np.random.Generator | None:
     """The generator for a seed; without one None, which stands for fresh secret entropy."""
     if seed is None:
@@ -156,10 +201,11 @@ def _generator(seed: int | None) -> np.random.Generator | None:
 
 
 def _release(job: Policy, engine: LocalEngine, rng: np.random.Generator | None, progress: Progress) -> Release:
-    """The release that a policy asks for, with its output settings."""
+    """The release that a policy asks for, with its output settings and what the policy discloses of its context."""
     table = job.method.prepared(engine.table)
     there = engine if table is engine.table else LocalEngine(table)
     made = job.method.release(there, job.requirements, title=job.title, draws=Draws(rng), progress=progress)
     if job.spreadsheet != "plain":
-        return made.stating(output={"spreadsheet": job.spreadsheet})
-    return made
+        made = made.stating(output={"spreadsheet": job.spreadsheet})
+    told = job.context.public() if job.context else {}
+    return made.stating(context=told) if told else made

@@ -10,18 +10,20 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.errors import PolicyError, ReleaseError
+from sfumato.errors import PolicyError, ReleaseError, nearest
 from sfumato.kernel.group import group_rows
 from sfumato.release.check.claims import judged
 from sfumato.release.check.examine import stated, structure
-from sfumato.release.check.finding import Finding
+from sfumato.release.check.finding import Finding, Findings
 from sfumato.release.check.joined import given_after, matching
 from sfumato.release.check.made import examined, warned
+from sfumato.release.check.page import explained_to_readers
 from sfumato.release.check.public import PublicSchema
 from sfumato.release.check.statement import parse_manifest
 from sfumato.release.check.wording import reworded
 from sfumato.release.files.output import whole_folder
-from sfumato.release.files.store import fill, read_folder
+from sfumato.release.files.store import fill, read_folder, read_page
+from sfumato.release.glance import html, short
 from sfumato.release.judgement import Judgement
 from sfumato.release.manifest import Manifest
 from sfumato.release.population_match import judge_release
@@ -31,9 +33,13 @@ from sfumato.release.scheme.sampling import SIZE
 from sfumato.requirement.base import GroupRequirement
 from sfumato.requirement.k_map import KMap
 from sfumato.table.encode import Role
+from sfumato.table.frames import to_pandas
+from sfumato.table.names import named
 from sfumato.table.published import label_codes
 
 if TYPE_CHECKING:
+    import pandas
+
     from sfumato.release.earlier import Earlier
 
 T = TypeVar("T")
@@ -50,6 +56,8 @@ class Release:
     tables: dict[str, pl.DataFrame]
     _known: dict[Hashable, tuple[list[pl.DataFrame], Any]] = field(default_factory=dict, init=False, repr=False)
     """What was computed from the tables before, and from which tables."""
+    page: bytes | None = field(default=None, repr=False, kw_only=True)
+    """README.html as it was read; a release that was not read from a folder has none yet."""
 
     @cached_property
     def description(self) -> Manifest:
@@ -91,6 +99,24 @@ class Release:
 
     __hash__ = None  # type: ignore[assignment]
 
+    def __repr__(self) -> str:
+        return short(self)
+
+    def _repr_html_(self) -> str:
+        return html(self)
+
+    def to_pandas(self, table: str | None = None) -> "pandas.DataFrame":
+        """A table of the release as a pandas data frame; ``table`` names it if there are several.
+
+        Labels and values become categories, dates timestamps. Needs pandas, but not pyarrow.
+        """
+        if table is None and len(self.tables) > 1:
+            raise PolicyError(f"this release has the tables {named(self.tables)}; name one of them: to_pandas('quasi')")
+        name = next(iter(self.tables)) if table is None else table
+        if name not in self.tables:
+            raise PolicyError(f"there is no table {name!r}{nearest(str(name), self.tables)}")
+        return to_pandas(self.tables[name])
+
     def write(self, folder: str | Path, *, force: bool = False) -> None:
         """Write the folder whole or not at all; an existing one is refused without ``force``."""
         manifest = parse_manifest(self.manifest)
@@ -102,7 +128,7 @@ class Release:
 
         ``after`` are the earlier releases that claims about a join need.
         """
-        findings = self.findings(after)
+        findings = Findings(self.findings(after))
         broken = [f for f in findings if f.status == "broken"]
         if broken:
             told = "; ".join(f"{f.claim}: {f.detail}" for f in broken)
@@ -115,7 +141,9 @@ class Release:
         If the structure is broken, the claims that depend on it are not judged. Claims about a join are stated unless
         the earlier releases are given.
         """
-        now = Release(self.manifest, self.tables)  # the mapping may have been changed since it was first read
+        now = Release(
+            self.manifest, self.tables, page=self.page
+        )  # the mapping may have been changed since it was first read
         found = list(structure(now))
         if any(finding.status == "broken" for finding in found):
             return found
@@ -125,7 +153,9 @@ class Release:
         if found[-1].status == "broken":
             return found
         found += [warned(now)] if now.scheme_class.shows_groups else []
-        return found if any(f.status == "broken" for f in found) else found + reworded(now)
+        return (
+            found if any(f.status == "broken" for f in found) else [*found, *explained_to_readers(now), *reworded(now)]
+        )
 
     def stated(self) -> list[Finding]:
         """What else the manifest states that cannot be verified from the public part, for a release without faults."""
@@ -210,7 +240,7 @@ def load(folder: str | Path) -> Release:
     if path.name != "release" and (path / "release" / "manifest.json").is_file():
         raise PolicyError(f"{path} holds the public and the private part; give its release folder: {path / 'release'}")
     manifest, tables = read_folder(path)
-    return Release(manifest, tables)
+    return Release(manifest, tables, page=read_page(path))
 
 
 def refuse_unpublished(release: object) -> None:

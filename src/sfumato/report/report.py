@@ -17,12 +17,13 @@ from sfumato.engine.overview import Overview, overview_of
 from sfumato.errors import OutputError
 from sfumato.release.manifest import Claim
 from sfumato.release.people import entity_of
+from sfumato.release.readme.page import environment, page_style, prepare_readme
 from sfumato.release.release import Release
 from sfumato.release.scheme.bucket_columns import COUNT
 from sfumato.report.distributions import BeforeAfter, compare, plain
 from sfumato.report.earlier_releases import Dangling, joined
 from sfumato.report.guarantees import general_limits, guarantee, in_words, met, method_limits
-from sfumato.report.plots import drawn, losses, percent, shortened
+from sfumato.report.plots import drawn, losses
 from sfumato.report.randomized import reconstructed, response
 from sfumato.report.risk import Risk, combinations, risk_of, risks
 from sfumato.report.sample import sample_limits, weighted
@@ -108,23 +109,20 @@ def write_report(
 
 
 def prepare_report() -> None:
-    """Compile the page's template ahead of the first report of a process."""
+    """Compile the templates of both pages ahead of the first report of a process."""
     _template()
+    prepare_readme()
 
 
 @cache
 def _template() -> jinja2.Template:
-    environment = jinja2.Environment(
-        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    environment.filters |= {"percent": percent, "figure": figure, "short": shortened, "number": "{:,}".format}
-    return environment.from_string(_resource("template.html.j2"))
+    return environment().from_string(_resource("template.html.j2"))
 
 
 @cache
 def _style() -> Markup:
     """The style sheet, which is part of the package, not data."""
-    return Markup(_resource("style.css"))
+    return page_style() + Markup(_resource("style.css"))
 
 
 def _resource(name: str) -> str:
@@ -207,6 +205,7 @@ def _making(release: Release, table: Overview, policy_text: str, seeded: bool, m
     return {
         "method": manifest.method.name or "unknown",
         "settings": _pairs(manifest.method.settings),
+        "chosen": manifest.method.chosen.reason if manifest.method.chosen else None,
         "dropped": table.dropped,
         "left_out": 0 if release.sampled else max(table.rows - manifest.rows, 0),
         "version": manifest.sfumato,

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from sfumato import notebook
 from sfumato.engine.counts import Counted, Counts, totals
 from sfumato.method.base import PartitionMethod
 from sfumato.method.catalogue import METHODS
@@ -79,6 +80,15 @@ class Summary:
         if self.randomized or not self.kept:
             return None
         return sum(self.kept.values()) / len(self.kept)
+
+    def __repr__(self) -> str:
+        groups = "" if self.groups is None else f" in {self.groups.number:,} groups"
+        kept = "" if self.information is None else f", {percent(self.information)} of the information kept"
+        return f"Summary({self.published:,} of {self.read:,} rows published by {self.method}{groups}{kept})"
+
+    def _repr_html_(self) -> str:
+        title = f"{self.published:,} rows published by {self.method}"
+        return notebook.panel(title, notebook.table(["", ""], self.facts()), notebook.bars(self.kept.items()))
 
     def as_dict(self) -> dict[str, Any]:
         """For machines."""

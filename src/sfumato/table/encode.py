@@ -95,6 +95,9 @@ class Column:
         """How many codes the domain has."""
         return self.domain.size
 
+    def __repr__(self) -> str:
+        return f"Column({self.name!r}, {self.role}, {self.kind}, {self.size:,} values, {len(self.codes):,} entries)"
+
 
 class _Distinct(NamedTuple):
     """The distinct values of a column as text, each row's place among them (-1: missing), and their numbers."""

@@ -7,6 +7,7 @@ from typing import Literal
 
 import polars as pl
 
+from sfumato import notebook
 from sfumato.errors import DataError, PolicyError
 from sfumato.kernel.group import group_rows
 from sfumato.table.checks import is_opaque
@@ -49,6 +50,25 @@ class Microdata(CodedColumns):
     def names(self) -> tuple[str, ...]:
         """All columns that can be counted."""
         return (*self.columns, *self.hidden.columns, *self.plain.columns)
+
+    def __repr__(self) -> str:
+        roles = dict.fromkeys(role for _, role, *_ in self._declared())
+        told = [f"{r}: {', '.join(name for name, role, *_ in self._declared() if role == r)}" for r in roles]
+        return f"Microdata({'; '.join([f'{self.rows:,} rows', *told])})"
+
+    def _repr_html_(self) -> str:
+        dropped = f", {self.dropped:,} dropped for missing values" if self.dropped else ""
+        title = f"Microdata: {self.rows:,} rows{dropped}"
+        return notebook.panel(title, notebook.table(["column", "role", "kind", "values", "domain"], self._declared()))
+
+    def _declared(self) -> list[tuple[str, str, str, str, str]]:
+        """Name, role, kind, number of values and origin of the domain of each column; never a value."""
+        coded = [
+            (c.name, str(c.role), str(c.kind), f"{c.size:,}", "declared" if c.declared else "from the data")
+            for c in self.columns.values()
+        ]
+        plain = [(name, str(Role.INSENSITIVE), "", "", "") for name in self.plain.columns]
+        return [*coded, *plain, *((name, str(Role.IDENTIFIER), "", "", "") for name in self.hidden.columns)]
 
     def uncoded(self, name: str) -> pl.Series | None:
         """The values of a column that is not coded; None if there is no such column."""

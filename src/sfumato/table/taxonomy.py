@@ -48,6 +48,9 @@ class Taxonomy:
     derived: bool = False
     intervals: Mapping[str, tuple[float, float]] | None = None
 
+    def __repr__(self) -> str:
+        return f"Taxonomy({len(self.labels):,} labels over {self.size:,} values)"
+
     @classmethod
     def from_tree(cls, tree: Mapping[str, object], *, what: str = "the taxonomy") -> "Taxonomy":
         """Build from nested mappings and lists; several keys at the top get the root ``*``."""

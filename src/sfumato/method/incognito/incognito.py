@@ -145,6 +145,9 @@ class Incognito(Method):
             return f"{told['suppressed']} suppressed and {manifest.rows} kept rows are not a share of {share}"
         return "more rows are suppressed than allowed" if part > self.suppression + 1e-9 else None
 
+    def refuse_unserved(self, requirements: Sequence[Requirement]) -> None:
+        on_groups([r for r in requirements if not isinstance(r, KMap)], self.name)
+
     def redrawn(self) -> str | None:
         return None
 

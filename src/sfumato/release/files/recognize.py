@@ -6,9 +6,10 @@ from pathlib import Path
 
 from sfumato.errors import SfumatoError
 from sfumato.release.files.store import MANIFEST, RELEASE_FILES, listed_files, read_manifest
+from sfumato.release.readme.page import README
 
 PUBLIC, PRIVATE = "release", "private"
-PRIVATE_FILES = ("report.html", "audit.json", "policy.toml", "log.txt")
+PRIVATE_FILES = ("report.html", "report.md", "report.pdf", "audit.json", "policy.toml", "log.txt")
 """All files that the private part of an output may hold."""
 
 
@@ -62,7 +63,7 @@ def _unstated(public: Path, folder: Path) -> str:
     except SfumatoError:
         return "it has no valid manifest.json"
     for path in public.iterdir():
-        if path.name not in (MANIFEST, *listed):
+        if path.name not in (MANIFEST, README, *listed):
             return f"its manifest does not list {path.relative_to(folder)}"
     return ""
 

@@ -15,21 +15,25 @@ from sfumato.release.check.statement import parse_manifest
 from sfumato.release.files import stages
 from sfumato.release.files.spreadsheet import csv_of
 from sfumato.release.manifest import Manifest, TableFile
+from sfumato.release.readme.page import README, readme
 from sfumato.table.checks import is_opaque, open_regular, read_bytes
 
 MANIFEST = "manifest.json"
 _TABLES = ("data", "quasi", "sensitive")
-RELEASE_FILES = (MANIFEST, *(f"{name}.{end}" for name in _TABLES for end in ("csv", "parquet")))
+RELEASE_FILES = (MANIFEST, README, *(f"{name}.{end}" for name in _TABLES for end in ("csv", "parquet")))
 """All names that a file of a release can have."""
 _MANIFEST_LIMIT = 512 * 1024 * 1024
+_README_LIMIT = 64 * 1024 * 1024
 
 
 Write = Callable[[pl.DataFrame, Path], None]
 """How a table is written to a file: that of an engine."""
 
 
-def fill(draft: Path, manifest: Manifest, tables: dict[str, pl.DataFrame], write: Write = write_table) -> None:
-    """Write manifest and tables into an existing empty folder."""
+def fill(
+    draft: Path, manifest: Manifest, tables: dict[str, pl.DataFrame], write: Write = write_table
+) -> dict[str, str]:
+    """Write tables, manifest and README.html into an existing empty folder; returns the SHA-256 of each file."""
     entries = []
     for name, frame in tables.items():
         write(frame, draft / f"{name}.parquet")
@@ -42,6 +46,18 @@ def fill(draft: Path, manifest: Manifest, tables: dict[str, pl.DataFrame], write
     text = json.dumps(told, ensure_ascii=False, indent=1, allow_nan=False)
     (draft / MANIFEST).write_text(text + "\n", encoding="utf-8")
     stages.reached("manifest written")
+    (draft / README).write_bytes(readme(Manifest.from_plain(json.loads(text))))
+    return {entry.file: entry.sha256 for entry in entries} | {name: digest(draft / name) for name in (MANIFEST, README)}
+
+
+def read_page(folder: Path) -> bytes | None:
+    """README.html of a release folder; None if it has none, as releases of earlier versions."""
+    try:
+        return read_bytes(folder / README, largest=_README_LIMIT, links=False)
+    except FileNotFoundError:
+        return None
+    except OSError as e:
+        raise ReleaseError(f"{README} cannot be read ({e.strerror}); remove it, or ask for an intact copy") from None
 
 
 def digest(file: Path) -> str:
@@ -91,12 +107,12 @@ def listed_files(entries: object) -> list[str]:
 
 
 def refuse_unlisted(folder: Path, entries: object) -> None:
-    """A release folder holds the manifest and the files that it lists, each once, and nothing else."""
+    """A release folder holds the manifest, its page and the files that it lists, each once, and nothing else."""
     files = listed_files(entries)
     if len(set(files)) < len(files):
         raise ReleaseError("manifest.json lists a file twice; the release is damaged")
     for place in sorted(folder.iterdir()):
-        if place.name not in (MANIFEST, *files):
+        if place.name not in (MANIFEST, README, *files):
             raise ReleaseError(
                 f"{place.name!r} is in the release folder but not in its manifest; a release must contain only what "
                 "the manifest lists: remove it before handing over the release"

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from sfumato import notebook
 from sfumato.engine.base import Engine
 from sfumato.engine.counts import Counts
 from sfumato.engine.decision import Grouping
@@ -46,8 +47,18 @@ class Decision:
     warnings: Sequence[str] = ()
     judgements: Sequence[Judgement] = ()
 
+    def facts(self) -> list[tuple[str, str]]:
+        """What was decided, in numbers and names of columns: a title and a figure each; never a value."""
+        return [("warnings", str(len(self.warnings)))] if self.warnings else []
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{title}: {figure}' for title, figure in self.facts())})"
+
+    def _repr_html_(self) -> str:
+        return notebook.panel(type(self).__name__, notebook.table(["decided", ""], self.facts()))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Grouped(Decision):
     """How many people of each vector go to which group, and what groups show if that is not the narrowest label.
 
@@ -59,6 +70,13 @@ class Grouped(Decision):
     shown: Sequence[Shown] | None = None
     sets: bool = True
     again: "Callable[[Counts], Grouped] | None" = None
+
+    def facts(self) -> list[tuple[str, str]]:
+        sizes = self.grouping.sizes[self.grouping.sizes > 0]
+        told = [("people", f"{int(sizes.sum()):,}"), ("groups", f"{len(sizes):,}")]
+        if len(sizes):
+            told += [("smallest", f"{int(sizes.min()):,}"), ("largest", f"{int(sizes.max()):,}")]
+        return [*told, *super().facts()]
 
 
 class Made(NamedTuple):
