@@ -8,7 +8,7 @@ row is read again. Insensitive columns are streamed from where the rows are, eac
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, Self
 
 import numpy as np
 import polars as pl
@@ -111,7 +111,7 @@ class CountedEngine:
         """A digest of all cells, whatever the order of rows."""
         return self._rows.digest()
 
-    def prepared(self, change: Callable[[Microdata], Microdata]) -> "CountedEngine":
+    def prepared(self, change: Callable[[Microdata], Microdata]) -> Self:
         """The same rows with other domains."""
         table = change(self._table)
         if table is self._table:
@@ -177,7 +177,7 @@ class CountedEngine:
         rows = np.bincount(found.of_row, weights=finest.weights)
         return len(rows), int((rows > 1).sum())
 
-    def without(self, counts: Counts, grouping: Grouping) -> "CountedEngine":
+    def without(self, counts: Counts, grouping: Grouping) -> Self:
         """The kept rows, without a trace of the others: a domain found in the data is that of the kept rows."""
         finest, of_finest = self._applied(counts)
         kept = np.zeros(len(counts), np.bool_)
@@ -192,9 +192,9 @@ class CountedEngine:
         fewer = Counts(columns, others, weights, finest.dropped)
         return self._like(table, fewer, place[:-1] if self._place is None else place[self._place])
 
-    def _like(self, table: Rowless, finest: Counts, place: Integers | None = None) -> "CountedEngine":
+    def _like(self, table: Rowless, finest: Counts, place: Integers | None = None) -> Self:
         kept = self._place if place is None else place
-        return CountedEngine(
+        return type(self)(
             table, self._rows, finest, self._spill, place=kept, limits=self._limits, progress=self._progress
         )
 

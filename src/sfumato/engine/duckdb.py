@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import polars as pl
@@ -49,7 +49,7 @@ class DuckDBEngine(CountedEngine):
         settings: EngineSettings | None = None,
         limits: Limits | None = None,
         progress: Progress | None = None,
-    ) -> "DuckDBEngine":
+    ) -> Self:
         """Find the distinct values of a source's columns, code them, and count the rows by their codes."""
         chosen = settings or EngineSettings(name="duckdb")
         spill = Spill(chosen.spill)

@@ -15,7 +15,7 @@ from sfumato.table.published import label_codes
 
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """Parquet files that make up one table, in a private folder until a release takes them.
+    """Parquet files that make up one table, in a private folder until a release is written.
 
     ``counted`` are the distinct rows of all columns but the insensitive ones, ``weights`` how many rows each stands
     for.

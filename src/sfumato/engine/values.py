@@ -62,11 +62,16 @@ def refuse_many_values(number: int, name: str) -> None:
         )
 
 
+def most_vectors(columns: int, memory: int) -> int:
+    """How many distinct vectors of so many columns half of the memory holds while a method decides on them."""
+    return memory // 2 // (BYTES_PER_VECTOR + BYTES_PER_CODE * columns)
+
+
 def refuse_many_vectors(number: int, columns: int, memory: int) -> None:
     """Refuse to decide on more distinct vectors than memory holds."""
-    most = memory // 2 // (BYTES_PER_VECTOR + BYTES_PER_CODE * columns)
+    most = most_vectors(columns, memory)
     if number > most:
         raise DataError(
-            f"the table has {number:,} different combinations of its coded columns, and memory for {most:,} of them: "
+            f"the table has {number:,} different combinations of its coded columns, of which memory holds {most:,}: "
             "raise memory under [engine], round numbers and dates, or leave columns out"
         )

@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.adversary.population_risk import checked_size
+from sfumato.engine.settings import EngineSettings
 from sfumato.errors import PolicyError, SfumatoError, nearest
 from sfumato.method.base import Method
 from sfumato.method.catalogue import from_table as method_from_table
 from sfumato.publisher.after import After, parse_after, parse_rules
 from sfumato.publisher.context_section import ContextSection
+from sfumato.publisher.engine_section import parse_engine
 from sfumato.publisher.integrate_section import IntegrateSection
 from sfumato.publisher.toml import document
 from sfumato.release.files.spreadsheet import SPREADSHEET
@@ -48,7 +50,7 @@ ROLE_WORDS = {
 
 _TOP = (
     *("title", "data", "population", "attributes", "require", "method", "output"),
-    *("after", "inconsistent", "integrate", "context"),
+    *("after", "inconsistent", "integrate", "context", "engine"),
 )
 _DATA = ("source", "query", "missing", "others", "nulls")
 _POPULATION = ("source", "query", "size")
@@ -76,6 +78,7 @@ class Policy:
     """The method that the policy names; None: it is chosen once the table is read (`sfumato.publisher.choose`)."""
     spreadsheet: str
     integrate: IntegrateSection | None = None
+    engine: EngineSettings = field(default_factory=EngineSettings)
     folder: Path
     population_size: int | None = None
     """How many people the table is a sample of, for the report; None if the policy does not say."""
@@ -165,6 +168,7 @@ def parse_policy(text: str, *, folder: Path, name: str = "the policy") -> Policy
         named=_method(content, name),
         spreadsheet=_spreadsheet(_table(content, "output", name) if "output" in content else {}, name),
         integrate=_integrate(content, name, folder),
+        engine=parse_engine(content, name, folder),
         folder=folder,
         population_size=population.get("size"),
         context=_context(content, name),

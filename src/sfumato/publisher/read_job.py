@@ -1,13 +1,16 @@
 """The table of a job: read and coded, with its digest for the ledger, and what is refused about it."""
 
 from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
 
 import polars as pl
 
 from sfumato.adversary.population_risk import refuse_smaller
+from sfumato.engine.base import Engine
+from sfumato.engine.choice import Choice, choose_engine
 from sfumato.engine.local import LocalEngine
 from sfumato.engine.overview import Overview
-from sfumato.errors import DataError
+from sfumato.errors import DataError, PolicyError
 from sfumato.method.base import Progress
 from sfumato.publisher.insensitive import refuse_unnamed_identifiers
 from sfumato.publisher.ledger import Ledger
@@ -18,6 +21,10 @@ from sfumato.table.address import expanded
 from sfumato.table.digest import table_digest
 from sfumato.table.microdata import Microdata
 from sfumato.table.source import read_frame
+
+if TYPE_CHECKING:
+    from sfumato.engine.duckdb import DuckDBEngine
+    from sfumato.engine.spark import SparkEngine
 
 
 def entities(job: Policy, table: Microdata) -> list[str]:
@@ -30,6 +37,11 @@ def coded_and_known(
     job: Policy, ledger: Ledger | None, progress: Progress, ahead: Ahead | None = None
 ) -> tuple[LocalEngine, str]:
     """The coded data and, for the ledger, their digest; what does not need codes runs meanwhile, on another core."""
+    if job.engine.name not in ("auto", "local"):
+        raise PolicyError(
+            f"this command reads the table into memory, but the policy asks for the engine {job.engine.name}; "
+            'set name = "local" under [engine]'
+        )
     progress("read", 0.0)
     begun = ahead if ahead is not None and ahead.reads(job.source, job.nulls, job.folder) else None
     frame = begun.take() if begun else _frame_of(job)
@@ -39,6 +51,52 @@ def coded_and_known(
         progress("code", 0.0)
         engine = LocalEngine.read(frame, job.covering, missing=job.missing, folder=job.folder)
     return engine, digest.result() if ledger and digest else ""
+
+
+def engine_of(
+    job: Policy, ledger: Ledger | None, progress: Progress, ahead: Ahead | None = None
+) -> tuple[Engine, str, Choice]:
+    """The engine that serves a job, the digest of its table for the ledger, and why this engine was chosen."""
+    source = expanded(job.source)
+    choice = choose_engine(job.engine, source, job.query, job.folder)
+    if getattr(job.named, "after", ()):
+        choice = _in_memory(choice)
+    if choice.name == "local":
+        engine, digest = coded_and_known(job, ledger, progress, ahead)
+        return engine, digest, choice
+    progress("read", 0.0)
+    stored = _engine_class(choice.name).read(
+        source,
+        job.covering,
+        query=job.query,
+        nulls=job.nulls,
+        missing=job.missing,
+        folder=job.folder,
+        settings=job.engine,
+        progress=progress,
+    )
+    return stored, stored.digest() if ledger else "", choice
+
+
+def _engine_class(name: str) -> "type[DuckDBEngine] | type[SparkEngine]":
+    """The engine of a name, imported when it is needed."""
+    if name == "spark":
+        from sfumato.engine.spark import SparkEngine
+
+        return SparkEngine
+    from sfumato.engine.duckdb import DuckDBEngine
+
+    return DuckDBEngine
+
+
+def _in_memory(choice: Choice) -> Choice:
+    """Rows are joined with earlier releases one by one, in memory; another engine is refused if it was asked for."""
+    if choice.name != "local" and "asks for it" in choice.why:
+        raise PolicyError(
+            f"the engine {choice.name} cannot join rows with earlier releases; "
+            'set name = "local" under [engine], or leave out [[after]]'
+        )
+    return Choice("local", "rows are joined with earlier releases in memory")
 
 
 def _frame_of(job: Policy) -> pl.DataFrame:

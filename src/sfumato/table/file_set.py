@@ -71,7 +71,8 @@ def _matching(path: Path, where: str) -> list[Path]:
     if path.is_dir():
         found = [file for file in path.iterdir() if file.suffix.lower() in _KINDS and not _is_hidden(file)]
     else:
-        names = (Path(name) for name in glob.iglob(str(path), recursive=True)  # noqa: PTH207 - the pattern may be absolute)
+        matches = glob.iglob(str(path), recursive=True)  # noqa: PTH207 - the pattern may be absolute
+        names = (Path(name) for name in matches)
         found = [file for file in names if file.suffix.lower() in _KINDS and file.is_file()]
     if not found:
         raise DataError(f"{where} names no file that ends in {', '.join(_KINDS)}. Check the path.")
