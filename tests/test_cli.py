@@ -69,7 +69,7 @@ def test_publish_then_check(job: Path, capsys: pytest.CaptureFixture[str]) -> No
     public = {p.name for p in (job / "out" / "release").iterdir()}
     assert public == {"README.html", "manifest.json", "data.csv", "data.parquet"}
     private = {p.name for p in (job / "out" / "private").iterdir()}
-    assert private == {"report.html", "audit.json", "policy.toml", "log.txt"}
+    assert private == {"report.html", "report.md", "audit.json", "policy.toml", "log.txt"}
     assert run("check", "out/release") == 0
     assert "holds" in capsys.readouterr().out
     data = pl.read_csv(job / "out" / "release" / "data.csv")

@@ -5,10 +5,12 @@ import sys
 import click
 
 from sfumato import __version__
+from sfumato.command.audit import audit
 from sfumato.command.catalogues import methods, models
 from sfumato.command.check import check
 from sfumato.command.compare import compare
 from sfumato.command.exit_codes import errors_to_exit_codes
+from sfumato.command.import_project import import_project
 from sfumato.command.init import init
 from sfumato.command.integrate import integrate
 from sfumato.command.plan import plan
@@ -27,7 +29,7 @@ def cli() -> None:
     """
 
 
-for command in (init, publish, check, query, compare, integrate, plan, methods, models, demo):
+for command in (init, import_project, publish, check, audit, query, compare, integrate, plan, methods, models, demo):
     cli.add_command(command)
 
 

@@ -20,7 +20,9 @@ ARGUMENTS = [
     "--disable-component-update",
     "--disable-sync",
 ]
-SECTIONS = ["required", "risk", "combinations", "lost", "distributions", "made", "guarantees"]
+SECTIONS = [
+    *("required", "risk", "combinations", "lost", "distributions", "roles", "made", "guarantees", "approval"),
+]
 CLIPPED = """() => [...document.querySelectorAll('svg')].flatMap(svg => {
     const frame = svg.getBoundingClientRect();
     return [...svg.querySelectorAll('text')].filter(text => {

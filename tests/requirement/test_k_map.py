@@ -185,7 +185,7 @@ def test_what_is_refused() -> None:
     with pytest.raises(PolicyError, match="k-map needs a population"):
         sf.publish(table(), require=sf.KMap(k=2), method="incognito")
     with pytest.raises(PolicyError, match="mondrian does not serve k-map; incognito does"):
-        sf.publish(table(), require=required)
+        sf.publish(table(), require=required, method="mondrian")
     with pytest.raises(PolicyError, match="bucketization shows these exactly"):
         sf.publish(table(), require=required, method=sf.Mondrian(scheme="bucketization"))
     with pytest.raises(DataError, match="the population has no column 'born'"):

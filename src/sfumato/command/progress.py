@@ -28,6 +28,7 @@ STAGES = {
     "labels": "Labelling the groups",
     "judgement": "Judging the groups",
     "order": "Shuffling the rows",
+    "audit": "Attacking the release",
     "write": "Writing release and report",
     "done": "Done",
 }

@@ -22,10 +22,18 @@ from sfumato.engine.counts import Counts, Integers
 from sfumato.engine.packing import Packing
 from sfumato.engine.settings import EngineSettings
 from sfumato.engine.shuffle import Spill
-from sfumato.engine.values import Declared, coded_by_values, refuse_many_values, refuse_many_vectors, refuse_missing
+from sfumato.engine.values import (
+    Declared,
+    coded_by_values,
+    readable,
+    refuse_many_values,
+    refuse_many_vectors,
+    refuse_missing,
+)
 from sfumato.errors import DataError, PolicyError
 from sfumato.table.encode import Attribute, Column, Role
 from sfumato.table.file_set import FileSet, file_set
+from sfumato.table.form import PLAIN, Form
 from sfumato.table.microdata import CODED_ROLES, Missing, check_columns, typed
 from sfumato.table.source import read_frame, simplified
 
@@ -46,6 +54,7 @@ class DuckDBEngine(CountedEngine):
         nulls: Sequence[str] = (),
         missing: Missing = "error",
         folder: Path | None = None,
+        form: Form = PLAIN,
         settings: EngineSettings | None = None,
         limits: Limits | None = None,
         progress: Progress | None = None,
@@ -56,11 +65,11 @@ class DuckDBEngine(CountedEngine):
         told = progress or _silent
         with speaking():
             stored = _Connection.open(spill, chosen.memory_bytes)
-            names = stored.load(source, query, nulls, folder)
-            wanted = list(attributes(names))
+            names = stored.load(source, query, nulls, folder, form)
+            wanted = readable(attributes(names), form)
             check_columns(names, stored.rows, wanted)
             dropped = stored.keep(wanted, missing)
-            rows = DuckDBRows.coded(stored, wanted, Declared(missing == "category", folder), dropped, told)
+            rows = DuckDBRows.coded(stored, wanted, Declared(missing == "category", folder, form), dropped, told)
             finest = rows.counted(())
         plain, hidden = (rows.empty(wanted, role) for role in (Role.INSENSITIVE, Role.IDENTIFIER))
         table = rowless(dict(rows.columns), plain, hidden, stored.rows - dropped, dropped)
@@ -136,16 +145,20 @@ class _Connection:
         self.sql(f"CREATE TEMP TABLE {name} AS SELECT * FROM given")
         self.con.unregister("given")
 
-    def load(self, source: object, query: str | None, nulls: Sequence[str], folder: Path | None) -> list[str]:
+    def load(
+        self, source: object, query: str | None, nulls: Sequence[str], folder: Path | None, form: Form
+    ) -> list[str]:
         """Make the source a table or view named ``source`` with columns c0, c1, … and return their names."""
-        files = None if query is not None else file_set(source, folder)
+        files = None if query is not None else file_set(source, folder, form)
         if files is not None:
             self.names = files.columns
             self._load_files(files)
         elif isinstance(source, str) and source.startswith(_SCHEME):
             self._load_database(source, query, folder)
         else:
-            frame = read_frame(source, query=query, folder=folder)
+            frame = read_frame(
+                source, query=query, folder=folder, form=replace(form, dates=(), decimal=None, thousands=None)
+            )
             self.names = tuple(frame.columns)
             self.table_from("held", frame.rename({n: f"c{i}" for i, n in enumerate(frame.columns)}))
             self.sql("CREATE TEMP VIEW source AS SELECT * FROM held")

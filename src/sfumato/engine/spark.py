@@ -27,6 +27,7 @@ from sfumato.engine.values import (
     Declared,
     coded_by_values,
     most_vectors,
+    readable,
     refuse_many_values,
     refuse_many_vectors,
     refuse_missing,
@@ -34,6 +35,7 @@ from sfumato.engine.values import (
 from sfumato.errors import DataError, PolicyError
 from sfumato.table.encode import Attribute, Column, Role
 from sfumato.table.file_set import FileSet, file_set
+from sfumato.table.form import PLAIN, Form
 from sfumato.table.microdata import CODED_ROLES, Missing, check_columns, typed
 from sfumato.table.source import read_frame, simplified
 
@@ -54,6 +56,7 @@ class SparkEngine(CountedEngine):
         nulls: Sequence[str] = (),
         missing: Missing = "error",
         folder: Path | None = None,
+        form: Form = PLAIN,
         settings: EngineSettings | None = None,
         limits: Limits | None = None,
         progress: Progress | None = None,
@@ -62,13 +65,13 @@ class SparkEngine(CountedEngine):
         chosen = settings or EngineSettings(name="spark")
         spill = Spill(chosen.spill)
         with speaking():
-            stored = _Stored.load(session(chosen), source, query, folder).with_nulls(nulls)
-            wanted = list(attributes(stored.names))
+            stored = _Stored.load(session(chosen), source, query, folder, form).with_nulls(nulls)
+            wanted = readable(attributes(stored.names), form)
             total = stored.rows()
             check_columns(stored.names, total, wanted)
             kept, dropped = stored.kept(wanted, missing, total)
             told = progress or (lambda stage, done: None)
-            rows = SparkRows.coded(kept, wanted, Declared(missing == "category", folder), chosen, dropped, told)
+            rows = SparkRows.coded(kept, wanted, Declared(missing == "category", folder, form), chosen, dropped, told)
             rows.source, rows.total = stored, total
             finest = rows.counted(())
         plain, hidden = (rows.empty(wanted, role) for role in (Role.INSENSITIVE, Role.IDENTIFIER))
@@ -129,17 +132,19 @@ class _Stored:
     names: tuple[str, ...]
 
     @classmethod
-    def load(cls, spark: Any, source: object, query: str | None, folder: Path | None) -> "_Stored":
+    def load(cls, spark: Any, source: object, query: str | None, folder: Path | None, form: Form) -> "_Stored":
         """The table of a source."""
         if isinstance(source, str) and source.startswith(SCHEME):
             if query is None:
                 raise PolicyError('a table of Spark needs a query: query = "select * from my_table" under [data]')
             found = spark.sql(query)
             return cls._named(spark, found, tuple(found.columns))
-        files = None if query is not None else file_set(source, folder)
+        files = None if query is not None else file_set(source, folder, form)
         if files is not None:
             return cls._named(spark, _read(spark, files), files.columns)
-        held = read_frame(source, query=query, folder=folder)
+        held = read_frame(
+            source, query=query, folder=folder, form=replace(form, dates=(), decimal=None, thousands=None)
+        )
         names = tuple(held.columns)
         plain = held.rename({n: f"c{i}" for i, n in enumerate(names)})
         return cls(spark, spark.createDataFrame(plain.to_arrow(compat_level=pl.CompatLevel.oldest())), names)

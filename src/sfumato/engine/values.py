@@ -1,6 +1,6 @@
 """Columns coded by their distinct values alone, and what is refused, for engines that store rows elsewhere."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -9,9 +9,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.errors import DataError
-from sfumato.table.encode import Attribute, Column, encode
+from sfumato.errors import DataError, PolicyError
+from sfumato.table.encode import Attribute, Column, Role, encode
+from sfumato.table.form import PLAIN, Form
 from sfumato.table.microdata import Missing, all_missing, missing_values
+from sfumato.table.notation import normalized
 from sfumato.table.ordered_domain import OrderedDomain
 
 MOST_VALUES = 5_000_000
@@ -23,10 +25,12 @@ BYTES_PER_CODE = 10
 
 
 class Declared(NamedTuple):
-    """What the policy says about all columns: whether missing values are a category, and where tree files are."""
+    """What the policy says about all columns: whether missing values are a category, where tree files are,
+    how numbers and dates are written."""
 
     missing_category: bool
     folder: Path | None
+    form: Form = PLAIN
 
 
 def coded_by_values(values: pl.Series, rows: NDArray[np.int64], attribute: Attribute, declared: Declared) -> Column:
@@ -38,11 +42,24 @@ def coded_by_values(values: pl.Series, rows: NDArray[np.int64], attribute: Attri
     [1, 0]
     """
     category = declared.missing_category
+    values = normalized(pl.DataFrame([values]), declared.form).to_series()
     column = encode(values, attribute, folder=declared.folder, missing_category=category)
     if isinstance(column.domain, OrderedDomain) and column.domain.measured:  # whom a value has alone: by rows
         counts = np.bincount(column.codes, weights=rows, minlength=column.size).astype(np.int64)
         return replace(column, domain=column.domain.sparing(counts))
     return column
+
+
+def readable(attributes: Iterable[Attribute], form: Form) -> list[Attribute]:
+    """The attributes, if the form can be applied: it is, to distinct values, which insensitive columns do not have."""
+    wanted = list(attributes)
+    plain = [a.name for a in wanted if a.role is Role.INSENSITIVE]
+    if plain and (form.dates or form.writes_numbers):
+        raise PolicyError(
+            f"the insensitive column {plain[0]!r} is published as it is written, so this engine cannot read it by "
+            'dates, decimal or thousands under [data]; give it another role, or set name = "local" under [engine]'
+        )
+    return wanted
 
 
 def refuse_missing(lacking: Mapping[str, int], missing: Missing, *, left: int = 1) -> None:

@@ -48,12 +48,15 @@ class Wanted:
     @property
     def asked(self) -> list[Method]:
         """The methods that are asked, in order of preference."""
-        if self.after:
-            return [from_table({"name": "tdssa"})]
-        sized = any(isinstance(r, KAnonymity) for r in self.requirements)
-        told: dict[str, dict[str, object]] = {"tdr": {"score": "distortion"}, "pg": {} if sized else {"k": LEAST_GROUP}}
-        names = (*SAFE, *(TEMPLATES if self.partial else COUNTING), "pg")
-        return [from_table({"name": name, **told.get(name, {})}) for name in names]
+        others = (*SAFE, *(TEMPLATES if self.partial else COUNTING), "pg")
+        return [ready(name, self.requirements) for name in (("tdssa",) if self.after else others)]
+
+
+def ready(name: str, requirements: Sequence[Requirement]) -> Method:
+    """A method with the settings that it needs when nobody gives any: tdr without a class, pg with a group size."""
+    sized = any(isinstance(r, KAnonymity) for r in requirements)
+    told: dict[str, dict[str, object]] = {"tdr": {"score": "distortion"}, "pg": {} if sized else {"k": LEAST_GROUP}}
+    return from_table({"name": name, **told.get(name, {})})
 
 
 def caveat(method: Method, requirements: Sequence[Requirement]) -> str | None:
@@ -132,18 +135,24 @@ def contradiction(manifest: Manifest, bound: Sequence[Requirement]) -> str | Non
     return None
 
 
-def cannot_choose(models: Sequence[str], refuted: Sequence[str], each: dict[str, list[str]]) -> PolicyError:
+def cannot_choose(
+    models: Sequence[str], refuted: Sequence[str], each: dict[str, list[str]], *, about_values: bool
+) -> PolicyError:
     """The error if no method may be chosen: which ones serve but are refuted, or what each requirement is served by."""
     what = all_named(dict.fromkeys(models))
     if refuted:
         first = refuted[0]
-        many = len(refuted) > 1
+        are = "They are" if len(refuted) > 1 else "It is"
+        other = (
+            ' Or require l-diversity with variant = "frequency", optionally with k-anonymity, which others serve'
+            if about_values
+            else ""
+        )
         return PolicyError(
-            f"no method is named, and {what} can only be served by {named(refuted)} here. {'They are' if many else 'It is'} "
-            "refuted for this (`sfumato methods` says by what), and sfumato does not choose a refuted method by itself. "
-            f'If you accept that, write name = "{first}" under [method] (from Python: method="{first}"); `sfumato compare` '
-            'shows what each costs. Or require l-diversity with variant = "frequency" of one sensitive attribute, '
-            "optionally with k-anonymity"
+            f"no method is named, and {what} can only be served by {named(refuted)} here. {are} refuted for this "
+            "(`sfumato methods` says by what), and sfumato does not choose a refuted method by itself. If you accept "
+            f'that, write name = "{first}" under [method] (in Python, method="{first}"); `sfumato compare` tells what '
+            f"each costs.{other}"
         )
     parts = "; ".join(f"{model}: {all_named(names) if names else 'none'}" for model, names in each.items())
     return PolicyError(

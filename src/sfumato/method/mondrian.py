@@ -116,7 +116,7 @@ class Mondrian(CountingMethod):
         """The group of each of the chosen entries."""
         self.refuse_unserved(requirements)
         wanted = on_groups(requirements, self.name)
-        tests, least, counted = _plan(table, wanted)
+        tests, least, counted = plan_tests(table, wanted)
         parts = partition(
             space_of(table.quasi, sets=self.shows_sets()),
             [c.codes[chosen] for c in table.quasi],
@@ -138,7 +138,7 @@ def numbered(order: NDArray[np.int64], starts: NDArray[np.int64]) -> NDArray[np.
     return group
 
 
-def _plan(
+def plan_tests(
     table: Microdata | Counts, requirements: Sequence[GroupRequirement]
 ) -> tuple[judge.Tests, int, list[Counted]]:
     """The tests that a cut must pass, the smallest size of a side, and the columns that the tests count."""

@@ -32,6 +32,12 @@ def stratified_pickup(
     ``groups`` is what `sf.partition` returns, or any other grouping of the rows in which no sensitive value makes up
     more than 1/l. It is as safe as the partition: if that leaves all tables behind its groups equally likely, so does
     pick-up.
+
+    Args:
+        table: the private table, with one sensitive attribute.
+        groups: the group of each row.
+        l: the l of the l-diversity.
+        rng: for experiments only; without one all randomness is fresh secret entropy.
     """
     whole_number("pick-up", "l", l, 1)
     refuse_raw(table)

@@ -14,14 +14,15 @@ from sfumato.engine.local import LocalEngine
 from sfumato.errors import SfumatoError
 from sfumato.method.base import Method, Progress, silent
 from sfumato.method.catalogue import METHODS
-from sfumato.method.choice import Wanted, cannot_choose, caveat, contenders, eligible, entry
+from sfumato.method.choice import Wanted, cannot_choose, caveat, contenders, eligible, entry, ready
 from sfumato.publisher.compare.points import served_by, unserved
 from sfumato.publisher.policy import Policy
-from sfumato.release.judgement import completed
+from sfumato.release.judgement import TableSchema, completed
 from sfumato.release.manifest import ChosenEntry
 from sfumato.release.release import Release
 from sfumato.report.summary import summarize
 from sfumato.requirement.base import Requirement
+from sfumato.requirement.join_template import JoinTemplate
 from sfumato.table.microdata import Microdata
 
 MOST_ROWS = 100_000
@@ -102,18 +103,27 @@ def dealt_out(table: Microdata, draws: Draws) -> Microdata:
     columns = {n: replace(c, codes=c.codes[rows]) for n, c in table.columns.items()}
     for c in table.sensitive:
         columns[c.name] = replace(c, codes=c.codes[draws.order(table.rows)[: len(rows)]])
-    return Microdata(columns, table.plain[rows], table.hidden[rows], len(rows), 0)
+    plain, hidden = (f[rows] if f.width else f for f in (table.plain, table.hidden))
+    return Microdata(columns, plain, hidden, len(rows), 0)
 
 
 def _cannot(
     table: Microdata, requirements: Sequence[Requirement], bound: Sequence[Requirement], earlier: Method | None
 ) -> SfumatoError:
     """Who serves the requirements although it is refuted, or what each of them is served by."""
-    every = [earlier] if earlier else [METHODS[name]() for name in METHODS]
+    every = [earlier] if earlier else [ready(name, requirements) for name in METHODS]
     able = [m for m, why in (served_by(m, table, requirements) for m in every) if why is None]
     refuted = [m.name for m in able if caveat(m, bound) is not None]
-    each = {r.model: [m.name for m in every if served_by(m, table, [r])[1] is None] for r in requirements}
-    return cannot_choose([r.model for r in requirements], refuted, each)
+    each = {r.model: _served(table, r, earlier) for r in requirements}
+    private = {c.name for c in table.sensitive}
+    values = any(private & set(r.covers(TableSchema(table))) for r in bound if not isinstance(r, JoinTemplate))
+    return cannot_choose([r.model for r in requirements], refuted, each, about_values=values)
+
+
+def _served(table: Microdata, requirement: Requirement, earlier: Method | None) -> list[str]:
+    """The methods that serve one requirement alone."""
+    every = [earlier] if earlier else [ready(name, [requirement]) for name in METHODS]
+    return [m.name for m in every if served_by(m, table, [requirement])[1] is None]
 
 
 def with_method(job: Policy, table: Microdata, draws: Draws, progress: Progress) -> tuple[Policy, Choice | None]:

@@ -26,6 +26,7 @@ from sfumato.release.files.recognize import public_part_around
 from sfumato.release.files.store import MANIFEST, digest
 from sfumato.table.address import expanded
 from sfumato.table.checks import read_bytes
+from sfumato.table.hierarchy import file_of
 
 LEDGER = "sfumato-ledger.json"
 _UNWRITTEN = (
@@ -188,7 +189,7 @@ def _named_files(job: Policy) -> Iterator[tuple[str, str]]:
     for name in named:
         if isinstance(name, str):
             with contextlib.suppress(OSError):
-                yield name, digest(job.folder / name)
+                yield name, digest(job.folder / file_of(name))
 
 
 def finish(ledger: Ledger | None, made: Sequence[Entry]) -> None:

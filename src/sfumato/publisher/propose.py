@@ -12,16 +12,10 @@ from typing import Any
 
 import polars as pl
 
-from sfumato.errors import PolicyError
-from sfumato.method.base import Method
-from sfumato.method.choice import caveat
-from sfumato.method.mondrian import Mondrian
-from sfumato.method.mondrian_plus import MondrianPlus
+from sfumato.method.choice import Wanted, eligible
 from sfumato.publisher.column_roles import Profile, Sign, dated, order, profile, recognize, texts
 from sfumato.publisher.toml import escape, key, toml
-from sfumato.requirement.base import Requirement
 from sfumato.requirement.catalogue import from_table as requirement_from_table
-from sfumato.requirement.k_anonymity import KAnonymity
 
 K, ROWS_FOR_K, SMALL_TREE = 5, 50, 6
 MARGIN = 0.9  # of 1/l: how common the most common sensitive value may be
@@ -145,7 +139,7 @@ def propose(frame: pl.DataFrame, source: str, *, query: str | None = None) -> Pr
         missing="category" if any(column.seen.nulls for column in columns) else "error",
         attributes=tuple(column.attribute(k) for column in columns),
         requirements=tuple(needed),
-        method=_method([n.entry for n in needed]),
+        method=_method([n.entry for n in needed], private),
         warnings=(*_warnings(columns, frame.height), *(_rows_of_people(entity, private) if entity else ())),
     )
 
@@ -273,34 +267,28 @@ def _cuts(seen: Profile, l: float) -> bool:
     return _likely(seen) * 2 * l <= 1
 
 
-def _method(entries: Sequence[dict[str, str | int]]) -> ProposedMethod:
+def _method(entries: Sequence[dict[str, str | int]], private: Sequence[Profile]) -> ProposedMethod:
     """None, so that one is chosen that is not refuted; if only refuted ones can serve, the steward has to agree."""
-    needed = [requirement_from_table(e) for e in entries]
-    if caveat(Mondrian(), needed) is None:
+    needed = [requirement_from_table({"sensitive": private[0].name, **e} if _is_diverse(e) else e) for e in entries]
+    able = eligible(Wanted(needed, ()))
+    if not able:
         return ProposedMethod(
-            None, "No [method]: no requirement depends on sensitive values, so any method may cut; sfumato chooses."
+            "mondrian",
+            "mondrian serves this, but where it cuts depends on the values required about, which reveals something "
+            "about them to an adversary who knows the algorithm. Methods without that flaw serve frequency l-diversity "
+            "and k-anonymity that counts rows. sfumato never chooses a refuted method by itself, so this line is "
+            "your decision.",
         )
-    if [r for r in needed if not isinstance(r, KAnonymity)] and _serves(MondrianPlus(), needed):
-        return ProposedMethod(
-            None,
-            "No [method]: sfumato chooses one whose groups reveal nothing more if the algorithm is known. "
-            "If it loses too much, lower l: `sfumato compare` shows what each method and each l costs.",
-        )
-    return ProposedMethod(
-        "mondrian",
-        "mondrian serves this, but where it cuts depends on the values required about, which reveals something about "
-        "them to an adversary who knows the algorithm. Methods that do not, such as mondrian+, serve one frequency "
-        "l-diversity with k-anonymity that counts rows. Since sfumato never chooses a refuted method by itself, this "
-        "line is your decision.",
-    )
+    if len(needed) == 1:
+        why = "no requirement depends on sensitive values, so groups reveal nothing about them"
+        return ProposedMethod(None, f"No [method]: sfumato chooses one when it publishes; {why}.")
+    why = "one whose groups reveal nothing more to an adversary who knows the algorithm"
+    costs = "If too much is lost, lower l: `sfumato compare` shows what each method and each l costs."
+    return ProposedMethod(None, f"No [method]: sfumato chooses {why}. {costs}")
 
 
-def _serves(method: Method, needed: Sequence[Requirement]) -> bool:
-    try:
-        method.refuse_unserved([r.with_parameters(sensitive="x") if hasattr(r, "sensitive") else r for r in needed])
-    except PolicyError:
-        return False
-    return True
+def _is_diverse(entry: dict[str, str | int]) -> bool:
+    return entry["model"] == "l-diversity"
 
 
 def _rows_of_people(entity: Profile, private: Sequence[Profile]) -> Iterator[str]:

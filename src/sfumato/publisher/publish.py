@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato import notebook
+from sfumato.adversary.auditing import closed_form_audit
 from sfumato.engine.base import Engine
 from sfumato.engine.choice import Choice as EngineChoice
 from sfumato.engine.choice import asked_for
@@ -84,6 +85,14 @@ def publish(
     Without a ``method``, one that is not refuted for these requirements is chosen, and the manifest says why.
     ``rng`` is for experiments only; without one all randomness is fresh secret entropy. A release whose own warnings
     name a refutation of the method also raises the Python warning `RefutedMethodWarning`.
+
+    Args:
+        table: the private table, from `read`.
+        require: the requirements, one or several.
+        method: an object with its settings, or a name.
+        title: what the manifest calls the release.
+        rng: a NumPy generator, for experiments only.
+        progress: called with the stage and the share of it that is done.
     """
     refuse_raw(table)
     wanted = listed(require)
@@ -114,7 +123,14 @@ def partition(
     method: Method | str = "mondrian",
     rng: np.random.Generator | None = None,
 ) -> NDArray[np.int64]:
-    """The group of each row of the table, by a method that partitions. Private: for research and tests."""
+    """The group of each row of the table, by a method that partitions. Private: for research and tests.
+
+    Args:
+        table: the private table.
+        require: the requirements, one or several.
+        method: an object or a name.
+        rng: for experiments only; without one all randomness is fresh secret entropy.
+    """
     refuse_raw(table)
     chosen = method if isinstance(method, Method) else method_from_table({"name": method})
     if not isinstance(chosen, PartitionMethod):
@@ -141,29 +157,43 @@ def publish_policy(
 
     The release is recorded in the ledger beside the source, so that a second one is noticed, unless ``ledger`` is
     False. ``after`` are releases that were published before, beside those of the policy; ``ahead`` is the table if
-    reading it has begun (`reading_ahead`). ``engine`` takes precedence over the name of the policy's engine.
+    reading it has begun (`reading_ahead`).
+
+    Args:
+        policy: the file, or a policy that was read.
+        out: the folder to write.
+        seed: makes the release repeatable; for experiments only.
+        force: replace a folder that sfumato wrote.
+        ledger: whether to keep the ledger beside the source.
+        after: releases that were published before.
+        progress: called with the stage and the share of it that is done.
+        ahead: the table, if reading it has begun.
+        engine: auto, local, duckdb or spark; takes precedence over the policy's.
     """
     job = published_after(policy if isinstance(policy, Policy) else read_policy(policy), after)
     job = replace(job, engine=asked_for(job.engine, engine))
     folder = located(out, None, OutputError)
     refuse_public(folder)
     refuse_existing(folder, force=force)
-    rng = _generator(seed)
+    rng = seeded_generator(seed)
     log = Log()
     heard = log.listening(progress)
     known = Ledger.of(job) if ledger else None
-    there, content, where = engine_of(job, known, heard, ahead)
+    there, digests, where = engine_of(job, heard, ahead)
     log.lines.append(f"engine: {where}")
     table = overview(there, entities(job, there.table))
     refuse_odd(job, table)
     job, choice = _with_method(job, there.table, rng, heard)
     release = _release(job, there, rng, heard)
     release = choice.stated_by(release) if choice else release
-    before = known.earlier(content) if known else []
+    before = known.earlier(digests.cells) if known else []
     told = published_again(before, policy=policy_digest(job), method=job.method, seed=seed, out=folder, force=force)
     summary = summarize(release, table)
     dangling = raw_dangling(release, there.table, getattr(job.method, "after", ()))
+    heard("audit", 0.0)
+    found = closed_form_audit(release, table, population=job.population or job.population_size)
     private = [
+        *(f"An audit refutes a claim of the release: {claim}." for claim in found.broken),
         *advice(job, table, release, summary),
         *unrelated(dangling),
         *told.warnings,
@@ -174,10 +204,13 @@ def publish_policy(
     with whole_folder(folder, force=force, afterwards=lambda: finish(known, made)) as draft:
         heard("write", 0.0)
         (draft / PUBLIC).mkdir()
-        fill(draft / PUBLIC, release.description, release.tables, there.write)
-        write_private(draft, private_files(job, table, release, seed, log, summary, private, dangling))
+        files = fill(draft / PUBLIC, release.description, release.tables, there.write)
+        steward = private_files(
+            job, table, release, seed, log, summary, private, dangling, digests=digests, files=files, found=found
+        )
+        write_private(draft, steward)
         stages.reached("private written")
-        made.append(entry_of(job, content, folder, draft / PUBLIC / MANIFEST, seed))
+        made.append(entry_of(job, digests.cells, folder, draft / PUBLIC / MANIFEST, seed))
         if known:
             known.record(made[0])
             stages.reached("ledger written")
@@ -208,7 +241,7 @@ def _told_engine(where: EngineChoice) -> list[str]:
     return [f"the engine is {where}"] if worth_it else []
 
 
-def _generator(seed: int | None) -> np.random.Generator | None:
+def seeded_generator(seed: int | None) -> np.random.Generator | None:
     """The generator for a seed; without one None, which stands for fresh secret entropy."""
     if seed is None:
         return None

@@ -50,7 +50,8 @@ T = TypeVar("T")
 class Release:
     """Everything that is handed over. ``tables`` are Polars frames, ``manifest`` is the content of manifest.json.
 
-    ``description`` is the manifest as a typed object; it is parsed once, on first use.
+    ``description`` is the manifest as a typed object; it is parsed once, on first use. ``page`` is README.html as it
+    was read from a folder.
     """
 
     manifest: dict[str, Any]
@@ -267,7 +268,11 @@ def _equal_rows(columns: list[pl.Series]) -> NDArray[np.int64]:
 
 
 def load(folder: str | Path) -> Release:
-    """Read a release that `Release.write` wrote, and verify its files against the manifest."""
+    """Read a release that `Release.write` wrote, and verify its files against the manifest.
+
+    Args:
+        folder: the folder that holds manifest.json.
+    """
     path = Path(folder)
     if path.name != "release" and (path / "release" / "manifest.json").is_file():
         raise PolicyError(f"{path} holds the public and the private part; give its release folder: {path / 'release'}")

@@ -13,6 +13,7 @@ from markupsafe import Markup
 from sfumato.report.scatter import Axis as Axis
 from sfumato.report.scatter import Picture as Picture
 from sfumato.report.scatter import Spot, scatter
+from sfumato.report.style import style
 
 PRIVATE = "Private: these figures are computed from the private table. Do not hand them over."
 
@@ -208,7 +209,7 @@ def page(
         plot=Markup(plot),  # built from escaped parts only
         axes=axes,
         made=(made or dt.datetime.now(dt.UTC)).strftime("%d %B %Y, %H:%M UTC"),
-        style=Markup(files("sfumato.report").joinpath("style.css").read_text(encoding="utf-8")),
+        style=style(),
     )
 
 

@@ -44,6 +44,10 @@ class Summary:
     unchanged. ``hidden``: the attributes that show one label for everyone. ``retention``: the probability with which a
     sampled sensitive value was kept. ``changed``: the number of values that a method must have changed at least.
     ``joins``: the earlier releases that it was joined with.
+
+    Of the rows ``read``, ``dropped`` had missing values, ``left_out`` were suppressed and ``published`` are in the
+    release, in ``groups``. ``cells`` is how many cells hide their value, ``guesses`` how often the best guess by group
+    is right. ``scheme`` says how people are shown.
     """
 
     method: str

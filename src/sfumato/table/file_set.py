@@ -1,5 +1,6 @@
 """Tables in files that are read where they lie: one file, all files of a folder, or those that a pattern names."""
 
+import codecs
 import glob
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,9 +9,11 @@ from typing import Literal
 
 import polars as pl
 
-from sfumato.errors import DataError
+from sfumato.errors import DataError, PolicyError
 from sfumato.table.checks import check_file, check_names, located
-from sfumato.table.delimited import check_bytes, read_header
+from sfumato.table.delimited import read_header
+from sfumato.table.form import PLAIN, Form
+from sfumato.table.text_file import TextFile
 
 _KINDS: dict[str, Literal["csv", "parquet"]] = {
     ".csv": "csv",
@@ -44,7 +47,7 @@ def is_several(source: object, folder: Path | None) -> bool:
     return not path.is_file() and (path.is_dir() or glob.has_magic(str(source)))
 
 
-def file_set(source: object, folder: Path | None) -> FileSet | None:
+def file_set(source: object, folder: Path | None, form: Form = PLAIN) -> FileSet | None:
     """The files that a source names; None for anything but parquet and text files, such as a database or a workbook."""
     if not isinstance(source, str | Path) or "://" in str(source):
         return None
@@ -63,7 +66,13 @@ def file_set(source: object, folder: Path | None) -> FileSet | None:
             f"{where} names parquet and text files; a table is made of one kind. Name one kind by a pattern."
         )
     kind = kinds.pop()
-    return _described(kind, tuple(files))
+    form.refuse_unused("text" if kind == "csv" else "other")
+    if form.encoding is not None and codecs.lookup(form.encoding).name not in ("utf-8", "utf-8-sig"):
+        raise PolicyError(
+            f"files are read in place, as UTF-8, but encoding is {form.encoding}; convert them first, e.g. with iconv, "
+            'or set name = "local" under [engine]'
+        )
+    return _described(kind, tuple(files), form)
 
 
 def _matching(path: Path, where: str) -> list[Path]:
@@ -86,11 +95,11 @@ def _is_hidden(file: Path) -> bool:
     return file.name.startswith((".", "_"))
 
 
-def _described(kind: Literal["csv", "parquet"], files: tuple[Path, ...]) -> FileSet:
-    first, separator = _columns(kind, files[0])
+def _described(kind: Literal["csv", "parquet"], files: tuple[Path, ...], form: Form) -> FileSet:
+    first, separator = _columns(kind, files[0], form)
     check_names(first, str(files[0]))
     for file in files[1:]:
-        others, mark = _columns(kind, file)
+        others, mark = _columns(kind, file, form)
         if (others, mark) != (first, separator):
             raise DataError(
                 f"{file} does not have the columns of {files[0]}, in the same order; all files of a table must. "
@@ -99,11 +108,10 @@ def _described(kind: Literal["csv", "parquet"], files: tuple[Path, ...]) -> File
     return FileSet(kind=kind, files=files, columns=tuple(first), separator=separator)
 
 
-def _columns(kind: str, file: Path) -> tuple[Sequence[str], str]:
+def _columns(kind: str, file: Path, form: Form) -> tuple[Sequence[str], str]:
     """The names of the columns of a file, and what separates them in a text file."""
     if kind == "csv":
-        check_bytes(file, str(file))
-        header = read_header(file, str(file))
+        header = read_header(TextFile.of(file, str(file)), form.separator)
         return header.names, header.separator
     try:
         return list(pl.read_parquet_schema(file)), ","

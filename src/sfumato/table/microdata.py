@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Unpack
 
 import polars as pl
 
@@ -13,6 +13,7 @@ from sfumato.kernel.group import group_rows
 from sfumato.table.checks import is_opaque
 from sfumato.table.coded_columns import CodedColumns
 from sfumato.table.encode import Attribute, Column, Role, encode, kind_of
+from sfumato.table.form import Form, FormKeys
 from sfumato.table.hierarchy import TaxonomySpec
 from sfumato.table.source import read_frame
 from sfumato.table.taxonomy import named
@@ -28,6 +29,8 @@ class Microdata(CodedColumns):
 
     ``columns`` are the quasi, sensitive and class columns; ``plain`` are the insensitive ones,
     unchanged; ``hidden`` are the identifiers, kept only to count people, never published.
+
+    ``rows`` is how many there are, ``dropped`` how many were left out for missing values.
     """
 
     columns: Mapping[str, Column]
@@ -183,10 +186,27 @@ def read(
     missing: Missing = "error",
     nulls: Sequence[str] = (),
     query: str | None = None,
+    **form: Unpack[FormKeys],
 ) -> Microdata:
     """Read microdata from a file, a database or a data frame; columns not named are left out.
 
-    Without a taxonomy a numeric QI is continuous, a text QI is shown or suppressed.
+    Without a taxonomy a numeric QI is continuous, a text QI is shown or suppressed. ``form`` says how a file is
+    written, with the keys of [data] in a policy: encoding, separator, decimal, thousands, dates, sheet, header,
+    user_missing.
+
+    Args:
+        source: a file, a database URL, or a Polars, pandas or Arrow table.
+        quasi: what outsiders know.
+        sensitive: what must not be learned.
+        class_: what analysts predict.
+        identifiers: never published; kept to count people.
+        insensitive: published unchanged.
+        taxonomies: name of a column → its tree, or a file with one.
+        domains: name of a column → all values it can have.
+        kinds: name of a column → ``categorical``, ``ordinal``, ``continuous`` or ``date``.
+        missing: what to do with missing values: ``error``, ``category`` or ``drop``.
+        nulls: texts that mean a missing value.
+        query: a SELECT, if the source is a database.
 
     >>> table = read(pl.DataFrame({"age": [30, 41], "ill": ["flu", "HIV"]}), quasi=["age"], sensitive="ill")
     >>> table.rows, table["age"].kind.value, table["ill"].domain.leaves
@@ -217,7 +237,7 @@ def read(
         for role, names in roles.items()
         for name in names
     ]
-    frame = read_frame(source, query=query, nulls=nulls)
+    frame = read_frame(source, query=query, nulls=nulls, form=Form.of(form))
     order = {name: i for i, name in enumerate(frame.columns)}
     attributes.sort(key=lambda a: order.get(a.name, len(order)))
     return Microdata.from_frame(frame, attributes, missing=missing)

@@ -1,0 +1,31 @@
+"""Texts that seem to stand for a missing value, in several languages."""
+
+MARKERS = (
+    *(
+        "",
+        "?",
+        "??",
+        "-",
+        "--",
+        "---",
+        ".",
+        "..",
+        "...",
+        "*",
+        "/",
+        "n/a",
+        "N/A",
+        "NA",
+        "na",
+        "N.A.",
+        "n.a.",
+        "#N/A",
+        "#NV",
+    ),
+    *("NaN", "nan", "NULL", "Null", "null", "None", "none", "NIL", "nil", "<NA>", "(null)", "missing", "Missing"),
+    *("MISSING", "(missing)", "not available", "not recorded", "not stated", "no data", "#NULL!", "#DIV/0!", "#REF!"),
+    *("k.A.", "k. A.", "k.a.", "kA", "keine Angabe", "Keine Angabe", "keine Angaben", "fehlt", "nicht erhoben"),
+    *("n.d.", "N.D.", "nd", "ND", "s/d", "S/D", "sin dato", "sin datos", "no consta", "NC", "N.C.", "n.c.", "s/o"),
+    *("non renseigné", "non disponible", "mancante", "non disp.", "b/d", "brak danych", "bd"),
+    *("9999-99-99", "0000-00-00", "00.00.0000"),
+)
