@@ -30,7 +30,7 @@ def adversary_gain(release: Release, table: Microdata) -> Gain:
     needless = {"inference"} if not table.sensitive else set()
     return Gain(
         max((_greatest(f) for f in inference), default=None),
-        max((f.gain for f in inference), default=None),
+        max((f.gain for f in inference if f.gain is not None), default=None),
         max((f.worst for f in linkage), default=None),
         tuple(f"{r.adversary}: {r.reason}" for r in found.refused if r.adversary not in needless),
     )
