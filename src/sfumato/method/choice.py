@@ -92,7 +92,9 @@ _ALONE = {
     "tdr": "no requirement depends on sensitive values, so its refinements reveal nothing about them",
     "pg": "it bounds what an adversary learns who knows the values of all others",
 }
-_KEEP = "l-diversity against an adversary who knows the algorithm"
+_KEEP = (
+    "l-diversity against an adversary who knows the algorithm and considers all tables behind the groups equally likely"
+)
 
 
 def reason(name: str, among: Sequence[str]) -> str:
