@@ -69,8 +69,8 @@ def shown_limits(scheme: Scheme) -> list[str]:
     if scheme.separates:
         found.insert(
             0,
-            "Nobody is hidden: quasi-identifiers are exact, and whoever knows them finds a person’s row. Hidden is only "
-            "which of the group’s sensitive values is theirs.",
+            "Nobody is hidden: quasi-identifiers are exact, and whoever knows them finds a person’s row. All that is "
+            "hidden is which of the group’s sensitive values is theirs.",
         )
     return found
 
