@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from sfumato.publisher.column_roles import order, profile, recognize, tokens
 from sfumato.publisher.propose import Proposal, comment, escape, propose, toml
 from sfumato.publisher.publish import publish_policy
+from sfumato.table.missing_markers import MARKERS
 
 ROWS = 120
 
@@ -80,7 +81,7 @@ def test_hospital(frame: pl.DataFrame) -> None:
         "diagnosis": "sensitive",
         "readmitted": "class",
         "hospital": "insensitive",
-        "remarks": "identifier",
+        "remarks": "drop",
     }
     text = policy(proposal)
     assert text["title"] == "", "the title is public, and the name of a file may tell whom it is about"
@@ -296,7 +297,7 @@ def test_at_most_two_sensitive_and_one_class() -> None:
     ],
 )
 def test_values_that_point_at_one_row_are_identifiers_whatever_their_name(values: list[Any]) -> None:
-    assert only(values).role == "identifier"
+    assert only(values).role in ("identifier", "drop")
 
 
 @pytest.mark.parametrize(
@@ -336,8 +337,10 @@ def test_empty_fields_become_a_category_and_markers_are_pointed_out() -> None:
     frame = pl.DataFrame({"age": cycle("31", "42", "?", "53"), "sex": cycle("f", "m", None)})
     proposal = propose(frame, "t.csv")
     assert proposal.missing == "category"
-    assert any(w.startswith("40 fields are empty ('sex')") for w in proposal.warnings)
-    assert any("'age' seems to use '?' for missing values" in w and "numeric" in w for w in proposal.warnings)
+    assert any("fields are empty ('age', 'sex')" in w for w in proposal.warnings)
+    assert proposal.nulls == {"?": ["age"]}
+    assert policy(proposal)["data"]["nulls"] == ["?"]
+    assert policy(proposal)["attributes"]["age"]["kind"] == "continuous"
     assert policy(proposal)["attributes"]["sex"]["taxonomy"] == {"Any": ["f", "m"]}
 
 
@@ -385,7 +388,7 @@ def test_the_same_table_gives_the_same_text() -> None:
 def test_hostile_values_do_not_stall_a_pattern() -> None:
     for part in ("a", "1", "1.", "a@", "0 ", "A ", "-", "A1", ":", "12-"):
         values = [part * 20_000 + str(i) for i in range(25)]
-        assert recognize(profile(pl.Series("x", values))).role in ("identifier", "quasi")
+        assert recognize(profile(pl.Series("x", values))).role in ("identifier", "drop", "quasi")
 
 
 @pytest.mark.parametrize("source", ["hiv_patients_smith.csv", "postgresql://ann:secret@host/clinic?sslmode=require"])
@@ -434,7 +437,7 @@ def test_any_table_gives_a_policy_that_parses(columns: dict[str, list[str | None
     assert set(text) <= {"title", "data", "attributes", "require", "method"}
     for attribute in proposal.attributes:
         entry = text["attributes"][attribute.name]
-        known = set(frame[attribute.name].drop_nulls())
+        known = set(frame[attribute.name].drop_nulls()) - set(MARKERS)
         assert set(entry.get("domain", [])) <= known
         for leaves in (entry.get("taxonomy") or {}).values():
             assert leaves == "right" or set(leaves) == known
@@ -450,3 +453,23 @@ def test_strings_come_back_as_they_were(text: str) -> None:
 
 def test_a_file_name_that_is_no_unicode_is_shown_as_well_as_can_be() -> None:
     assert tomllib.loads(f"x = {toml('a' + chr(0xDC80))}") == {"x": "a?"}
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("bemerkung", ["bitte anrufen 0351 4567890", "nichts Besonderes zu berichten", "ok so weit alles"]),
+        ("sonstiges", ["call me at +49 351 4567890 please", "x", "y"]),
+        ("info", ["write to ann@example.org in case", "a", "b"]),
+        ("observaciones", ["sin cambios en el estado", "dolor de cabeza leve", "ninguna otra cosa"]),
+    ],
+)
+def test_free_text_is_left_out_however_few_texts_there_are(name: str, values: list[str]) -> None:
+    assert only(cycle(*values), name).role == "drop"
+
+
+@pytest.mark.parametrize(
+    "name", ["Verweildauer", "duree_sejour", "dias_estancia", "giorni_di_degenza", "LOS", "ligduur"]
+)
+def test_length_of_stay_in_any_language(name: str) -> None:
+    assert only(cycle("1", "4", "9", "2"), name).role == "insensitive"

@@ -58,6 +58,36 @@ def diversity(method: str, requirements: Sequence[Requirement]) -> Diversity:
     return Diversity(names(wanted[0].sensitive)[0], as_fraction(wanted[0].l), k)
 
 
+@dataclass(frozen=True)
+class Diversities:
+    """Frequency l-diversity of one or several sensitive attributes, and k rows per group."""
+
+    names: tuple[str, ...]
+    limits: tuple[Fraction, ...]
+    k: int
+
+
+def diversities(method: str, requirements: Sequence[Requirement]) -> Diversities:
+    """All frequency l-diversity among the requirements by attribute, the greatest l of each, and k-anonymity."""
+    limits: dict[str, Fraction] = {}
+    k = 1
+    for r in requirements:
+        if isinstance(r, KAnonymity) and r.entity is None:
+            k = max(k, r.k)
+        elif isinstance(r, LDiversity) and r.variant == "frequency":
+            limits |= {n: max(as_fraction(r.l), limits.get(n, Fraction(1))) for n in names(r.sensitive)}
+        else:
+            raise PolicyError(
+                f"{method} serves l-diversity (variant frequency) of any sensitive attributes, optionally with "
+                f"k-anonymity of rows; it cannot serve: {r.words()}"
+            )
+    if not any(isinstance(r, LDiversity) for r in requirements):
+        raise PolicyError(
+            f"{method} needs l-diversity (variant frequency), and none is required; mondrian serves the rest"
+        )
+    return Diversities(tuple(limits), tuple(limits.values()), k)
+
+
 _PICKED_TWICE = (
     "A person's value is in both of that person's groups, so an adversary with two releases with different draws has "
     "few candidates left: on the bundled hospital table with l = 3, two releases determined the diagnosis of 22% "

@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.adversary.population_risk import checked_size
+from sfumato.engine.settings import EngineSettings
 from sfumato.errors import PolicyError, SfumatoError, nearest
 from sfumato.method.base import Method
 from sfumato.method.catalogue import from_table as method_from_table
 from sfumato.publisher.after import After, parse_after, parse_rules
 from sfumato.publisher.audit_section import parse_audit
 from sfumato.publisher.context_section import ContextSection
+from sfumato.publisher.engine_section import parse_engine
 from sfumato.publisher.integrate_section import IntegrateSection
 from sfumato.publisher.toml import document
 from sfumato.release.files.spreadsheet import SPREADSHEET
@@ -56,7 +58,7 @@ DROP = "drop"
 """The role of a column that is left out."""
 _TOP = (
     *("title", "data", "population", "attributes", "require", "method", "output"),
-    *("after", "inconsistent", "integrate", "context", "audit"),
+    *("after", "inconsistent", "integrate", "context", "audit", "engine"),
 )
 _DATA = ("source", "query", "missing", "others", "nulls", *FORM_KEYS)
 _POPULATION = ("source", "query", "size")
@@ -84,6 +86,7 @@ class Policy:
     """The method that the policy names; None: it is chosen once the table is read (`sfumato.publisher.choose`)."""
     spreadsheet: str
     integrate: IntegrateSection | None = None
+    engine: EngineSettings = field(default_factory=EngineSettings)
     folder: Path
     form: Form = PLAIN
     """How the source writes its rows."""
@@ -183,6 +186,7 @@ def parse_policy(text: str, *, folder: Path, name: str = "the policy") -> Policy
         named=_method(content, name),
         spreadsheet=_spreadsheet(_table(content, "output", name) if "output" in content else {}, name),
         integrate=_integrate(content, name, folder),
+        engine=parse_engine(content, name, folder),
         folder=folder,
         population_size=population.get("size"),
         population=people,

@@ -1,7 +1,7 @@
 """Run a whole job: from policy to microdata, to release, to the folder with its private part."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 from warnings import warn
@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 
 from sfumato import notebook
 from sfumato.adversary.auditing import closed_form_audit
+from sfumato.engine.base import Engine
+from sfumato.engine.choice import Choice as EngineChoice
+from sfumato.engine.choice import asked_for
 from sfumato.engine.draws import Draws
-from sfumato.engine.local import LocalEngine
 from sfumato.engine.overview import overview
 from sfumato.errors import OutputError, PolicyError, RefutedMethodWarning
 from sfumato.method.base import Method, PartitionMethod, Progress, silent
@@ -23,7 +25,7 @@ from sfumato.publisher.again import published_again
 from sfumato.publisher.ledger import Entry, Ledger, entry_of, finish, policy_digest
 from sfumato.publisher.policy import Policy, read_policy
 from sfumato.publisher.private_part import Log, private_files
-from sfumato.publisher.read_job import coded_and_known, entities, refuse_odd
+from sfumato.publisher.read_job import engine_of, entities, refuse_odd
 from sfumato.publisher.reading_ahead import Ahead
 from sfumato.release.files import stages
 from sfumato.release.files.output import refuse_existing, refuse_public, whole_folder, write_private
@@ -32,10 +34,12 @@ from sfumato.release.files.store import MANIFEST, fill
 from sfumato.release.judgement import bind, listed
 from sfumato.release.release import Release
 from sfumato.report.earlier_releases import raw_dangling, unrelated
+from sfumato.report.pdf import Printed, print_pdf
 from sfumato.report.summary import Summary, summarize
 from sfumato.requirement.base import Requirement
 from sfumato.table.checks import located
 from sfumato.table.microdata import Microdata, refuse_raw
+from sfumato.table.rowless import Rowless
 
 if TYPE_CHECKING:
     from sfumato.publisher.choose import Choice
@@ -146,8 +150,10 @@ def publish_policy(
     force: bool = False,
     ledger: bool = True,
     after: Sequence[str | Path] = (),
+    pdf: bool = False,
     progress: Progress = silent,
     ahead: Ahead | None = None,
+    engine: str | None = None,
 ) -> Published:
     """Do what a policy says and write OUT/release and OUT/private, both or neither.
 
@@ -162,10 +168,13 @@ def publish_policy(
         force: replace a folder that sfumato wrote.
         ledger: whether to keep the ledger beside the source.
         after: releases that were published before.
+        pdf: print the report to report.pdf too, with a browser; a note says why if that is not possible.
         progress: called with the stage and the share of it that is done.
         ahead: the table, if reading it has begun.
+        engine: auto, local, duckdb or spark; takes precedence over the policy's.
     """
     job = published_after(policy if isinstance(policy, Policy) else read_policy(policy), after)
+    job = replace(job, engine=asked_for(job.engine, engine))
     folder = located(out, None, OutputError)
     refuse_public(folder)
     refuse_existing(folder, force=force)
@@ -173,16 +182,17 @@ def publish_policy(
     log = Log()
     heard = log.listening(progress)
     known = Ledger.of(job) if ledger else None
-    engine, digests = coded_and_known(job, heard, ahead)
-    table = overview(engine, entities(job, engine.table))
+    there, digests, where = engine_of(job, heard, ahead)
+    log.lines.append(f"engine: {where}")
+    table = overview(there, entities(job, there.table))
     refuse_odd(job, table)
-    job, choice = _with_method(job, engine.table, rng, heard)
-    release = _release(job, engine, rng, heard)
+    job, choice = _with_method(job, there.table, rng, heard)
+    release = _release(job, there, rng, heard)
     release = choice.stated_by(release) if choice else release
     before = known.earlier(digests.cells) if known else []
     told = published_again(before, policy=policy_digest(job), method=job.method, seed=seed, out=folder, force=force)
     summary = summarize(release, table)
-    dangling = raw_dangling(release, engine.table, getattr(job.method, "after", ()))
+    dangling = raw_dangling(release, there.table, getattr(job.method, "after", ()))
     heard("audit", 0.0)
     found = closed_form_audit(release, table, population=job.population or job.population_size)
     private = [
@@ -197,11 +207,12 @@ def publish_policy(
     with whole_folder(folder, force=force, afterwards=lambda: finish(known, made)) as draft:
         heard("write", 0.0)
         (draft / PUBLIC).mkdir()
-        files = fill(draft / PUBLIC, release.description, release.tables, engine.write)
+        files = fill(draft / PUBLIC, release.description, release.tables, there.write)
         steward = private_files(
             job, table, release, seed, log, summary, private, dangling, digests=digests, files=files, found=found
         )
-        write_private(draft, steward)
+        printed = _printed(steward["report.html"], heard) if pdf else Printed(None)
+        write_private(draft, {**steward, **({"report.pdf": printed.content} if printed.content else {})})
         stages.reached("private written")
         made.append(entry_of(job, digests.cells, folder, draft / PUBLIC / MANIFEST, seed))
         if known:
@@ -209,7 +220,8 @@ def publish_policy(
             stages.reached("ledger written")
     progress("done", 1.0)
     warnings = [*release.warnings, *private, *(known.warnings if known else ())]
-    return Published(release, folder, summary, tuple(dict.fromkeys(warnings)), tuple(told.notes))
+    notes = (*told.notes, *filter(None, [printed.why]), *_told_engine(where))
+    return Published(release, folder, summary, tuple(dict.fromkeys(warnings)), notes)
 
 
 def _with_method(
@@ -218,9 +230,26 @@ def _with_method(
     """The job with a method; if it names none, the one that is chosen, and why."""
     if "method" in job.content or job.integrate is not None:
         return job, None
+    if isinstance(table, Rowless):
+        raise PolicyError(
+            "a method is chosen by trying several on rows in memory, which this engine does not hold; name one under "
+            '[method], e.g. name = "mondrian+", or set name = "local" under [engine]'
+        )
     from sfumato.publisher.choose import with_method  # it knows all methods, which take time to import
 
     return with_method(job, table, Draws(rng), progress)
+
+
+def _printed(page: str, progress: Progress) -> Printed:
+    """The report as PDF, or why there is none."""
+    progress("print", 0.0)
+    return print_pdf(page)
+
+
+def _told_engine(where: EngineChoice) -> list[str]:
+    """A note about an engine that was chosen, where it is not the one for small tables or had better been another."""
+    worth_it = (where.name != "local" and "asks for it" not in where.why) or "not installed" in where.why
+    return [f"the engine is {where}"] if worth_it else []
 
 
 def seeded_generator(seed: int | None) -> np.random.Generator | None:
@@ -232,10 +261,9 @@ def seeded_generator(seed: int | None) -> np.random.Generator | None:
     return np.random.default_rng(seed)
 
 
-def _release(job: Policy, engine: LocalEngine, rng: np.random.Generator | None, progress: Progress) -> Release:
+def _release(job: Policy, engine: Engine, rng: np.random.Generator | None, progress: Progress) -> Release:
     """The release that a policy asks for, with its output settings and what the policy discloses of its context."""
-    table = job.method.prepared(engine.table)
-    there = engine if table is engine.table else LocalEngine(table)
+    there = engine.prepared(job.method.prepared)
     made = job.method.release(there, job.requirements, title=job.title, draws=Draws(rng), progress=progress)
     if job.spreadsheet != "plain":
         made = made.stating(output={"spreadsheet": job.spreadsheet})

@@ -1,14 +1,16 @@
 """The table of a job: read and coded, with its digests, and what is refused about it."""
 
 from concurrent.futures import ThreadPoolExecutor
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
 from sfumato.adversary.population_risk import refuse_smaller
+from sfumato.engine.base import Engine
+from sfumato.engine.choice import Choice, choose_engine
 from sfumato.engine.local import LocalEngine
 from sfumato.engine.overview import Overview
-from sfumato.errors import DataError
+from sfumato.errors import DataError, PolicyError
 from sfumato.method.base import Progress
 from sfumato.publisher.insensitive import refuse_unnamed_identifiers
 from sfumato.publisher.policy import Policy
@@ -19,6 +21,10 @@ from sfumato.table.address import expanded
 from sfumato.table.digest import table_digest
 from sfumato.table.microdata import Microdata
 from sfumato.table.source import read_frame
+
+if TYPE_CHECKING:
+    from sfumato.engine.duckdb import DuckDBEngine
+    from sfumato.engine.spark import SparkEngine
 
 
 def entities(job: Policy, table: Microdata) -> list[str]:
@@ -36,6 +42,11 @@ class Digests(NamedTuple):
 
 def coded_and_known(job: Policy, progress: Progress, ahead: Ahead | None = None) -> tuple[LocalEngine, Digests]:
     """The coded data and their digests; what does not need codes runs meanwhile, on another core."""
+    if job.engine.name not in ("auto", "local"):
+        raise PolicyError(
+            f"this command reads the table into memory, but the policy asks for the engine {job.engine.name}; "
+            'set name = "local" under [engine]'
+        )
     progress("read", 0.0)
     begun = ahead if ahead is not None and ahead.reads(job.source, job.nulls, job.folder) else None
     frame = begun.take() if begun else read_again(job)
@@ -46,6 +57,50 @@ def coded_and_known(job: Policy, progress: Progress, ahead: Ahead | None = None)
         progress("code", 0.0)
         engine = LocalEngine.read(frame, job.covering, missing=job.missing, folder=job.folder)
     return engine, Digests(cells.result(), file.result())
+
+
+def engine_of(job: Policy, progress: Progress, ahead: Ahead | None = None) -> tuple[Engine, Digests, Choice]:
+    """The engine that serves a job, the digests of its table, and why this engine was chosen."""
+    source = expanded(job.source)
+    choice = choose_engine(job.engine, source, job.query, job.folder)
+    if getattr(job.named, "after", ()):
+        choice = _in_memory(choice)
+    if choice.name == "local":
+        return *coded_and_known(job, progress, ahead), choice
+    progress("read", 0.0)
+    stored = _engine_class(choice.name).read(
+        source,
+        job.covering,
+        query=job.query,
+        nulls=job.nulls,
+        missing=job.missing,
+        folder=job.folder,
+        form=job.form,
+        settings=job.engine,
+        progress=progress,
+    )
+    return stored, Digests(stored.digest(), _file_digest(job)), choice
+
+
+def _engine_class(name: str) -> "type[DuckDBEngine] | type[SparkEngine]":
+    """The engine of a name, imported when it is needed."""
+    if name == "spark":
+        from sfumato.engine.spark import SparkEngine
+
+        return SparkEngine
+    from sfumato.engine.duckdb import DuckDBEngine
+
+    return DuckDBEngine
+
+
+def _in_memory(choice: Choice) -> Choice:
+    """Rows are joined with earlier releases one by one, in memory; another engine is refused if it was asked for."""
+    if choice.name != "local" and "asks for it" in choice.why:
+        raise PolicyError(
+            f"the engine {choice.name} cannot join rows with earlier releases; "
+            'set name = "local" under [engine], or leave out [[after]]'
+        )
+    return Choice("local", "rows are joined with earlier releases in memory")
 
 
 def _file_digest(job: Policy) -> str:

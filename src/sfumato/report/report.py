@@ -165,13 +165,13 @@ def _pairs(parameters: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 def _labels(release: Release, name: str) -> dict[str, int] | None:
     """How many rows show each label; None for an attribute that is not published."""
-    frame = next((t for t in release.tables.values() if name in t.columns), None)
+    frame = next((t for t in release.counted.values() if name in t.columns), None)
     if frame is None:
         return None
     series = frame[name]
     if COUNT in frame.columns and release.bucketized:
         series = series.gather(np.repeat(np.arange(frame.height), frame[COUNT].to_numpy()))
-    return distinct_texts(series).counts()
+    return distinct_texts(series).counts(release.row_weights)
 
 
 def _loss(release: Release, labels: Labels) -> Facts:

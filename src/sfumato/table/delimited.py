@@ -31,7 +31,7 @@ _CHUNK = 1 << 20
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Header:
+class Header:
     """The first record: the names, the separator and how often the separator's character occurs in it."""
 
     names: list[str]
@@ -57,7 +57,7 @@ def read_delimited(path: Path, where: str, form: Form = PLAIN) -> pl.DataFrame:
     outside quotes.
     """
     file = TextFile.of(path, where, form.encoding)
-    header = _read_header(file, form.separator)
+    header = read_header(file, form.separator)
     check_names(header.names, where)
     source = file.path if file.decoded is None else file.decoded
     try:
@@ -75,10 +75,10 @@ def read_delimited(path: Path, where: str, form: Form = PLAIN) -> pl.DataFrame:
 
 def separator_of(file: TextFile) -> str:
     """The separator that the header of a text table has."""
-    return _read_header(file, None).separator
+    return read_header(file, None).separator
 
 
-def _read_header(file: TextFile, separator: str | None) -> _Header:
+def read_header(file: TextFile, separator: str | None) -> Header:
     """Read the first record that is not blank and, unless the separator is given, sniff it from there."""
     raw, where = _first_record(file), file.where
     try:
@@ -94,7 +94,7 @@ def _read_header(file: TextFile, separator: str | None) -> _Header:
     candidates = "\t" + _SEPARATORS if file.path.suffix.lower() == ".tsv" else _SEPARATORS
     separator = separator or max(candidates, key=bare.count)
     names = next(csv.reader(io.StringIO(text, newline=""), delimiter=separator))
-    return _Header(names=names, separator=separator, separators=text.count(separator))
+    return Header(names=names, separator=separator, separators=text.count(separator))
 
 
 def _first_record(file: TextFile) -> bytes:
@@ -123,7 +123,7 @@ def _trailing_blank_lines(file: TextFile) -> int:
     return max(0, tail[len(tail.rstrip(b"\r\n")) :].count(b"\n") - 1)
 
 
-def _is_complete(frame: pl.DataFrame, file: TextFile, header: _Header) -> bool:
+def _is_complete(frame: pl.DataFrame, file: TextFile, header: Header) -> bool:
     """Whether no row is too short, by the count of separators (see the module's docstring)."""
     if frame.width == 1 or frame.height == 0 or frame.to_series(-1).null_count() == 0:
         return True
@@ -146,7 +146,7 @@ def _count_bytes(file: TextFile, *characters: str) -> list[int]:
     return counts
 
 
-def _without_blank_lines(frame: pl.DataFrame, file: TextFile, header: _Header) -> pl.DataFrame:
+def _without_blank_lines(frame: pl.DataFrame, file: TextFile, header: Header) -> pl.DataFrame:
     """The frame without the rows of nulls that blank lines became, if blank lines are all that is wrong."""
     scan = _scan(file, header)
     blanks = [place for place in scan.blanks if place < frame.height]
@@ -157,12 +157,12 @@ def _without_blank_lines(frame: pl.DataFrame, file: TextFile, header: _Header) -
     return frame.filter(pl.Series(keep))
 
 
-def _diagnosis(file: TextFile, header: _Header) -> DataError:
+def _diagnosis(file: TextFile, header: Header) -> DataError:
     """The error for a file that Polars refused, found by reading it slowly."""
     return file.not_utf8() or _fault(_scan(file, header, strays=True), file.where, header)
 
 
-def _fault(scan: _Scan, where: str, header: _Header) -> DataError:
+def _fault(scan: _Scan, where: str, header: Header) -> DataError:
     """The first fault of a scan, in words."""
     if scan.ragged:
         line, fields = scan.ragged
@@ -183,7 +183,7 @@ def _fields(count: int) -> str:
     return f"{count} field" if count == 1 else f"{count} fields"
 
 
-def _scan(file: TextFile, header: _Header, *, strays: bool = False) -> _Scan:
+def _scan(file: TextFile, header: Header, *, strays: bool = False) -> _Scan:
     """Read the records one by one; note the first that is too short, too long or badly quoted, and the blank ones.
 
     With ``strays``, also the first with a quotation mark inside an unquoted value.

@@ -69,14 +69,14 @@ def _tidy(frame: pl.DataFrame, where: str, nulls: list[str]) -> pl.DataFrame:
             f"{where} has no rows ({frame.width} columns); there is nothing to "
             "publish. Check how it was exported, filtered or queried."
         )
-    frame = frame.with_columns(_simplified(column) for column in frame.get_columns())
+    frame = frame.with_columns(simplified(column) for column in frame.get_columns())
     if nulls:
         text = pl.col(pl.String)
         frame = frame.with_columns(pl.when(~text.is_in(nulls)).then(text))
     return frame
 
 
-def _simplified(column: pl.Series) -> pl.Series:
+def simplified(column: pl.Series) -> pl.Series:
     """The column as String if it is categorical or untyped, as Float64 if decimal, otherwise unchanged."""
     extension = getattr(pl, "BaseExtension", None)  # since Polars 1.36
     if extension is not None and isinstance(column.dtype, extension):

@@ -20,7 +20,7 @@ class Code(NamedTuple):
 def loading(manifest: Manifest) -> list[Code]:
     """Code that loads the tables, and that does what a reader of this scheme needs first."""
     tables = list(SCHEMES[manifest.scheme].columns_of(manifest))
-    return [
+    told = [
         Code("Polars", "Load the tables", _loads(tables, "import polars as pl", "{0} = pl.read_parquet({1})")),
         Code(
             "pandas",
@@ -34,6 +34,17 @@ def loading(manifest: Manifest) -> list[Code]:
         ),
         *_next_steps(manifest),
     ]
+    parted = sorted({file.name for file in manifest.tables or () if "/" in file.file})
+    return [code._replace(text=_of_parts(code.text, parted)) for code in told]
+
+
+def _of_parts(text: str, tables: Sequence[str]) -> str:
+    """The same code for tables that are folders of parts."""
+    for name in tables:
+        text = text.replace(f'pl.read_parquet("{name}.parquet")', f'pl.read_parquet("{name}/*.parquet")')
+        text = text.replace(f'pd.read_parquet("{name}.parquet")', f'pd.read_parquet("{name}")')
+        text = text.replace(f'<- read_parquet("{name}.parquet")', f'<- dplyr::collect(open_dataset("{name}"))')
+    return text
 
 
 def _loads(tables: Sequence[str], first: str, line: str) -> str:
