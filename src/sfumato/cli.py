@@ -19,7 +19,6 @@ from sfumato.command.query import query
 from sfumato.command.signals import exit_on_termination
 from sfumato.command.streams import fill_closed_streams, flush_output, prepare_streams
 
-
 START = """Three commands to start with:
 
   sfumato demo                             publish the bundled example and look at its report
