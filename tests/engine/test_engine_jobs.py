@@ -226,4 +226,4 @@ def test_a_full_disk_and_too_little_memory_are_said(tmp_path: Path, monkeypatch:
     with pytest.raises(sf.OutputError, match="no space left"):
         there.publish([AsIs("age")], Draws())
     del there
-    assert not [p for p in (tmp_path / "spill").rglob("*.ipc")]
+    assert not list((tmp_path / "spill").rglob("*.ipc"))
