@@ -27,6 +27,7 @@ PARTS = (
     "start",
     "two_publishers",
     "secure_maximum",
+    "scale",
 )
 """Modules with ``lines()`` (the ratios) and optionally ``more()`` (further tables); foundation takes ``with_peers``."""
 
