@@ -4,6 +4,7 @@ import datetime as dt
 import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from importlib.metadata import version
 
 from sfumato.release.manifest import CONTEXT
@@ -61,6 +62,7 @@ class Provenance:
         return files if len(files) <= _MOST_FILES else [(name, digest) for name, digest in files if "/" not in name]
 
 
+@cache
 def versions() -> Sequence[tuple[str, str]]:
     """What was running."""
     libraries = [(_NAMES[name], version(name)) for name in _LIBRARIES]

@@ -24,6 +24,7 @@ from sfumato.report.columns import roles_told
 from sfumato.report.distributions import BeforeAfter, compare, plain
 from sfumato.report.earlier_releases import Dangling, joined
 from sfumato.report.guarantees import drawn_again, general_limits, guarantee, in_words, met, method_limits, shown_limits
+from sfumato.report.markdown import prepare_markdown
 from sfumato.report.plots import drawn, losses
 from sfumato.report.provenance import Provenance, versions
 from sfumato.report.randomized import reconstructed, response
@@ -121,9 +122,10 @@ def write_report(path: str | Path, **given: Unpack[Given]) -> Path:
 
 
 def prepare_report() -> None:
-    """Compile the templates of both pages ahead of the first report of a process."""
+    """Compile the templates of all pages ahead of the first report of a process."""
     _template()
     prepare_readme()
+    prepare_markdown()
 
 
 @cache
