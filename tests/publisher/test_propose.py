@@ -241,9 +241,9 @@ def test_diversity_leaves_room_for_the_commonest_value(shares: tuple[int, ...], 
 @pytest.mark.parametrize(
     ("shares", "method", "told"),
     [
-        ((20,) * 6, None, "reveal nothing"),  # 1/6 is 1/(2l) with l = 3, exactly
-        ((21, 21, 20, 20, 20, 18), None, "reveal nothing"),  # with l = 2
-        ((30, 30, 30, 30), None, "reveal nothing"),
+        ((20,) * 6, None, "knows the algorithm"),  # 1/6 is 1/(2l) with l = 3, exactly
+        ((21, 21, 20, 20, 20, 18), None, "knows the algorithm"),  # with l = 2
+        ((30, 30, 30, 30), None, "knows the algorithm"),
         ((70, 50), {"name": "mondrian"}, "your decision"),  # distinct values: only refuted methods serve it
     ],
 )
