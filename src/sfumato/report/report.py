@@ -74,6 +74,7 @@ def report_facts(**given: Unpack[Given]) -> Facts:
         name: weighted(release, name, reconstructed(release, name, _labels(release, name))) for name in known.columns
     }
     drawn = response(release, known)
+    figures = _figures(release, known, labels)
     origin = given.get("provenance")
     return {
         "title": release.description.title or "Untitled release",
@@ -90,7 +91,8 @@ def report_facts(**given: Unpack[Given]) -> Facts:
         "risk": risks(release, known, entity, given.get("risk") or risk_of(release, known)),
         "riskiest": combinations(known, entity),
         "loss": _loss(release, labels),
-        "figures": _figures(release, known, labels),
+        "figures": figures,
+        "answered": [(f["name"], f["apart"]) for f in figures if f["plot"] is not None],
         "columns": roles_told(release, known, origin.reasons if origin else {}),
         "making": _making(release, known, given.get("policy_text", ""), seeded),
         "versions": versions(),
