@@ -119,7 +119,7 @@ class MondrianBlur(PartitionMethod):
     def cut(self, counts: Counts, wanted: Diversities, draws: Draws, progress: Progress) -> Groups:
         """The group of each vector."""
         rules = self.rules(counts, wanted, draws)
-        parts = blurred_partition(self._arrays(counts, wanted), rules, draws.words, lambda done: progress("cuts", done))
+        parts = blurred_partition(self.arrays(counts, wanted), rules, draws.words, lambda done: progress("cuts", done))
         return Groups(numbered(parts.order, parts.starts), len(parts.starts))
 
     def rules(self, counts: Counts, wanted: Diversities, draws: Draws) -> Rules:
@@ -146,10 +146,11 @@ class MondrianBlur(PartitionMethod):
                 "list; declare an order, or use sampled_worlds"
             )
         vectors = engine.vectors(counts)
-        for parts, chance in every_partition(self._arrays(counts, wanted), rules):
+        for parts, chance in every_partition(self.arrays(counts, wanted), rules):
             yield Drawn(table, Groups(numbered(parts.order, parts.starts)[vectors], len(parts.starts))), chance
 
-    def _arrays(self, counts: Counts, wanted: Diversities) -> Arrays:
+    def arrays(self, counts: Counts, wanted: Diversities) -> Arrays:
+        """The counted table as the kernel takes it."""
         return Arrays(
             space_of(counts.quasi, sets=self.shows_sets()),
             [c.codes for c in counts.quasi],
