@@ -11,7 +11,7 @@ from sfumato.engine.local import LocalEngine
 from sfumato.table.microdata import Microdata
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Overview(Counts):
     """The counts of all coded columns, and tallies (`Engine.tally`) of the others.
 

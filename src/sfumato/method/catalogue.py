@@ -27,6 +27,7 @@ METHODS: Catalogue[Method] = Catalogue(
         "rr": "rr.rr.RandomizedResponse",
         "pg": "pg.PG",
         "incognito": "incognito.incognito.Incognito",
+        "local-recoding": "local_recoding.local_recoding.LocalRecoding",
         "tdr": "topdown.topdown.TopDown",
         "tdd": "topdown.topdown.TopDownDisclosure",
         "tds2p": "topdown.two_party.TopDownTwoParty",

@@ -35,8 +35,15 @@ def stratified_pickup(
     """Pick-up after any partition: its groups, divided once more (ASAP, Algorithm 4; Theorem 7.2).
 
     ``groups`` is what `sf.partition` returns, or any other grouping of the rows in which no sensitive value makes up
-    more than 1/l; ``k`` is the least number of rows of a new group, inside a given group that has as many. It is as
-    safe as the partition: if that leaves all tables behind its groups equally likely, so does pick-up.
+    more than 1/l. It is as safe as the partition: if that leaves all tables behind its groups equally likely, so does
+    pick-up.
+
+    Args:
+        table: the private table, with one sensitive attribute.
+        groups: the group of each row.
+        l: the l of the l-diversity.
+        k: the least number of rows of a new group, inside a given group that has as many.
+        rng: for experiments only; without one all randomness is fresh secret entropy.
     """
     whole_number("pick-up", "l", l, 1)
     whole_number("pick-up", "k", k, 1)

@@ -47,6 +47,8 @@ class MondrianBlur(PartitionMethod):
 
     ``order``: the quasi-identifiers to cut first. Without it, those that have little to do with the sensitive values
     come first, by a count with noise whose cost is part of F, if the table is large enough; else the widest.
+
+    ``labels``: a group below some children of a node shows a set of them (``siblings``), or always a node (``nodes``).
     """
 
     name: ClassVar[str] = "mondrian-blur"
