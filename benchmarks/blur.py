@@ -67,9 +67,9 @@ def report() -> str:
     out = [
         "# What safety against an aware adversary costs",
         "",
-        f"`python -m benchmarks.blur`; k = 5, occupation, seven quasi-identifiers. Loss: NCP, the mean over rows and "
-        f"attributes of the share of the domain that a label covers (in brackets: groups). mondrian-blur draws: mean "
-        f"and range of {RUNS} runs with seeds 0 to {RUNS - 1}. mondrian is not safe. Bar: 15, 27 and 45% on Adult (set for "
+        "`python -m benchmarks.blur`; k = 5, occupation, seven quasi-identifiers. Loss: NCP, the mean over rows and "
+        "attributes of the share of the domain that a label covers (in brackets: groups). mondrian-blur draws: mean and "
+        f"range of {RUNS} runs with seeds 0 to {RUNS - 1}. mondrian is not safe. Bar: 15, 27 and 45% on Adult (set for "
         "plain ranges, where each value is its place in leaf order), half of mondrian+'s loss on Census-Income.",
         "",
         "| table | l | mondrian | mondrian-blur | mondrian+ | bar |",

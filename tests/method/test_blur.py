@@ -64,7 +64,7 @@ def test_the_manifest_states_the_settings_and_a_forged_one_is_refused() -> None:
     ("settings", "told"),
     [
         ({"blur": 0}, "blur = 0"),
-        ({"blur": -1.0}, "above 0"),
+        ({"blur": 0.0005}, "from 0.001"),
         ({"blur": float("nan")}, "blur"),
         ({"blur": True}, "blur"),
         ({"refusals": 0}, "refusals = 0"),

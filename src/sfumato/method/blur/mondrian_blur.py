@@ -33,7 +33,7 @@ from sfumato.table.microdata import Microdata
 _ENOUGH = 3000
 """Price times distance at which a cut is refused with probability e^-3 = 5%."""
 
-_MOST_BLUR = 1000
+_LEAST_BLUR, _MOST_BLUR = 0.001, 999
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,8 +67,10 @@ class MondrianBlur(PartitionMethod):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not is_number(self.blur) or not 0 < self.blur <= _MOST_BLUR:
-            raise PolicyError(f"{self.name}: blur = {self.blur!r}; it must be a number above 0, at most {_MOST_BLUR}")
+        if not is_number(self.blur) or not _LEAST_BLUR <= self.blur <= _MOST_BLUR:
+            raise PolicyError(
+                f"{self.name}: blur = {self.blur!r}; it must be a number from {_LEAST_BLUR} up to {_MOST_BLUR}"
+            )
         whole_number(self.name, "refusals", self.refusals, 1)
         if self.cap > MOST_UNITS:
             raise PolicyError(
@@ -83,7 +85,7 @@ class MondrianBlur(PartitionMethod):
     @property
     def dearest(self) -> int:
         """The greatest price of one refusal, in units."""
-        return max(1, units_within(1 + as_fraction(self.blur)))
+        return units_within(1 + as_fraction(self.blur))
 
     @property
     def cap(self) -> int:
