@@ -69,7 +69,8 @@ def path_of(column: Column, rows: Integers, objective: Objective, attributes: in
     else:
         node, width = _tree(Ladder.of(column.name, domain), domain.size, objective)
     if objective in ("granularity", "ncp"):
-        return Path(node, width / attributes, width / attributes)
+        cost = width / attributes
+        return Path(node, cost, cost)
     below = np.stack([np.bincount(level, weights=rows)[level] for level in node])
     return Path(node, *_by_rows(below, rows, objective, attributes))
 
