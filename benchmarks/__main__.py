@@ -23,9 +23,11 @@ PARTS = (
     "incognito",
     "art",
     "sequential",
+    "compare",
     "start",
     "two_publishers",
     "secure_maximum",
+    "scale",
 )
 """Modules with ``lines()`` (the ratios) and optionally ``more()`` (further tables); foundation takes ``with_peers``."""
 

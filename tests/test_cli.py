@@ -66,9 +66,10 @@ def test_publish_then_check(job: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert "No requirement covers the sensitive attribute 'ill'" in told.err
     assert "ill is published exactly for 60 of 60 rows" in told.err
     assert told.err.count("warning: ") == 2
-    assert {p.name for p in (job / "out" / "release").iterdir()} == {"manifest.json", "data.csv", "data.parquet"}
+    public = {p.name for p in (job / "out" / "release").iterdir()}
+    assert public == {"README.html", "manifest.json", "data.csv", "data.parquet"}
     private = {p.name for p in (job / "out" / "private").iterdir()}
-    assert private == {"report.html", "audit.json", "policy.toml", "log.txt"}
+    assert private == {"report.html", "report.md", "audit.json", "policy.toml", "log.txt"}
     assert run("check", "out/release") == 0
     assert "holds" in capsys.readouterr().out
     data = pl.read_csv(job / "out" / "release" / "data.csv")

@@ -44,7 +44,7 @@ class Audit:
     @property
     def worst(self) -> AdversaryFinding | None:
         """The finding with the greatest average gain."""
-        return max(self.findings, key=lambda f: f.gain, default=None)
+        return max((f for f in self.findings if f.gain is not None), key=lambda f: f.gain or 0.0, default=None)
 
     def of(self, adversary: str) -> list[AdversaryFinding]:
         """The findings of one adversary."""

@@ -58,7 +58,9 @@ class AdversaryFinding:
 
     ``interval`` is the 95% interval of the share of all people who are learned about, where they were sampled;
     ``worst_interval`` that of the worst belief, where beliefs are estimated from draws. ``exact``: beliefs are exact.
-    ``bound``: they are not exact but never too low. ``broken`` are the claims of the manifest that this refutes.
+    ``bound``: beliefs are not exact but never too low. ``expected``: over what they were averaged ("which of them are
+    known"), if they were. ``people`` and the averages are None where only the worst case is computed. ``without`` says
+    what the baseline is; ``broken`` are the claims of the manifest that this refutes, ``notes`` what else to know.
     """
 
     adversary: str
@@ -67,26 +69,28 @@ class AdversaryFinding:
     target: str
     attacked: int
     of: int
-    people: int
+    people: int | None
     certain: int
     margin: float
     worst: float
     worst_baseline: float
     baseline: float
-    mean: float
-    mean_baseline: float
+    mean: float | None
+    mean_baseline: float | None
     interval: tuple[float, float] | None = None
     worst_interval: tuple[float, float] | None = None
+    expected: str = ""
     exact: bool = True
     bound: bool = False
+    without: str = "without the release"
     notes: tuple[str, ...] = ()
     broken: tuple[str, ...] = ()
     concerned: Concerned | None = field(default=None, repr=False)
 
     @property
-    def gain(self) -> float:
-        """By how much the belief in the truth grows on average."""
-        return self.mean - self.mean_baseline
+    def gain(self) -> float | None:
+        """By how much the belief in the truth grows on average; None where only the worst case is computed."""
+        return None if self.mean is None or self.mean_baseline is None else self.mean - self.mean_baseline
 
     @property
     def sampled(self) -> bool:
@@ -106,10 +110,14 @@ class AdversaryFinding:
         "An adversary who knows a person's group cannot be more than 37.5% sure of a person's illness; without the \
 release 10%."
         """
-        who, before = f"An adversary who {self.knowledge}", f"without the release {percent_down(self.worst_baseline)}"
+        who, before = f"An adversary who {self.knowledge}", f"{self.without} {percent_down(self.worst_baseline)}"
         among = f"{self.attacked:,} of {self.of:,} people attacked" if self.sampled else f"{self.of:,} people"
         if self.certain:
-            return f"{who} is certain {self.target} for {self.certain:,} of the {among}; {before}."
+            certain = f"may be certain {self.target} for up to" if self.bound else f"is certain {self.target} for"
+            return f"{who} {certain} {self.certain:,} of the {among}; {before}."
+        if self.expected:
+            sure = f"is at most {percent_up(self.worst)} sure {self.target}, averaged over {self.expected}"
+            return f"{who} {sure}; {before}."
         if self.sampled or not (self.exact or self.bound):
             return f"{who} was at most {self._estimated()} sure {self.target}, among the {among}; {before}."
         return f"{who} cannot be more than {percent_up(self.worst)} sure {self.target}; {before}."
@@ -123,7 +131,7 @@ release 10%."
     def as_dict(self) -> dict[str, Any]:
         """Everything but the people concerned, for machines."""
         plain = ("adversary", "variant", "knowledge", "target", "attacked", "of", "people", "certain", "margin", "gain")
-        more = ("worst", "worst_baseline", "baseline", "mean", "mean_baseline", "exact", "bound")
+        more = ("worst", "worst_baseline", "baseline", "mean", "mean_baseline", "without", "expected", "exact", "bound")
         lists = ("interval", "worst_interval", "notes", "broken")
         told = {name: getattr(self, name) for name in (*plain, *more)}
         told |= {n: None if (v := getattr(self, n)) is None else list(v) for n in lists}
@@ -146,12 +154,14 @@ def finding(
     rows: NDArray[np.int64] | None = None,
     weights: NDArray[np.int64] | None = None,
     of: int | None = None,
+    drawn: bool = True,
     margin: float = MARGIN,
     **more: Any,
 ) -> AdversaryFinding:
     """The finding of beliefs in the truth, one per person attacked or, with ``weights``, per so many people.
 
-    ``rows`` are the people's rows in the private table; ``of`` how many people there are if these are a sample of them.
+    ``rows`` are the people's rows in the private table; ``of`` is how many people there are if these are only some of
+    them, ``drawn`` whether they were drawn at random.
     """
     after, prior = np.broadcast_arrays(np.asarray(belief, np.float64), np.asarray(before, np.float64))
     counts = np.ones(len(after), np.int64) if weights is None else np.asarray(weights, np.int64)
@@ -172,9 +182,8 @@ def finding(
         baseline=float(prior.max()),
         mean=float(counts @ after / attacked),
         mean_baseline=float(counts @ prior / attacked),
-        interval=share_interval(learned, attacked) if attacked < everyone else None,
         concerned=None if rows is None else Concerned(rows, after, prior),
-        **more,
+        **({"interval": share_interval(learned, attacked) if drawn and attacked < everyone else None} | more),
     )
 
 

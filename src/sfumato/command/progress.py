@@ -13,6 +13,7 @@ Listener = Callable[[str, float], None]
 STAGES = {
     "read": "Reading the data",
     "response": "Finding the best probabilities",
+    "trial": "Trying methods",
     "compare": "Comparing (finished points are kept)",
     "code": "Coding the columns",
     "cuts": "Cutting into groups",
@@ -27,7 +28,9 @@ STAGES = {
     "labels": "Labelling the groups",
     "judgement": "Judging the groups",
     "order": "Shuffling the rows",
+    "audit": "Attacking the release",
     "write": "Writing release and report",
+    "print": "Printing the report",
     "done": "Done",
 }
 

@@ -66,6 +66,11 @@ class Mondrian(CountingMethod):
         """No warning if only sizes decide: then the cuts reveal nothing about sensitive values."""
         return self.if_steered(requirements, "the cuts")
 
+    def refuse_unserved(self, requirements: Sequence[Requirement]) -> None:
+        for r in on_groups(requirements, self.name):
+            if not r.monotone:
+                raise PolicyError(f"mondrian serves only monotone requirements, and {r.model} is not monotone")
+
     def redrawn(self) -> str | None:
         return None if self.strict else super().redrawn()
 
@@ -109,10 +114,8 @@ class Mondrian(CountingMethod):
         progress: Progress,
     ) -> Groups:
         """The group of each of the chosen entries."""
+        self.refuse_unserved(requirements)
         wanted = on_groups(requirements, self.name)
-        for r in wanted:
-            if not r.monotone:
-                raise PolicyError(f"mondrian serves only monotone requirements, and {r.model} is not monotone")
         tests, least, counted = plan_tests(table, wanted)
         parts = partition(
             space_of(table.quasi, sets=self.shows_sets()),

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 import jinja2
 from markupsafe import Markup
 
-from sfumato.report.plots import percent
 from sfumato.report.scatter import Axis as Axis
 from sfumato.report.scatter import Picture as Picture
 from sfumato.report.scatter import Spot, scatter
+from sfumato.report.style import style
 
 PRIVATE = "Private: these figures are computed from the private table. Do not hand them over."
 
@@ -30,13 +30,11 @@ COLUMNS: dict[str, Column] = {
     "gain_worst": Column(
         "worst-case gain of an adversary",
         "gain, worst",
-        "by how much the belief of an adversary who knows everyone's quasi-identifiers in a person's true sensitive "
-        "value exceeds the best guess without the release; the person it is worst for. It is computed for an adversary "
-        "who does not exploit how the algorithm made its choices",
+        "by how much an adversary who knows people's quasi-identifiers is surer of a person's sensitive value than its "
+        "share in the table, for the person about whom the most is learned. The adversary does not exploit how the "
+        "algorithm made its choices",
     ),
-    "gain_mean": Column(
-        "average gain of an adversary", "gain, mean", "the same, on average over all people; below 0 nothing is gained"
-    ),
+    "gain_mean": Column("average gain of an adversary", "gain, mean", "the same, on average over all people"),
     "linked": Column(
         "greatest probability of being found",
         "found",
@@ -45,7 +43,7 @@ COLUMNS: dict[str, Column] = {
     "query_error": Column(
         "error of count queries",
         "queries",
-        "the average relative error of 1,000 random count queries on up to three quasi-identifiers and the sensitive "
+        "the median relative error of 1,000 random count queries on up to three quasi-identifiers and the sensitive "
         "attribute, relative to at least 0.1% of the rows",
     ),
     "class_error": Column(
@@ -94,7 +92,16 @@ class Row:
         value = self.figures.get(name)
         if value is None:
             return "–"
-        return f"{value:.2f}" if name == "seconds" else percent(value)
+        return f"{value:.2f}" if name == "seconds" else share(value)
+
+
+def share(value: float) -> str:
+    """A share in percent, which may be below 0 or above 100.
+
+    >>> share(0.1234), share(-0.02), share(1.5)
+    ('12.3%', '-2%', '150%')
+    """
+    return f"{round(100 * value, 1) + 0.0:g}%"
 
 
 def shown_columns(rows: Sequence[Row]) -> list[str]:
@@ -162,7 +169,7 @@ def picture(rows: Sequence[Row], across: Axis, up: Axis) -> Picture:
     for row in done(rows):
         x, y = row.figures.get(across.name), row.figures.get(up.name)
         if x is not None and y is not None:
-            told = f"{row.number} {row.label}: {across.title} {percent(x)}, {up.title} {percent(y)}"
+            told = f"{row.number} {row.label}: {across.title} {share(x)}, {up.title} {share(y)}"
             told += f" ({row.marks})" if row.marks else ""
             spots.append(Spot(x, y, f"{row.number} {row.label}", told, row.refuted is not None, row.frontier))
     return scatter(spots, across, up)
@@ -200,7 +207,7 @@ def page(
         plot=Markup(plot),  # built from escaped parts only
         axes=axes,
         made=(made or dt.datetime.now(dt.UTC)).strftime("%d %B %Y, %H:%M UTC"),
-        style=Markup(files("sfumato.report").joinpath("style.css").read_text(encoding="utf-8")),
+        style=style(),
     )
 
 

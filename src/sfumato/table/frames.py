@@ -123,7 +123,7 @@ def _converter(dtype: Any) -> Callable[[Any, str], pl.Series]:
         "CategoricalDtype": _from_categories,
         "DatetimeTZDtype": _from_zoned,
         "ArrowDtype": _from_arrow_backed,
-        "StringDtype": _from_objects,
+        "StringDtype": _from_text,
         "SparseDtype": _from_sparse,
     }
     kind = type(dtype).__name__
@@ -167,6 +167,14 @@ def _from_objects(series: Any, name: str) -> pl.Series:
         f"The pandas column {name!r} holds objects of type {found}; a column must be all text or all of the same "
         f"plain type. Convert it first, e.g. `frame[{name!r}] = frame[{name!r}].astype(str)`."
     )
+
+
+def _from_text(series: Any, name: str) -> pl.Series:
+    """Text columns: dtype ``string`` of pandas 2, ``str`` of pandas 3; NaN and NA are null."""
+    missing = series.isna().to_numpy()
+    values = np.array(series.to_numpy(dtype=object), dtype=object)
+    values[missing] = None
+    return pl.Series(name, values.tolist(), dtype=pl.String)
 
 
 def _from_categories(series: Any, name: str) -> pl.Series:

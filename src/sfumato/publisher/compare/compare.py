@@ -39,6 +39,15 @@ def compare(
     ``methods`` are objects or names, by default all that can serve the requirements. ``sweep`` gives parameters of
     the requirements several values, e.g. ``{"k": [2, 5, 10]}``. ``workers`` is the number of processes, by default
     one per core; 1 works in this process. Outcomes are kept in ``cache``, if a folder is named.
+
+    Args:
+        table: the private table.
+        require: the requirements, one or several.
+        methods: objects or names.
+        sweep: parameters of the requirements, with several values each.
+        workers: how many processes.
+        cache: a folder for outcomes.
+        progress: called with the stage and the share of it that is done.
     """
     refuse_raw(table)
     needed = listed(require)
@@ -68,8 +77,8 @@ def compare_policy(
     number = checked_workers(workers)
     kept = OutcomeCache.at((user_folder() if cache is None else Path(cache)) if keep else None)
     needed, known = list(job.requirements), checked_sweep(sweep, job.requirements)
-    engine, _ = coded_and_known(job, None, progress)
-    named = methods_named(methods or None, job.method)
+    engine, _ = coded_and_known(job, progress)
+    named = methods_named(methods or None, job.named)
     able, refused = _after(job, named)
     plan = planned(engine.table, needed, able, known)
     plan = Plan(plan.points, {**refused, **plan.unserved})
@@ -84,7 +93,7 @@ def _after(job: Policy, methods: Sequence[Method]) -> tuple[list[Method], dict[s
         return list(methods), {}
     why = "the policy has [[after]], and it does not regard what was published before"
     takes = {m.name: "after" in {f.name for f in fields(m)} for m in methods}
-    told = [published_after(replace(job, method=m)).method for m in methods if takes[m.name]]
+    told = [published_after(replace(job, named=m)).named for m in methods if takes[m.name]]
     return [m for m in told if m is not None], {name: why for name, able in takes.items() if not able}
 
 

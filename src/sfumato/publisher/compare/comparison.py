@@ -25,6 +25,9 @@ class Comparison:
     ``frame`` has a row per point, in the order of their numbers, which start at 1; ``unserved`` are the methods that
     cannot serve the requirements, with the reason; ``frontier`` are the numbers of the points that no other point
     beats on both axes of the picture, among the methods that are not refuted for these requirements if there are any.
+
+    ``points`` and ``outcomes`` are what was tried and what came out; ``write_policy`` gives the policy of a point;
+    ``title`` is that of the picture.
     """
 
     points: tuple[Point, ...]

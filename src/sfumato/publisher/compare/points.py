@@ -10,6 +10,7 @@ from sfumato.errors import PolicyError, SfumatoError, nearest
 from sfumato.method.base import Method
 from sfumato.method.catalogue import METHODS
 from sfumato.method.catalogue import from_table as method_from_table
+from sfumato.method.choice import caveat
 from sfumato.requirement.base import Requirement, is_number
 from sfumato.table.microdata import Microdata
 
@@ -38,13 +39,6 @@ class Point:
         'mondrian, k = 5'
         """
         return ", ".join([self.method.name, *(f"{name} = {value:g}" for name, value in self.swept.items())])
-
-
-def caveat(method: Method, requirements: Sequence[Requirement]) -> str | None:
-    """What a release by a refuted method would warn of under these requirements, which must be bound; None: nothing."""
-    if method.refuted is None:
-        return None
-    return next(iter(method.warnings(requirements)), None)
 
 
 def unserved(method: Method, table: Microdata, requirements: Sequence[Requirement]) -> str | None:

@@ -6,11 +6,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from sfumato import notebook
-from sfumato.engine.base import Engine
+from sfumato.engine.base import Engine, Table
 from sfumato.engine.counts import Counts
 from sfumato.engine.decision import Grouping
 from sfumato.engine.draws import Draws
@@ -85,7 +84,7 @@ class Made(NamedTuple):
     ``facts`` are further entries of the manifest.
     """
 
-    tables: dict[str, pl.DataFrame]
+    tables: Mapping[str, Table]
     judgements: Sequence[Judgement]
     attributes: Mapping[str, AttributeEntry]
     rows: int
@@ -160,8 +159,12 @@ class Scheme(ABC):
 
     def judge(self, release: "Release", bound: GroupRequirement, view: PublicSchema) -> Judgement:
         """Judge a requirement on the groups that are shown."""
-        groups = self.groups(release, names(bound.groups_by()))
-        return judge(bound, view, view.counted, groups, int(groups.max()) + 1)
+        if not {n for key in (*bound.columns(), *bound.distinct_columns()) for n in key} <= {*release.counted_columns}:
+            groups = self.groups(release, names(bound.groups_by()))
+            return judge(bound, view, view.counted, groups, int(groups.max()) + 1)
+        groups = release.counted_labels(names(bound.groups_by()))
+        seen = PublicSchema(release.description.attributes, release.counted)
+        return judge(bound, seen, seen.counted, groups, int(groups.max()) + 1, release.row_weights)
 
     def values_by_group(self, release: "Release", name: str) -> GroupValues | None:
         """The published values of an attribute by group; None if they are not shown that way."""
