@@ -21,6 +21,7 @@ PARTS = (
     "pg",
     "rr",
     "incognito",
+    "local_recoding",
     "art",
     "sequential",
     "compare",
