@@ -89,8 +89,7 @@ def _classes(paths: Sequence[Path], codes: Sequence[NDArray[np.int64]], levels: 
     total: Floats = np.zeros((1, len(order)))
     for cost, w in zip(costs, way, strict=True):
         total = (total[:, None, :] + cost[:, w[found.first[order]]][None, :, :]).reshape(-1, len(order))
-    exact = all(p.order is p.cost for p in paths) and not merged
-    return place[found.of_row], np.rint(total * _GRID).astype(np.int64), exact
+    return place[found.of_row], np.rint(total * _GRID).astype(np.int64), not merged
 
 
 def _visits(costs: Integers) -> tuple[Visits, Floats]:

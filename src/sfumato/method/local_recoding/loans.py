@@ -9,7 +9,7 @@ from sfumato.kernel.local_recoding.lend import lend, make_loans
 from sfumato.kernel.local_recoding.peel import make_room
 from sfumato.method.local_recoding.joining import Boxes, joined
 from sfumato.method.local_recoding.lattice import Lattice
-from sfumato.method.local_recoding.paths import Floats, Integers
+from sfumato.method.local_recoding.paths import Floats, Integers, Objective
 from sfumato.method.local_recoding.peeling import Vectors, Wanted, by_first, rows_of
 
 DISCOUNTS = (0.6, 0.6, 0.7, 0.5, 0.6)
@@ -19,10 +19,15 @@ MOST_WORK = 200_000_000
 """Passes with loans look at every vector on all levels, so they are made only where these are few enough."""
 
 
-def can_lend(lattice: Lattice, wanted: Wanted) -> bool:
-    """Whether sizes alone decide, boxes have exact costs, and the table is small enough."""
+def can_lend(lattice: Lattice, wanted: Wanted, objective: Objective) -> bool:
+    """Whether sizes alone decide, boxes have exact costs that add up, and the table is small enough."""
     levels = len(lattice.boxes.start)
-    return wanted.by_size and lattice.exact and levels * len(lattice.of_row) <= MOST_WORK
+    return (
+        objective in ("granularity", "ncp")
+        and wanted.by_size
+        and lattice.exact
+        and levels * len(lattice.of_row) <= MOST_WORK
+    )
 
 
 @dataclass(frozen=True, eq=False)

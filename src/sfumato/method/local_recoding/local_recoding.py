@@ -132,7 +132,7 @@ class LocalRecoding(CountingMethod):
             if self.suppression and (group < 0).any():
                 _refuse_whole(counts, asked, vectors, wanted)
             group, number = joined(vectors, group, number, wanted)
-            if can_lend(lattice, wanted):
+            if can_lend(lattice, wanted, self.objective):
                 found = Best(vectors, lattice, wanted, group, number)
                 group, number = found.with_loans(lambda done: progress("loans", done))
         of_row = np.empty_like(group)
