@@ -22,6 +22,7 @@ PARTS = (
     "pg",
     "rr",
     "incognito",
+    "local_recoding",
     "art",
     "sequential",
     "compare",
