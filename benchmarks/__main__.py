@@ -23,6 +23,7 @@ PARTS = (
     "incognito",
     "art",
     "sequential",
+    "compare",
     "start",
     "two_publishers",
     "secure_maximum",

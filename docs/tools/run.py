@@ -93,7 +93,8 @@ def _execute(command: str) -> tuple[int, str]:
     """Run one command; those of sfumato in this process. Its exit code and all that it prints."""
     program, *arguments = shlex.split(command, comments=True)
     if program == "sfumato":
-        return _sfumato(arguments)
+        kept = ["--cache", "cache"] if arguments[0] == "compare" else []  # in the folder of the page, not in the user's
+        return _sfumato([*arguments, *kept])
     if program != "python":
         raise NotAsShown(f"a page may run sfumato and python, not {program}")
     paths = os.pathsep.join([str(DOCS.parent / "src"), os.environ.get("PYTHONPATH", "")])

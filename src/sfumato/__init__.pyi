@@ -45,6 +45,7 @@ from sfumato.errors import ReleaseError as ReleaseError
 from sfumato.errors import SfumatoError as SfumatoError
 from sfumato.method.anatomy import Anatomy as Anatomy
 from sfumato.method.art.art import Art as Art
+from sfumato.method.blur.mondrian_blur import MondrianBlur as MondrianBlur
 from sfumato.method.hilb import Hilb as Hilb
 from sfumato.method.hilb import HilbPlus as HilbPlus
 from sfumato.method.hilb import HilbPlusPlus as HilbPlusPlus

@@ -287,7 +287,6 @@ def test_people_whom_the_population_lacks_are_warned_of_in_private(tmp_path: Pat
         ('source = "secret-register.parquet"', 'query = "select 1"', "must have a source"),
         ('source = "secret-register.parquet"', "source = 5", "must have a source"),
         ("[population]\n", '[population]\nquery = ["x"]\n', "query under .population."),
-        ('model = "k-map"\nk = 20', 'model = "k-anonymity"\nk = 2', "only k-map uses .population."),
     ],
 )
 def test_policies_refused(old: str, new: str, told: str) -> None:

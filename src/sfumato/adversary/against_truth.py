@@ -68,45 +68,56 @@ def _values_differ(s: Situation, column: Column) -> str | None:
 
 
 def _shuffled(s: Situation, truth: Microdata) -> Finding:
-    """Whether rows agree with the table in order, reversed or group by group, more often than chance allows.
-
-    In a random order the number of rows that agree is below its mean plus t with a probability of at least
-    1 - exp(-t² / 8n): placing one row after the other, each changes the expectation by at most 2 (Azuma). If all rows
-    agree, that has the exact probability Π m! / n! for the multiplicities m of equal rows.
-    """
-    people = s.release.tables[s.release.scheme_class.people]
-    if people.height != truth.rows:
-        return Finding(_ORDER, "stated", "people were left out, so rows cannot be compared one by one")
-    tests = list(_tests(s, truth))
-    limit = math.log(FALSE_ALARM / max(len(tests), 1))
-    for words, mine, theirs, group in tests:
-        if log_chance(mine, theirs, group) < limit:
-            agree = int((mine == theirs).sum())
-            return Finding(_ORDER, "broken", f"{agree:,} of {truth.rows:,} rows agree with the table {words}")
-    if not tests:
-        return Finding(_ORDER, "stated", "no column is published unchanged, so the order cannot be compared")
-    return Finding(_ORDER, "holds", f"no more agreement with the order of the table than chance (to {FALSE_ALARM:g})")
-
-
-def _tests(s: Situation, truth: Microdata) -> Iterator[tuple[str, Integers, Integers, Integers | None]]:
-    """Codes of the table's rows and of the published ones, in an order that a release must not have."""
+    """Whether rows follow the order of the table more than chance allows: neighbours stay neighbours, or rows agree
+    with the table in the same place, from the end or inside their group."""
     both = list(_columns(s, truth))
-    one_group = s.release.scheme_class.labels_people and bool(s.quasi) and bool((s.fits.groups == 1).all())
-    if one_group:
-        number = int(s.fits.group.max()) + 1
-        both.append((Counted(s.fits.group[s.kinds.of_row], number), Counted(s.group_of_row, number)))
+    if s.release.scheme_class.labels_people and s.quasi and (s.fits.groups <= 1).all():
+        number = int(s.fits.group.max()) + 2
+        both.append((Counted(s.fits.group[s.kinds.of_row] + 1, number), Counted(s.group_of_row + 1, number)))
     if not both:
-        return
+        return Finding(_ORDER, "stated", "no column is published unchanged, so the order cannot be compared")
     rows = truth.rows
     joint = combine([Counted(np.concatenate([a.codes, b.codes]), max(a.size, b.size)) for a, b in both])
     mine, theirs = (np.asarray(part, np.int64) for part in (joint.codes[:rows], joint.codes[rows:]))
+    limit = math.log(FALSE_ALARM / 4)
+    near, known = neighbours(mine, theirs)
+    if near and near * math.log(2) - math.lgamma(near + 1) < limit:
+        told = f"{near:,} of {known:,} rows that can be told apart are beside the row that is beside them in the table"
+        return Finding(_ORDER, "broken", told)
+    for words, a, b, group in _tests(s, mine, theirs):
+        if log_chance(a, b, group) < limit:
+            return Finding(_ORDER, "broken", f"{int((a == b).sum()):,} of {rows:,} rows agree with the table {words}")
+    return Finding(_ORDER, "holds", f"no more agreement with the order of the table than chance (to {FALSE_ALARM:g})")
+
+
+def _tests(s: Situation, mine: Integers, theirs: Integers) -> Iterator[tuple[str, Integers, Integers, Integers | None]]:
+    """Codes of the table's rows and of the published ones, in an order that a release must not have."""
+    if len(mine) != len(theirs):
+        return
     yield "in the same place", mine, theirs, None
     yield "in the same place from the end", mine, theirs[::-1], None
-    if one_group:
+    if s.release.scheme_class.labels_people and s.quasi and (s.fits.groups == 1).all():
         here, there = s.fits.group[s.kinds.of_row], s.group_of_row
         first, second = (np.argsort(g, kind="stable") for g in (here, there))
         if np.array_equal(here[first], there[second]):
             yield "in the same place of their group", mine[first], theirs[second], here[first]
+
+
+def neighbours(mine: Integers, theirs: Integers) -> tuple[int, int]:
+    """How many published rows are followed by one that is next to them in the table, of those that occur once in both.
+
+    In a random order there are t or more with a probability of at most 2^t / t!: the expected number of sets of t pairs
+    of neighbours that stay neighbours is C(n-1, t) (n-t)! / n! <= 1 / t! for each choice of directions.
+
+    >>> neighbours(np.array([5, 6, 7, 7, 8]), np.array([8, 6, 5, 7]))
+    (2, 3)
+    """
+    first, second = (np.unique(codes, return_counts=True) for codes in (mine, theirs))
+    once = np.intersect1d(first[0][first[1] == 1], second[0][second[1] == 1])
+    place = np.full(int(max(mine.max(), theirs.max())) + 1, -1)
+    place[mine[np.isin(mine, once)]] = np.arange(len(once))
+    order = place[theirs[np.isin(theirs, once)]]
+    return int((np.abs(np.diff(order)) == 1).sum()), len(once)
 
 
 def _columns(s: Situation, truth: Microdata) -> Iterator[tuple[Counted, Counted]]:
@@ -128,6 +139,10 @@ def _columns(s: Situation, truth: Microdata) -> Iterator[tuple[Counted, Counted]
 
 def log_chance(mine: Integers, theirs: Integers, group: Integers | None) -> float:
     """The logarithm of a bound on the probability that rows in random order (inside groups, if given) agree this often.
+
+    In a random order the number of rows that agree is below its mean plus t with a probability of at least
+    1 - exp(-t² / 8n): placing one row after the other, each changes the expectation by at most 2 (Azuma). If all rows
+    agree, that has the exact probability Π m! / n! for the multiplicities m of equal rows.
 
     >>> codes = np.arange(100)
     >>> log_chance(codes, codes, None) < math.log(1e-6), log_chance(codes, codes[::-1], None)

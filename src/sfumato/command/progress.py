@@ -30,6 +30,7 @@ STAGES = {
     "order": "Shuffling the rows",
     "audit": "Attacking the release",
     "write": "Writing release and report",
+    "print": "Printing the report",
     "done": "Done",
 }
 

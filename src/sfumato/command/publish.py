@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     multiple=True,
     help="A release of sfumato that was published before, beside those of the policy (tdssa); repeat for each.",
 )
+@click.option("--pdf", is_flag=True, help="Print the report to private/report.pdf too; needs Chromium, Chrome or Edge.")
 @click.option(
     "--engine",
     type=click.Choice(["auto", "local", "duckdb", "spark"]),
@@ -54,6 +55,7 @@ def publish(
     force: bool,
     on_interrupt: str,
     after: tuple[Path, ...],
+    pdf: bool,
     engine: str | None,
     as_json: bool,
 ) -> None:
@@ -63,7 +65,7 @@ def publish(
     """
     if seed is not None:
         click.echo("warning: --seed makes the randomness repeatable; this release is for experiments only", err=True)
-    _publish(policy, out, as_json, on_interrupt, seed=seed, force=force, after=after, engine=engine)
+    _publish(policy, out, as_json, on_interrupt, seed=seed, force=force, after=after, pdf=pdf, engine=engine)
 
 
 @click.command()
@@ -91,6 +93,7 @@ def _publish(
     force: bool,
     ledger: bool = True,
     after: tuple[Path, ...] = (),
+    pdf: bool = False,
     engine: str | None = None,
 ) -> None:
     with _without_collection():
@@ -101,7 +104,16 @@ def _publish(
 
     with progress_bar() as progress, interrupts(on_interrupt, progress) as heard:
         result = publish_policy(
-            policy, out, seed=seed, force=force, ledger=ledger, after=after, progress=heard, ahead=ahead, engine=engine
+            policy,
+            out,
+            seed=seed,
+            force=force,
+            ledger=ledger,
+            after=after,
+            pdf=pdf,
+            progress=heard,
+            ahead=ahead,
+            engine=engine,
         )
     folder = result.folder
     with printing_result(f"{folder} was written completely: hand over {folder / 'release'}, keep {folder / 'private'}"):

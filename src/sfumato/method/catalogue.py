@@ -15,6 +15,7 @@ METHODS: Catalogue[Method] = Catalogue(
         "mondrian": "mondrian.Mondrian",
         "mondrian+": "mondrian_plus.MondrianPlus",
         "mondrian++": "mondrian_plus.MondrianPlusPlus",
+        "mondrian-blur": "blur.mondrian_blur.MondrianBlur",
         "hilb": "hilb.Hilb",
         "hilb+": "hilb.HilbPlus",
         "hilb++": "hilb.HilbPlusPlus",

@@ -19,9 +19,12 @@ from sfumato.publisher.audit_section import chosen_by
 from sfumato.publisher.policy import Policy, parse_policy, read_policy
 from sfumato.publisher.publish import seeded_generator
 from sfumato.publisher.read_job import read_again
+from sfumato.release.earlier import as_earlier
 from sfumato.release.files.output import refuse_public, whole_file
 from sfumato.release.files.recognize import PRIVATE, PUBLIC, is_release
 from sfumato.release.release import load
+from sfumato.release.rule import Inconsistent
+from sfumato.requirement.join_template import THIS
 from sfumato.table.checks import located, read_text
 from sfumato.table.digest import table_digest
 
@@ -64,6 +67,7 @@ def audit_output(
     target = place / PRIVATE / _KEPT if out is None else located(out, None, OutputError)
     if out is not None:
         refuse_public(target)
+    more = [as_earlier(source, f"T{i}") for i, source in enumerate(after, 2)]
     release = load(place / PUBLIC)
     job = _policy(place, policy, kept)
     progress("read", 0.0)
@@ -71,10 +75,10 @@ def audit_output(
     note = _same_table(kept, table_digest(frame), job)
     progress("code", 0.0)
     truth = LocalEngine.read(frame, job.covering, missing=job.missing, folder=job.folder).table
-    earlier = [*(a.read(job.folder, job.nulls) for a in job.after), *after]
+    earlier = [*(a.read(job.folder, job.nulls) for a in job.after), *more]
     situation = Situation(
         release, truth, population=job.population or job.population_size, after=earlier,
-        inconsistent=job.inconsistent, sample=sample, margin=margin, draws=Draws(rng), clock=clock, progress=progress,
+        inconsistent=_rules(job), sample=sample, margin=margin, draws=Draws(rng), clock=clock, progress=progress,
     )  # fmt: skip
     found = run(situation, chosen_by(wanted, job.audits))
     _keep(target, found, kept if out is None else {})
@@ -157,17 +161,20 @@ def _same_table(kept: dict[str, Any], digest: str, job: Policy) -> str:
     return ""
 
 
+def _rules(job: Policy) -> list[Inconsistent]:
+    """The rules of inconsistency, with releases called T1, T2, … in their order, as the join calls them."""
+    name = {THIS: THIS, **{after.name: f"T{i}" for i, after in enumerate(job.after, 2)}}
+    return [Inconsistent(sides={name[n]: side for n, side in rule.sides.items()}) for rule in job.inconsistent]
+
+
 def _keep(target: Path, found: Audit, kept: dict[str, Any]) -> None:
     """Write the findings, with the people concerned; beside what the job wrote there, if anything."""
     told = found.as_dict(private=True)
     content = {**kept, "adversaries": told} if kept else told
-    try:
-        with whole_file(target) as draft:
-            draft.touch(mode=0o600)
-            draft.chmod(0o600)
-            draft.write_text(json.dumps(content, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-    except FileNotFoundError:
-        raise OutputError(f"{target} cannot be written: its folder does not exist; choose another with --out") from None
+    with whole_file(target) as draft:
+        draft.touch(mode=0o600)
+        draft.chmod(0o600)
+        draft.write_text(json.dumps(content, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
 
 
 def refuse_broken(found: Audit) -> None:

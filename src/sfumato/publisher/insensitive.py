@@ -9,10 +9,12 @@ from sfumato.engine.counts import Counted, totals
 from sfumato.engine.overview import Overview
 from sfumato.errors import PolicyError
 from sfumato.publisher.column_roles import Profile, profile_of, recognize
-from sfumato.publisher.policy import Policy
+from sfumato.publisher.policy import DROP, Policy
 from sfumato.publisher.toml import key
 from sfumato.table.encode import Role
 
+LEFT_OUT = (Role.IDENTIFIER, DROP)
+"""The roles of columns that are not published."""
 ALONE = 0.2
 """The share of rows with a unique value from which a column is said to single people out."""
 
@@ -34,7 +36,7 @@ def refuse_unnamed_identifiers(policy: Policy, table: Overview) -> None:
             )
         seen = profile_of(name, tally)
         sign = recognize(seen)
-        if sign.role == Role.IDENTIFIER and seen.distinct == seen.rows > 1:
+        if sign.role in LEFT_OUT and seen.distinct == seen.rows > 1:
             entry = key(name)
             raise PolicyError(
                 f'others = "insensitive" would publish the column {name!r} unchanged, but it looks like an '
@@ -50,7 +52,7 @@ def exposed(policy: Policy, table: Overview) -> list[str]:
     for name, tally in table.plain.items():
         seen = profile_of(name, tally)
         sign = recognize(seen)
-        if told := _told(seen, sign.why if sign.role == Role.IDENTIFIER else ""):
+        if told := _told(seen, sign.why if sign.role in LEFT_OUT else ""):
             found.append(told)
         elif name not in names and (sign.role in (Role.SENSITIVE, Role.CLASS) or _known(sign.why, sign.role)):
             unseen.append(f"{name!r} ({sign.why})")

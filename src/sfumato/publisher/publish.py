@@ -14,6 +14,7 @@ from sfumato.adversary.auditing import closed_form_audit
 from sfumato.engine.base import Engine
 from sfumato.engine.choice import Choice as EngineChoice
 from sfumato.engine.choice import asked_for
+from sfumato.engine.counts import Counts
 from sfumato.engine.draws import Draws
 from sfumato.engine.overview import overview
 from sfumato.errors import OutputError, PolicyError, RefutedMethodWarning
@@ -34,11 +35,11 @@ from sfumato.release.files.store import MANIFEST, fill
 from sfumato.release.judgement import bind, listed
 from sfumato.release.release import Release
 from sfumato.report.earlier_releases import raw_dangling, unrelated
+from sfumato.report.pdf import Printed, print_pdf
 from sfumato.report.summary import Summary, summarize
 from sfumato.requirement.base import Requirement
 from sfumato.table.checks import located
 from sfumato.table.microdata import Microdata, refuse_raw
-from sfumato.table.rowless import Rowless
 
 if TYPE_CHECKING:
     from sfumato.publisher.choose import Choice
@@ -149,6 +150,7 @@ def publish_policy(
     force: bool = False,
     ledger: bool = True,
     after: Sequence[str | Path] = (),
+    pdf: bool = False,
     progress: Progress = silent,
     ahead: Ahead | None = None,
     engine: str | None = None,
@@ -166,6 +168,7 @@ def publish_policy(
         force: replace a folder that sfumato wrote.
         ledger: whether to keep the ledger beside the source.
         after: releases that were published before.
+        pdf: print the report to report.pdf too, with a browser; a note says why if that is not possible.
         progress: called with the stage and the share of it that is done.
         ahead: the table, if reading it has begun.
         engine: auto, local, duckdb or spark; takes precedence over the policy's.
@@ -183,7 +186,7 @@ def publish_policy(
     log.lines.append(f"engine: {where}")
     table = overview(there, entities(job, there.table))
     refuse_odd(job, table)
-    job, choice = _with_method(job, there.table, rng, heard)
+    job, choice = _with_method(job, there.table, table, rng, heard)
     release = _release(job, there, rng, heard)
     release = choice.stated_by(release) if choice else release
     before = known.earlier(digests.cells) if known else []
@@ -208,7 +211,8 @@ def publish_policy(
         steward = private_files(
             job, table, release, seed, log, summary, private, dangling, digests=digests, files=files, found=found
         )
-        write_private(draft, steward)
+        printed = _printed(steward["report.html"], heard) if pdf else Printed(None)
+        write_private(draft, {**steward, **({"report.pdf": printed.content} if printed.content else {})})
         stages.reached("private written")
         made.append(entry_of(job, digests.cells, folder, draft / PUBLIC / MANIFEST, seed))
         if known:
@@ -216,23 +220,25 @@ def publish_policy(
             stages.reached("ledger written")
     progress("done", 1.0)
     warnings = [*release.warnings, *private, *(known.warnings if known else ())]
-    return Published(release, folder, summary, tuple(dict.fromkeys(warnings)), (*told.notes, *_told_engine(where)))
+    notes = (*told.notes, *filter(None, [printed.why]), *_told_engine(where))
+    return Published(release, folder, summary, tuple(dict.fromkeys(warnings)), notes)
 
 
 def _with_method(
-    job: Policy, table: Microdata, rng: np.random.Generator | None, progress: Progress
+    job: Policy, table: Microdata, counts: Counts, rng: np.random.Generator | None, progress: Progress
 ) -> tuple[Policy, "Choice | None"]:
     """The job with a method; if it names none, the one that is chosen, and why."""
     if "method" in job.content or job.integrate is not None:
         return job, None
-    if isinstance(table, Rowless):
-        raise PolicyError(
-            "a method is chosen by trying several on rows in memory, which this engine does not hold; name one under "
-            '[method], e.g. name = "mondrian+", or set name = "local" under [engine]'
-        )
     from sfumato.publisher.choose import with_method  # it knows all methods, which take time to import
 
-    return with_method(job, table, Draws(rng), progress)
+    return with_method(job, table, counts, Draws(rng), progress)
+
+
+def _printed(page: str, progress: Progress) -> Printed:
+    """The report as PDF, or why there is none."""
+    progress("print", 0.0)
+    return print_pdf(page)
 
 
 def _told_engine(where: EngineChoice) -> list[str]:

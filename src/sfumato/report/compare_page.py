@@ -30,13 +30,11 @@ COLUMNS: dict[str, Column] = {
     "gain_worst": Column(
         "worst-case gain of an adversary",
         "gain, worst",
-        "by how much the belief of an adversary who knows everyone's quasi-identifiers in a person's true sensitive "
-        "value exceeds the best guess without the release; the person it is worst for. It is computed for an adversary "
-        "who does not exploit how the algorithm made its choices",
+        "by how much an adversary who knows people's quasi-identifiers is surer of a person's sensitive value than its "
+        "share in the table, for the person about whom the most is learned. The adversary does not exploit how the "
+        "algorithm made its choices",
     ),
-    "gain_mean": Column(
-        "average gain of an adversary", "gain, mean", "the same, on average over all people; below 0 nothing is gained"
-    ),
+    "gain_mean": Column("average gain of an adversary", "gain, mean", "the same, on average over all people"),
     "linked": Column(
         "greatest probability of being found",
         "found",

@@ -23,7 +23,7 @@ from sfumato.report.adversaries import adversaries
 from sfumato.report.columns import roles_told
 from sfumato.report.distributions import BeforeAfter, compare, plain
 from sfumato.report.earlier_releases import Dangling, joined
-from sfumato.report.guarantees import general_limits, guarantee, in_words, met, method_limits
+from sfumato.report.guarantees import drawn_again, general_limits, guarantee, in_words, met, method_limits, shown_limits
 from sfumato.report.plots import drawn, losses
 from sfumato.report.provenance import Provenance, versions
 from sfumato.report.randomized import reconstructed, response
@@ -230,11 +230,12 @@ def _making(release: Release, table: Overview, policy_text: str, seeded: bool) -
 
 def _limits(release: Release, table: Overview) -> list[str]:
     classes = [c.name for c in table.with_role(Role.CLASS)]
-    name = release.description.method.name
+    manifest = release.description
+    always = method_limits(manifest.method.name), [*drawn_again(manifest), *shown_limits(release.scheme_class)]
     if release.sampled:
-        return method_limits(name) + sample_limits(release)
-    after = [entry.name for entry in release.description.after or ()]
-    return method_limits(name) + general_limits(list(table.plain), classes, after)
+        return [*always[0], *sample_limits(release), *always[1]]
+    after = [entry.name for entry in manifest.after or ()]
+    return [*always[0], *general_limits(list(table.plain), classes, after), *always[1]]
 
 
 def _warnings(release: Release, given: Sequence[str], seeded: bool) -> list[str]:

@@ -78,13 +78,13 @@ class _Scale:
 
 
 def _step(span: float) -> float:
-    """The distance of grid lines: four to ten of them.
+    """The distance of grid lines: three to nine of them.
 
-    >>> [_step(span) for span in (1.0, 0.37, 3.0)]
-    [0.2, 0.05, 0.5]
+    >>> [_step(span) for span in (1.0, 0.37, 3.0, 9.5)]
+    [0.2, 0.05, 0.5, 2.0]
     """
     power = 10.0 ** math.floor(math.log10(span))
-    return next(step for step in (0.1 * power, 0.2 * power, 0.5 * power, power) if span / step <= 8)
+    return next(step for step in (0.1 * power, 0.2 * power, 0.5 * power, power, 2 * power) if span / step <= 8)
 
 
 def scatter(spots: Sequence[Spot], across: Axis, up: Axis) -> Picture:

@@ -128,7 +128,7 @@ class OutcomeCache:
 
 def _parsed(plain: Any, key: str) -> Outcome:
     """The outcome that a file holds; raises if it is not one, or another's."""
-    if plain.keys() != {"key", "refused", "notes", "figures"} or plain["key"] != key:
+    if not isinstance(plain, dict) or plain.keys() != {"key", "refused", "notes", "figures"} or plain["key"] != key:
         raise ValueError("not the outcome of this point")
     if not (plain["refused"] is None or isinstance(plain["refused"], str)):
         raise TypeError("a reason must be text")

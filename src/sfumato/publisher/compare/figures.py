@@ -32,7 +32,7 @@ class Figures:
     """The figures of one release. Less is better in all but ``rows`` and ``groups``; None: not measured.
 
     ``gain_worst`` and ``gain_mean``: by how much an adversary's belief in a person's true sensitive value exceeds the
-    best guess without the release. ``linked``: the greatest probability of finding a person's row. ``query_error``:
+    share of that value in the table. ``linked``: the greatest probability of finding a person's row. ``query_error``:
     the median relative error of random count queries. ``class_error``: the share of held-out rows that a decision tree
     gets wrong. ``correlation``: the average change of Cramér's V over all pairs of attributes. ``loss``: the share of
     information that labels hide (randomized: the share of values expected to change). ``seconds``: to make the release.
@@ -108,6 +108,7 @@ def measured(release: Release, table: Microdata, seconds: float) -> Outcome:
             return None
 
     gain, summary = adversary_gain(release, table), summarize(release, table)
+    notes.extend(gain.refused)
     figures = Figures(
         gain_worst=gain.worst,
         gain_mean=gain.mean,

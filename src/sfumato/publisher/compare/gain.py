@@ -1,35 +1,49 @@
-"""What an adversary gains by a release: belief in what is true about a person, beyond what could be guessed before."""
+"""What adversaries gain by a release: those of an audit that are computed from counts, in three figures."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from sfumato.adversary.linkage import linkage_risk
-from sfumato.release.best_guess import best_guesses
+from sfumato.adversary.auditing import run
+from sfumato.adversary.finding import AdversaryFinding
+from sfumato.adversary.inference_attack import Inference
+from sfumato.adversary.linkage_attack import Linkage
+from sfumato.adversary.situation import Situation
 from sfumato.release.release import Release
-from sfumato.report.randomized import response
 from sfumato.table.microdata import Microdata
 
 
 class Gain(NamedTuple):
-    """The greatest and the average gain over all people, and the greatest probability of finding a person's row."""
+    """The greatest and the average gain over all people, and the greatest probability of finding a person's row.
+
+    None where the adversary does not apply; ``refused`` says why.
+    """
 
     worst: float | None
     mean: float | None
-    linked: float
+    linked: float | None
+    refused: tuple[str, ...] = ()
 
 
 def adversary_gain(release: Release, table: Microdata) -> Gain:
-    """What is learned about sensitive values by an adversary who knows everyone's quasi-identifiers."""
-    linked = linkage_risk(release.classes()).prosecutor
-    if (drawn := response(release, table)) is not None:
-        base = max(best_shares(table).values())
-        return Gain(drawn["attack"] - base, drawn["attack_mean"] - base, linked)
-    found = best_guesses(release).values()
-    worst = max((g.worst - g.base for g in found), default=None)
-    return Gain(worst, max((g.mean - g.base for g in found), default=None), linked)
+    """What is learned by an adversary who knows people's quasi-identifiers, about the worst sensitive attribute."""
+    found = run(Situation(release, table), [Inference(), Linkage()], check=False)
+    inference, linkage = found.of("inference"), found.of("linkage")
+    needless = {"inference"} if not table.sensitive else set()
+    return Gain(
+        _most([_greatest(f) for f in inference]),
+        _most([f.gain for f in inference]),
+        _most([f.worst for f in linkage]),
+        tuple(f"{r.adversary}: {r.reason}" for r in found.refused if r.adversary not in needless),
+    )
 
 
-def best_shares(table: Microdata) -> dict[str, float]:
-    """The share of the most frequent value of each sensitive attribute: what a guess without a release is worth."""
-    import numpy as np
+def _most(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return max(known) if known else None
 
-    return {c.name: float(np.bincount(c.codes).max() / table.rows) for c in table.sensitive}
+
+def _greatest(found: AdversaryFinding) -> float:
+    """The gain of the person about whom the most is learned."""
+    if found.concerned is None:
+        return found.worst - found.worst_baseline
+    return float((found.concerned.belief - found.concerned.before).max())
