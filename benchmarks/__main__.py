@@ -22,11 +22,14 @@ PARTS = (
     "pg",
     "rr",
     "incognito",
+    "local_recoding",
     "art",
     "sequential",
+    "compare",
     "start",
     "two_publishers",
     "secure_maximum",
+    "scale",
 )
 """Modules with ``lines()`` (the ratios) and optionally ``more()`` (further tables); foundation takes ``with_peers``."""
 

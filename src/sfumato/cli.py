@@ -19,14 +19,25 @@ from sfumato.command.query import query
 from sfumato.command.signals import exit_on_termination
 from sfumato.command.streams import fill_closed_streams, flush_output, prepare_streams
 
+START = """Three commands to start with:
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+  sfumato demo                             publish the bundled example and look at its report
+  sfumato init TABLE.csv -o policy.toml    look at your table and propose a policy, with reasons
+  sfumato publish policy.toml -o out       make the release and its report
+
+`sfumato --help` lists all commands, `sfumato COMMAND --help` explains one."""
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]}, invoke_without_command=True)
 @click.version_option(__version__, prog_name="sfumato")
-def cli() -> None:
+@click.pass_context
+def cli(context: click.Context) -> None:
     """Publish microdata that researchers can use and adversaries cannot.
 
     Start with `sfumato demo`, or with `sfumato init YOUR.csv -o policy.toml` for your own table.
     """
+    if context.invoked_subcommand is None:
+        click.echo(START)
 
 
 for command in (init, import_project, publish, check, audit, query, compare, integrate, plan, methods, models, demo):

@@ -94,30 +94,42 @@ def generalized() -> sf.Release:
     return sf.publish(table, require=sf.KAnonymity(k=10))
 
 
-def spread(release: sf.Release, wanted: "dict[str, object]") -> float:
-    """Row by row: each label spread evenly over what it covers."""
-    total = 0.0
-    for row in release.tables["data"].iter_rows(named=True):
-        weight = 1.0
-        for name, test in wanted.items():
-            meaning = release.manifest["attributes"][name].get("nodes", {}).get(row[name], [row[name]])
-            if name == "age":
-                values = list(range(int(meaning[0]), int(meaning[1])))
-            else:
-                values = ["m", "f"] if meaning is None and name == "sex" else meaning
-            weight *= sum(test(v) for v in values) / len(values)  # type: ignore[operator]
-        total += weight
-    return total
+def likely(release: sf.Release, name: str, values: list[object]) -> dict[str, dict[object, float]]:
+    """For each label, the shares of its values: expectation maximization in plain loops, a twentieth spread evenly."""
+    column = release.tables["data"][name].cast(pl.String).to_list()
+    nodes = release.manifest["attributes"][name]["nodes"]
+    meaning = {label: nodes[label] or values for label in set(column)}
+    covers = {l: [v for v in values if (m[0] <= v < m[1] if name == "age" else v in m)] for l, m in meaning.items()}
+    share = dict.fromkeys(values, 1 / len(values))
+    for _ in range(2000):
+        new = dict.fromkeys(values, 0.0)
+        for label in covers:
+            total = sum(share[v] for v in covers[label])
+            for v in covers[label]:
+                new[v] += share[v] / total * column.count(label) / len(column)
+        moved, share = sum(abs(new[v] - share[v]) for v in values), new
+        if moved < 1e-6:
+            break
+    return {l: {v: 0.95 * share[v] / sum(share[w] for w in c) + 0.05 / len(c) for v in c} for l, c in covers.items()}
 
 
-def test_generalization_spreads_labels_evenly(generalized: sf.Release) -> None:
+def test_generalization_spreads_labels_as_the_others_tell(generalized: sf.Release) -> None:
     analyst = sf.Analyst(generalized)
     answer = analyst.count("age >= 30 and age < 41 and job = 'Cook' and ill in ('flu', 'HIV')")
-    wanted = {"age": lambda v: 30 <= v < 41, "job": lambda v: v == "Cook", "ill": lambda v: v in ("flu", "HIV")}
-    assert answer.estimate == pytest.approx(spread(generalized, wanted))
+    ages = likely(generalized, "age", list(range(20, 60)))
+    jobs = likely(generalized, "job", ["Nurse", "Cook", "Smith", "Clerk"])
+    total = 0.0
+    for row in generalized.tables["data"].iter_rows(named=True):
+        age = sum(share for v, share in ages[row["age"]].items() if 30 <= v < 41)  # type: ignore[operator]
+        total += age * jobs[row["job"]].get("Cook", 0.0) * (row["ill"] in ("flu", "HIV"))
+    assert answer.estimate == pytest.approx(total, rel=5e-3)
     assert answer.standard_error > 0
-    assert analyst.count("ill = 'flu'") == Answer(float(people().filter(pl.col("ill") == "flu").height), 0.0)
-    assert analyst.count("age >= 30 or age < 30") == Answer(400.0, 0.0)
+    truth = people().filter(
+        pl.col("age").is_between(30, 40), pl.col("job") == "Cook", pl.col("ill").is_in(["flu", "HIV"])
+    )
+    assert answer.bounds[0] <= answer.interval[0] <= truth.height <= answer.interval[1] <= answer.bounds[1]
+    assert analyst.count("ill = 'flu'") == Answer.exactly(float(people().filter(pl.col("ill") == "flu").height))
+    assert analyst.count("age >= 30 or age < 30") == Answer.exactly(400.0)
     by = analyst.group_by(["sex", "ill"])
     assert by["count"].sum() == pytest.approx(400)
     assert analyst.cube(["sex", "ill"]).filter(pl.col("sex").is_null() & pl.col("ill").is_null())["count"][0] == 400
@@ -138,7 +150,7 @@ def test_bucketization_spreads_values_over_the_group() -> None:
     alone = analyst.count("ill = 'flu'")
     assert alone.estimate == pytest.approx(truth)
     assert alone.standard_error == 0
-    assert analyst.count("job = 'Cook'") == Answer(float(frame.filter(pl.col("job") == "Cook").height), 0.0)
+    assert analyst.count("job = 'Cook'") == Answer.exactly(float(frame.filter(pl.col("job") == "Cook").height))
     assert analyst.group_by("ill").filter(pl.col("ill") == "flu")["count"][0] == pytest.approx(truth)
 
 
@@ -155,7 +167,7 @@ def test_numbers_and_order_in_a_randomized_release() -> None:
     assert any("age" in w for w in release.warnings)
     release.check()
     analyst = sf.Analyst(release)
-    assert analyst.count("level >= 'mid'") == Answer(300.0, 0.0)
+    assert analyst.count("level >= 'mid'") == Answer.exactly(300.0)
     parts = [analyst.count(w) for w in ("age < 40", "age = 40", "age > 40")]
     assert sum(p.estimate for p in parts) == pytest.approx(400)
     assert abs(parts[0].estimate - frame.filter(pl.col("age") < 40).height) <= 8 * parts[0].standard_error
@@ -221,8 +233,8 @@ def test_ranges_of_numbers_are_spread_wherever_the_condition_cuts() -> None:
     assert by["count"].sum() == pytest.approx(analyst.count("pay >= 100000").estimate)
     assert by["pay"].n_unique() == by.height
     dose = sf.publish(sf.read(frame, quasi=["dose"], sensitive="ill"), require=sf.KAnonymity(k=20))
-    assert sf.Analyst(dose).count("dose = 1.5") == Answer(20.0, 0.0)
-    assert sf.Analyst(dose).count("dose > 1.5") == Answer(40.0, 0.0)
+    assert sf.Analyst(dose).count("dose = 1.5") == Answer.exactly(20.0)
+    assert sf.Analyst(dose).count("dose > 1.5") == Answer.exactly(40.0)
 
 
 def test_what_is_wholly_suppressed_is_said_to_be() -> None:

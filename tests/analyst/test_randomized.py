@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
+from sfumato.analyst.answer import Answer
 from sfumato.analyst.randomized import (
     Reconstruction,
     chi_squared,
@@ -125,7 +126,7 @@ def test_groups_and_cubes_are_unbiased_and_agree_with_counts() -> None:
 def test_where_and_group_by_the_same_attribute_across_an_or() -> None:
     analyst = sf.Analyst(tiny())
     table = analyst.group_by(["sex"], "sex = 'm' or ill = 'a'")
-    for sex, estimate, error in table.iter_rows():
+    for sex, estimate, error, *_ in table.iter_rows():
         alone = analyst.count(f"sex = '{sex}' and (sex = 'm' or ill = 'a')")
         assert (estimate, error) == pytest.approx((alone.estimate, alone.standard_error), abs=1e-12)
 
@@ -138,7 +139,7 @@ def test_keep_1_gives_the_truth_without_error() -> None:
     assert release.manifest["matrices"] == {}
     assert sorted(release.tables["data"].select("sex", "ill").cast(pl.String).rows()) == sorted(PEOPLE)
     analyst = sf.Analyst(release)
-    assert analyst.count("sex = 'f' and ill = 'a'") == sf.analyst.analyst.Answer(1.0, 0.0)
+    assert analyst.count("sex = 'f' and ill = 'a'") == Answer.exactly(1.0)
     assert analyst.group_by(["sex", "ill"])["standard_error"].to_list() == [0.0] * 4
     assert analyst.distribution("sex").covariance("fixed").tolist() == [[0.0, 0.0], [0.0, 0.0]]
     iid = analyst.distribution("sex").covariance("iid")

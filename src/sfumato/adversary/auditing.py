@@ -56,6 +56,19 @@ def audit(
 
     The claims of the manifest are checked as well, from the public part and against the truth: ``broken`` lists those
     that do not hold. Nothing is raised for them.
+
+    Args:
+        release: the release to attack.
+        truth: the private table it was made from.
+        adversary: who attacks.
+        after: what was published before.
+        inconsistent: rules for rows that cannot be one person, for the join with earlier releases.
+        population: whom the people of the table are drawn from.
+        sample: how many people to attack where they are attacked one by one.
+        budget: seconds.
+        margin: how much surer than before counts as learned.
+        rng: for experiments only; without one all randomness is fresh secret entropy.
+        progress: called with the stage and the share of it that is done.
     """
     people = population if isinstance(population, Population | int | None) else Population(population)
     situation = Situation(

@@ -60,7 +60,7 @@ class AdversaryFinding:
     ``worst_interval`` that of the worst belief, where beliefs are estimated from draws. ``exact``: beliefs are exact.
     ``bound``: beliefs are not exact but never too low. ``expected``: over what they were averaged ("which of them are
     known"), if they were. ``people`` and the averages are None where only the worst case is computed. ``without`` says
-    what the baseline is; ``broken`` are the claims of the manifest that this refutes.
+    what the baseline is; ``broken`` are the claims of the manifest that this refutes, ``notes`` what else to know.
     """
 
     adversary: str

@@ -85,7 +85,8 @@ def evaluate(condition: Condition, known: Mapping[Comparison, Truth]) -> Any:
 class PossibleValues:
     """The values an attribute can have: as text, as numbers (nan: not a number), and by rank if words have an order.
 
-    ``days``: the numbers are days; ``hidden``: the release shows no value at all.
+    ``days``: the numbers are days; ``hidden``: the release shows no value at all; ``listed``: which of them the release
+    shows somewhere (None: all), as opposed to what a label may hide.
     """
 
     texts: tuple[str, ...]
@@ -93,6 +94,7 @@ class PossibleValues:
     ordered: bool = False
     days: bool = False
     hidden: bool = False
+    listed: Truth | None = None
 
     def truth(self, c: Comparison) -> Truth:
         """For which values a comparison is true."""

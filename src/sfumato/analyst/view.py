@@ -1,48 +1,79 @@
 """How an analyst reads a release: for each attribute, what a row shows and how that is spread over values."""
 
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.analyst.condition import PossibleValues, as_number
+from sfumato.analyst.condition import Comparison, PossibleValues, as_number
+from sfumato.analyst.margin import correlation
 from sfumato.analyst.ranges import Ranges
+from sfumato.analyst.shares import Bools, likely_shares, narrower
 from sfumato.engine.counts import Counted
 from sfumato.errors import PolicyError, ReleaseError, nearest
-from sfumato.release.label_meaning import LabelMeaning, fits, masks_of, read, spans
-from sfumato.release.manifest import LabelAttribute, ValueAttribute
-from sfumato.release.release import Release
-from sfumato.release.scheme.bucket_columns import COUNT, GROUP
+from sfumato.release.label_meaning import Interval, LabelMeaning, fits, masks_of, read, spans
+from sfumato.release.manifest import MOST_ROWS, LabelAttribute, ValueAttribute
+from sfumato.release.release import Release, refuse_unpublished
 from sfumato.table.distortion import WORDS, Distortion, Floats
 from sfumato.table.encode import Kind, Role
 from sfumato.table.ordered_domain import MISSING, is_day
 from sfumato.table.published import distinct_texts, domain_codes
 from sfumato.table.taxonomy import SUPPRESSED
 
+UNLISTED = "(not listed)"
+"""What a label hides that is no value shown elsewhere."""
+
 
 @dataclass(frozen=True, eq=False)
 class AttributeView:
     """One attribute: the code of what each row shows, the values there can be, and the weights of values given
-    what is shown (values x shown), or the distortion to undo, or None if the value itself is shown. If labels are
-    ranges of numbers, ``ranges`` can cut them differently."""
+    what is shown (values x shown), or the distortion to undo, or None if the value itself is shown. ``possible``: which
+    values a row with a label can have (values x shown). If labels are ranges of numbers, ``ranges`` can cut them
+    differently. ``inside``: which labels cover which others, ``people``: how many people show each, ``masked``: which
+    may hide values that are not listed."""
 
     name: str
     shown: Counted
     values: PossibleValues
     weights: Floats | Distortion | None
+    possible: Bools | None = None
     ranges: Ranges | None = None
+    inside: Floats | None = None
+    people: Floats | None = None
+    masked: Bools | None = None
 
-    def cut(self, literals: Iterable[object], *, grouped: bool) -> "AttributeView":
-        """The same, with ranges cut at the literals, so that a comparison is true for all of a piece or none of it; if
-        it is grouped by, its own pieces are cut further."""
+    def cut(self, asked: Iterable[Comparison], *, grouped: bool) -> "AttributeView":
+        """The same, with ranges cut so that each comparison is true for all of a piece or none of it; if it is grouped
+        by, its own pieces are cut further."""
+        pairs = [(c.op, n) for c in asked for x in c.literals if (n := self.values.number(x)) is not None]
+        if self.masked is not None and self.masked.any():
+            return self._with_unlisted(sorted({n for _, n in pairs}))
         if self.ranges is None:
             return self
-        cuts = self.ranges.cuts(number for x in literals if (number := self.values.number(x)) is not None)
-        values, weights = self.ranges.spread([*cuts, *(self.ranges.ends() if grouped else ())])
-        return AttributeView(self.name, self.shown, values, weights, self.ranges)
+        grid = self.ranges.grid() if grouped else ()
+        values, weights, possible = self.ranges.spread([*self.ranges.cuts(pairs), *grid])
+        return replace(self, values=values, weights=weights, possible=possible)
+
+    def _with_unlisted(self, literals: Sequence[float]) -> "AttributeView":
+        """The same with further values that a label may hide: one that equals each literal, and one in each gap."""
+        if self.possible is None or self.masked is None or not isinstance(self.weights, np.ndarray):
+            return self
+        values, hidden, numbers = self.values, [np.nan], None
+        if values.numbers is not None:
+            ends = [-np.inf, *literals, np.inf]
+            gaps = [np.nextafter(x, np.inf) for x in ends[1:-1]]
+            hidden = [np.nan, -np.inf, *literals, *gaps, np.inf]
+            numbers = np.append(values.numbers, hidden)
+        listed = np.arange(len(values.texts) + len(hidden)) < len(values.texts)
+        texts = (*values.texts, *[UNLISTED] * len(hidden))
+        more = replace(values, texts=texts, numbers=numbers, listed=listed)
+        weights = np.vstack([self.weights, np.zeros((len(hidden), self.shown.size))])
+        possible = np.vstack([self.possible, *[self.masked] * len(hidden)])
+        return replace(self, values=more, weights=weights, possible=possible, masked=None)
 
     @property
     def matrix(self) -> Floats:
@@ -51,10 +82,14 @@ class AttributeView:
             return np.eye(len(self.values.texts))
         return self.weights.inverse if isinstance(self.weights, Distortion) else self.weights
 
+    @property
+    def random(self) -> bool:
+        """Whether the values shown are random, so that each is possible whatever is shown."""
+        return isinstance(self.weights, Distortion)
+
     def classes(self, which: NDArray[np.int64], number: int) -> Floats:
         """The weight of each class of values given what is shown: shown x classes."""
-        member = np.zeros((len(which), number))
-        member[np.arange(len(which)), which] = 1.0
+        member = _member(which, number)
         way = self.weights
         if way is None:
             return member
@@ -62,19 +97,61 @@ class AttributeView:
             return np.asarray((member - way.share / WORDS * member.sum(axis=0)) / way.retained)
         return np.asarray(self.matrix.T @ member)
 
+    def allowed(self, which: NDArray[np.int64], number: int) -> Floats:
+        """1 where a row that shows something can have a value of a class, otherwise 0: shown x classes."""
+        member = _member(which, number)
+        if self.random:
+            return np.ones((self.shown.size, number))
+        if self.possible is None:
+            return member
+        return np.asarray((self.possible.T.astype(np.float64) @ member) > 0, np.float64)
+
+    def correlations(self, allowed: Floats) -> Floats:
+        """Of the people who show each label, given the classes that it allows; 0 if there is only one."""
+        several = allowed.sum(axis=1) > 1
+        if self.random or self.possible is None:
+            return np.zeros(self.shown.size)
+        told = np.where(several[:, None], 0.0, allowed)
+        least = np.full(self.shown.size, np.inf)
+        for c in range(allowed.shape[1]):
+            least = np.minimum(least, np.where(allowed[:, c] > 0, self._resolved(told[:, c]), np.inf))
+        return np.where(several, correlation(np.where(np.isfinite(least), least, 0.0)), 0.0)
+
+    def value_correlations(self) -> Floats:
+        """The same for each value alone against all others: values x shown."""
+        if self.random or self.possible is None:
+            return np.zeros((len(self.values.texts), self.shown.size))
+        several = self.possible & (self.possible.sum(axis=0) > 1)
+        least = np.minimum(self._resolved((self.possible & ~several) * 1.0), self._resolved(~self.possible * 1.0))
+        return np.where(several, correlation(least), 0.0)
+
+    def _resolved(self, told: Floats) -> Floats:
+        """How many rows show narrower labels of which something is ``told`` (1, or 0: labels, or values x labels)."""
+        if self.inside is None or self.people is None:
+            return np.zeros(told.shape)
+        return np.asarray((told * self.people) @ self.inside.T)
+
+
+def _member(which: NDArray[np.int64], number: int) -> Floats:
+    member = np.zeros((len(which), number))
+    member[np.arange(len(which)), which] = 1.0
+    return member
+
 
 class View:
     """A release as an analyst sees it; columns are read on first use."""
 
     def __init__(self, release: Release) -> None:
-        if release.scheme_class.rows_are_groups:
-            raise PolicyError(
-                f"queries cannot be answered from releases by {release.scheme}; analyse its tables directly"
-            )
+        refuse_unpublished(release)
         self.release = release
         self.attributes = release.description.attributes
-        self.ways = release.description.distortions() if release.scheme_class.randomizes else {}
-        self.rows = release.tables[release.scheme_class.people].height
+        self.ways = _ways(release)
+        table = release.tables[release.scheme_class.people]
+        sizes = release.scheme_class.weights(release)
+        self.sizes = np.ones(table.height) if sizes is None else sizes.astype(np.float64)
+        self.rows = table.height
+        self.people = float(self.sizes.sum())
+        self.suppressed = _suppressed(release)
         self._seen: dict[str, AttributeView] = {}
 
     def __getitem__(self, name: str) -> AttributeView:
@@ -86,11 +163,24 @@ class View:
 
     def _look(self, name: str) -> AttributeView:
         about = self.attributes[name]
-        if self.release.bucketized and about.role is Role.SENSITIVE:
-            return self._bucket(name)
+        if self.separate(name):
+            raise ReleaseError(f"{name!r} is in the table of sensitive values; it is read by groups")
         column = self.release.tables[self.release.scheme_class.people][name]
         if isinstance(about, LabelAttribute):
-            return _labelled(name, column, about)
+            return _labelled(name, column, about, self.sizes)
+        return self._read(name, column)
+
+    def separate(self, name: str) -> bool:
+        """Whether an attribute is in the table of sensitive values, apart from the quasi-identifiers."""
+        return self.release.bucketized and self.attributes[name].role is Role.SENSITIVE
+
+    def sensitive(self, name: str) -> AttributeView:
+        """A column of the table of sensitive values, entry by entry."""
+        return self._read(name, self.release.tables["sensitive"][name])
+
+    def _read(self, name: str, column: pl.Series) -> AttributeView:
+        """A column of values, true or random."""
+        about = self.attributes[name]
         if isinstance(about, ValueAttribute):
             texts = tuple(str(v) for v in about.domain)
             codes = domain_codes(column, texts, ReleaseError)
@@ -100,18 +190,26 @@ class View:
         shown = distinct_texts(column)
         return AttributeView(name, Counted(shown.of_row, len(shown.texts)), _values(tuple(shown.texts)), None)
 
-    def _bucket(self, name: str) -> AttributeView:
-        """A sensitive value is known by its share in the group."""
-        quasi, sensitive = self.release.tables["quasi"], self.release.tables["sensitive"]
-        texts, about = tuple(self.release.description.domain(name)), self.attributes[name]
-        kind = about.kind if isinstance(about, ValueAttribute) else None
-        groups = sensitive[GROUP].unique().sort()
-        place = {g: i for i, g in enumerate(groups)}
-        of_row = quasi[GROUP].replace_strict(place, return_dtype=pl.Int64).to_numpy()
-        of_value = sensitive[GROUP].replace_strict(place, return_dtype=pl.Int64).to_numpy()
-        counts = np.zeros((len(texts), len(groups)))
-        np.add.at(counts, (domain_codes(sensitive[name], texts, ReleaseError), of_value), sensitive[COUNT].to_numpy())
-        return AttributeView(name, Counted(of_row, len(groups)), _values(texts, kind), counts / counts.sum(axis=0))
+
+def _suppressed(release: Release) -> int:
+    """How many rows of the private table the release leaves out, as its manifest states."""
+    found = release.description.method.settings.get("suppressed", 0)
+    if isinstance(found, bool) or not isinstance(found, int) or not 0 <= found <= MOST_ROWS:
+        raise ReleaseError(f"manifest.json states {found!r} suppressed rows; this must be a whole number, 0 or more")
+    return found
+
+
+def _ways(release: Release) -> Mapping[str, Distortion]:
+    """How columns were randomized."""
+    if release.scheme_class.randomizes:
+        return release.description.distortions()
+    if release.scheme_class.rows_are_groups:
+        (name,) = release.with_role(Role.SENSITIVE)
+        p = release.description.method.settings.get("p")
+        if isinstance(p, bool) or not isinstance(p, int | float) or not 0 <= p <= 1:
+            raise ReleaseError("manifest.json does not state the retention probability p of the sample; it is damaged")
+        return {name: Distortion.retaining(Fraction(p), len(release.description.domain(name)))}
+    return {}
 
 
 def _values(texts: tuple[str, ...], kind: Kind | None = None) -> PossibleValues:
@@ -124,23 +222,53 @@ def _values(texts: tuple[str, ...], kind: Kind | None = None) -> PossibleValues:
     )
 
 
-def _labelled(name: str, column: pl.Series, about: LabelAttribute) -> AttributeView:
-    """A generalized attribute: each label's rows are spread evenly over what it covers."""
+def _labelled(name: str, column: pl.Series, about: LabelAttribute, sizes: Floats) -> AttributeView:
+    """A generalized attribute: the rows of each label are spread over what it covers."""
     labels, codes = distinct_texts(column)
     if strange := [l for l in labels if l not in about.nodes]:
         raise ReleaseError(f"column {name!r} shows {strange[0]!r}, which the manifest does not explain")
     known = read(about.nodes)
     told, shown = {l: known[l] for l in labels}, Counted(codes, len(labels))
+    people = np.bincount(codes, weights=sizes, minlength=len(labels)).astype(np.float64)
     if covered := spans(about.domain, told):
-        ranges = Ranges(covered, days=about.kind == Kind.DATE)
-        return AttributeView(name, shown, *ranges.spread(ranges.ends()), ranges)
-    return AttributeView(name, shown, *_on_leaves(told, known, about))
+        ranges = Ranges(covered, _stated(told, covered), people, days=about.kind == Kind.DATE)
+        parts = ranges.spread(ranges.grid())
+        return AttributeView(name, shown, *parts, ranges, ranges.narrower, people)
+    return _on_leaves(name, shown, told, known, about, people)
+
+
+def _stated(told: Mapping[str, LabelMeaning], covered: Mapping[str, list[Interval]]) -> dict[str, list[Interval]]:
+    """Where the rows of a label certainly are: nowhere in particular if it hides everything."""
+    return {l: [t.interval] if t.interval else covered[l] if t.listed else [] for l, t in told.items()}
 
 
 def _on_leaves(
-    told: Mapping[str, LabelMeaning], known: Mapping[str, LabelMeaning], about: LabelAttribute
-) -> tuple[PossibleValues, Floats]:
+    name: str,
+    shown: Counted,
+    told: Mapping[str, LabelMeaning],
+    known: Mapping[str, LabelMeaning],
+    about: LabelAttribute,
+    people: Floats,
+) -> AttributeView:
     """Labels over the values in the manifest; a mask stands for those that fit it, or is a value of its own."""
+    texts = _leaves(told, known, about)
+    if not texts:  # everything is suppressed, and the manifest does not say what
+        hidden = PossibleValues((SUPPRESSED,), None, hidden=True)
+        return AttributeView(name, shown, hidden, np.ones((1, len(told))), np.ones((1, len(told)), np.bool_))
+    place = {t: i for i, t in enumerate(texts)}
+    covers = np.zeros((len(texts), len(told)), np.bool_)
+    for j, t in enumerate(told.values()):
+        for part in t.names:
+            exact = t.listed and part in place
+            covers[place[part] if exact else [i for i, v in enumerate(texts) if fits(v, part)], j] = True
+    weights = likely_shares(covers, np.ones(len(texts)), people)
+    masked = np.array([not t.listed or any(n not in place for n in t.names) for t in told.values()])
+    values = _values(tuple(texts), about.kind)
+    return AttributeView(name, shown, values, weights, covers, None, narrower(covers), people, masked)
+
+
+def _leaves(told: Mapping[str, LabelMeaning], known: Mapping[str, LabelMeaning], about: LabelAttribute) -> list[str]:
+    """The values that labels can stand for."""
     listed, masks = (v for t in told.values() if t.listed for v in t.names), masks_of(about.domain, known)
     stated = (v for v in map(str, about.domain) if v not in known or v in known[v].names)
     texts = [v for v in dict.fromkeys([*stated, *listed]) if v not in masks]
@@ -148,12 +276,4 @@ def _on_leaves(
     for mask in sorted(masks - {SUPPRESSED}, key=lambda m: (m.count(SUPPRESSED), m)):
         if not any(fits(v, mask) for v in texts):
             texts.append(mask)
-    if not texts:  # everything is suppressed, and the manifest does not say what
-        return PossibleValues((SUPPRESSED,), None, hidden=True), np.ones((1, len(told)))
-    place = {t: i for i, t in enumerate(texts)}
-    weights = np.zeros((len(texts), len(told)))
-    for j, t in enumerate(told.values()):
-        for name in t.names:
-            exact = t.listed and name in place
-            weights[place[name] if exact else [i for i, v in enumerate(texts) if fits(v, name)], j] = 1.0
-    return _values(tuple(texts), about.kind), weights / weights.sum(axis=0)
+    return texts

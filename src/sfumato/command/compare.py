@@ -51,7 +51,10 @@ def compare(
     force: bool,
     as_json: bool,
 ) -> None:
-    """Compare methods on the table of POLICY: what each gives away, what it is still good for, how long it takes.
+    """Compare methods on the table of a policy.
+
+    For each method that can serve POLICY, and each value of a swept parameter: what its release gives away, what it is
+    still good for, and how long it takes to make.
 
     Private: the figures are computed from the private table. Stopped and started again, it goes on where it was.
     """

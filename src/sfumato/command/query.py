@@ -1,5 +1,6 @@
 """`sfumato query`: estimate counts from a release."""
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ from sfumato.command.streams import printing_result
 if TYPE_CHECKING:
     import polars as pl
 
-    from sfumato.analyst.analyst import Answer
+    from sfumato.analyst.answer import Answer
 
 
 @click.command()
@@ -24,13 +25,14 @@ if TYPE_CHECKING:
 )
 @common_options
 def query(release: Path, question: str, iid: bool, as_json: bool) -> None:
-    """Estimate counts from RELEASE, with standard errors.
+    """Estimate counts from RELEASE, with standard errors, 95% intervals and certain bounds.
 
     RELEASE is the folder OUT/release. QUESTION is SELECT COUNT(*) [, columns] [WHERE condition]
     [GROUP BY columns | CUBE columns], for instance "SELECT COUNT(*) WHERE age >= 30 AND job = 'Sales'" or
     "SELECT COUNT(*), sex GROUP BY sex".
     """
-    from sfumato.analyst.analyst import Analyst, Answer
+    from sfumato.analyst.analyst import Analyst
+    from sfumato.analyst.answer import Answer
     from sfumato.release.release import load
 
     with compile_note():
@@ -46,14 +48,40 @@ def query(release: Path, question: str, iid: bool, as_json: bool) -> None:
 
 def _print_count(answer: "Answer", as_json: bool) -> None:
     if as_json:
-        print_json({"estimate": answer.estimate, "standard_error": answer.standard_error})
-    else:
-        click.echo(f"{answer.estimate:.6g} ± {answer.standard_error:.3g} (one standard error)")
+        print_json(
+            {
+                "estimate": answer.estimate,
+                "standard_error": answer.standard_error,
+                "interval": _finite(answer.interval),
+                "bounds": _finite(answer.bounds),
+                "assumption": answer.assumption,
+            }
+        )
+        return
+    click.echo(f"{answer.estimate:.6g} ± {answer.standard_error:.3g} (one standard error)")
+    click.echo(f"95% interval: {_ends(answer.interval)}")
+    click.echo(f"certain: {_ends(answer.bounds)}")
+    click.echo(f"assumption: {answer.assumption}")
+
+
+def _finite(ends: "tuple[float, float]") -> list[float | None]:
+    """An end that is not bounded is null."""
+    return [x if math.isfinite(x) else None for x in ends]
+
+
+def _ends(ends: "tuple[float, float]") -> str:
+    low, high = (f"{x:.6g}" if math.isfinite(x) else "any" for x in ends)
+    return low if low == high else f"{low} to {high}"
 
 
 def _print_groups(answer: "pl.DataFrame") -> None:
     """One line per group, with tabs between the columns."""
     click.echo("\t".join(map(printable, answer.columns)))
-    for *names, count, error in answer.iter_rows():
-        shown = ("(all)" if n is None else printable(n) for n in names)
-        click.echo("\t".join([*shown, f"{count:.6g}", f"{error:.3g}"]))
+    for row in answer.iter_rows():
+        click.echo("\t".join(_cell(x) for x in row))
+
+
+def _cell(x: object) -> str:
+    if x is None:
+        return "(all)"
+    return f"{x:.6g}" if isinstance(x, float) else printable(str(x))

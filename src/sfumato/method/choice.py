@@ -92,7 +92,9 @@ _ALONE = {
     "tdr": "no requirement depends on sensitive values, so its refinements reveal nothing about them",
     "pg": "it bounds what an adversary learns who knows the values of all others",
 }
-_UNREVEALING = "reveal nothing beyond their values to an adversary who knows the algorithm"
+_KEEP = (
+    "l-diversity against an adversary who knows the algorithm and considers all tables behind the groups equally likely"
+)
 
 
 def reason(name: str, among: Sequence[str]) -> str:
@@ -103,14 +105,14 @@ def reason(name: str, among: Sequence[str]) -> str:
     """
     start = f"No method was named. Chosen: {name}"
     if len(among) == 1:
-        alone = f"it is the only one here that serves the requirements and whose groups {_UNREVEALING}"
+        alone = f"it is the only method here that serves the requirements and keeps {_KEEP}"
         return f"{start}, since {_ALONE.get(name, alone)}."
     lost = "it lost least on a table with the same quasi-identifiers"
     if name not in SAFE:
         return f"{start}, since of {all_named(among)}, which decide by quasi-identifiers alone, {lost}."
     return (
-        f"{start}, since of {all_named(among)}, whose groups {_UNREVEALING}, {lost} and the same sensitive values "
-        "dealt out at random. So the choice reveals nothing about whose they are."
+        f"{start}, since of {all_named(among)}, which keep {_KEEP}, {lost} and the same sensitive values dealt out at "
+        "random. So the choice reveals nothing about whose they are."
     )
 
 

@@ -9,6 +9,11 @@ quasi-identifiers and the same values, leads to each choice with the same probab
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sfumato.engine.counts import Counts
 from sfumato.engine.draws import Draws
 from sfumato.engine.local import LocalEngine
 from sfumato.errors import SfumatoError
@@ -51,13 +56,15 @@ def choose(
     table: Microdata,
     requirements: Sequence[Requirement],
     *,
+    counts: Counts | None = None,
     earlier: Method | None = None,
     draws: Draws | None = None,
     progress: Progress = silent,
 ) -> Choice:
     """The method for these requirements; raises if only refuted ones, or none at all, can serve them.
 
-    ``earlier`` is the method that was told of earlier releases, if there are any.
+    ``counts`` are those of all coded columns, if they are known; ``earlier`` is the method that was told of earlier
+    releases, if there are any.
 
     >>> import polars as pl, sfumato as sf
     >>> table = sf.read(pl.DataFrame({"age": [20, 21, 40, 41]}), quasi=["age"])
@@ -74,17 +81,17 @@ def choose(
     names = tuple(m.name for m in tried)
     if len(tried) == 1:
         return Choice(tried[0], names, {})
-    losses = trial(tried, table, requirements, draws or Draws(), progress)
+    counted = counts or LocalEngine(table).count(list(table.columns))
+    losses = trial(tried, dealt_out(counted, draws or Draws()), requirements, draws or Draws(), progress)
     best = min(tried, key=lambda m: losses.get(m.name, 2.0))
     return Choice(best, names, losses)
 
 
 def trial(
-    methods: Sequence[Method], table: Microdata, requirements: Sequence[Requirement], draws: Draws, progress: Progress
+    methods: Sequence[Method], dealt: Microdata, requirements: Sequence[Requirement], draws: Draws, progress: Progress
 ) -> dict[str, float]:
-    """The information that each method loses on the table with its sensitive values dealt out at random."""
+    """The information that each method loses on a table whose sensitive values were dealt out at random."""
     progress("trial", 0.0)
-    dealt = dealt_out(table, draws)
     losses: dict[str, float] = {}
     for i, method in enumerate(methods):
         try:
@@ -97,14 +104,23 @@ def trial(
     return losses
 
 
-def dealt_out(table: Microdata, draws: Draws) -> Microdata:
-    """The table with the values of each sensitive attribute in a random order; at most `MOST_ROWS` rows of it."""
-    rows = draws.order(table.rows)[:MOST_ROWS]
-    columns = {n: replace(c, codes=c.codes[rows]) for n, c in table.columns.items()}
-    for c in table.sensitive:
-        columns[c.name] = replace(c, codes=c.codes[draws.order(table.rows)[: len(rows)]])
-    plain, hidden = (f[rows] if f.width else f for f in (table.plain, table.hidden))
-    return Microdata(columns, plain, hidden, len(rows), 0)
+def dealt_out(counts: Counts, draws: Draws) -> Microdata:
+    """The people of a table, with the values of each sensitive attribute dealt out anew; at most `MOST_ROWS` people."""
+    rows = _people(counts, draws)
+    columns = {n: replace(c, codes=c.codes[rows]) for n, c in counts.columns.items()}
+    for c in counts.sensitive:
+        columns[c.name] = replace(c, codes=c.codes[_people(counts, draws)])
+    return Microdata(columns, pl.DataFrame(), pl.DataFrame(), len(rows), 0)
+
+
+def _people(counts: Counts, draws: Draws) -> NDArray[np.int64]:
+    """The vector of each person, in random order; of a larger table, those of people drawn independently."""
+    ends = np.cumsum(counts.weights)
+    if counts.rows <= MOST_ROWS:
+        places = draws.order(counts.rows)
+    else:
+        places = draws.below(np.full(MOST_ROWS, counts.rows))
+    return np.searchsorted(ends, places, side="right")
 
 
 def _cannot(
@@ -126,9 +142,11 @@ def _served(table: Microdata, requirement: Requirement, earlier: Method | None) 
     return [m.name for m in every if served_by(m, table, [requirement])[1] is None]
 
 
-def with_method(job: Policy, table: Microdata, draws: Draws, progress: Progress) -> tuple[Policy, Choice | None]:
+def with_method(
+    job: Policy, table: Microdata, counts: Counts, draws: Draws, progress: Progress
+) -> tuple[Policy, Choice | None]:
     """The job with a method: the one that it names, or the one that is chosen."""
     if "method" in job.content or job.integrate is not None:
         return job, None
-    chosen = choose(table, job.requirements, earlier=job.named, draws=draws, progress=progress)
+    chosen = choose(table, job.requirements, counts=counts, earlier=job.named, draws=draws, progress=progress)
     return replace(job, named=chosen.method), chosen

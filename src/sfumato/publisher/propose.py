@@ -332,7 +332,7 @@ def _method(entries: Sequence[dict[str, str | int]], private: Sequence[Profile])
     if len(needed) == 1:
         why = "no requirement depends on sensitive values, so groups reveal nothing about them"
         return ProposedMethod(None, f"No [method]: sfumato chooses one when it publishes; {why}.")
-    why = "one whose groups reveal nothing more to an adversary who knows the algorithm"
+    why = "one that keeps l-diversity against an adversary who knows the algorithm"
     costs = "If too much is lost, lower l: `sfumato compare` shows what each method and each l costs."
     return ProposedMethod(None, f"No [method]: sfumato chooses {why}. {costs}")
 

@@ -14,6 +14,7 @@ from sfumato.adversary.auditing import closed_form_audit
 from sfumato.engine.base import Engine
 from sfumato.engine.choice import Choice as EngineChoice
 from sfumato.engine.choice import asked_for
+from sfumato.engine.counts import Counts
 from sfumato.engine.draws import Draws
 from sfumato.engine.overview import overview
 from sfumato.errors import OutputError, PolicyError, RefutedMethodWarning
@@ -39,7 +40,6 @@ from sfumato.report.summary import Summary, summarize
 from sfumato.requirement.base import Requirement
 from sfumato.table.checks import located
 from sfumato.table.microdata import Microdata, refuse_raw
-from sfumato.table.rowless import Rowless
 
 if TYPE_CHECKING:
     from sfumato.publisher.choose import Choice
@@ -186,7 +186,7 @@ def publish_policy(
     log.lines.append(f"engine: {where}")
     table = overview(there, entities(job, there.table))
     refuse_odd(job, table)
-    job, choice = _with_method(job, there.table, rng, heard)
+    job, choice = _with_method(job, there.table, table, rng, heard)
     release = _release(job, there, rng, heard)
     release = choice.stated_by(release) if choice else release
     before = known.earlier(digests.cells) if known else []
@@ -225,19 +225,14 @@ def publish_policy(
 
 
 def _with_method(
-    job: Policy, table: Microdata, rng: np.random.Generator | None, progress: Progress
+    job: Policy, table: Microdata, counts: Counts, rng: np.random.Generator | None, progress: Progress
 ) -> tuple[Policy, "Choice | None"]:
     """The job with a method; if it names none, the one that is chosen, and why."""
     if "method" in job.content or job.integrate is not None:
         return job, None
-    if isinstance(table, Rowless):
-        raise PolicyError(
-            "a method is chosen by trying several on rows in memory, which this engine does not hold; name one under "
-            '[method], e.g. name = "mondrian+", or set name = "local" under [engine]'
-        )
     from sfumato.publisher.choose import with_method  # it knows all methods, which take time to import
 
-    return with_method(job, table, Draws(rng), progress)
+    return with_method(job, table, counts, Draws(rng), progress)
 
 
 def _printed(page: str, progress: Progress) -> Printed:

@@ -32,12 +32,15 @@ class PartTables(Mapping[str, pl.DataFrame]):
         if table.height > MOST_ROWS:
             raise ReleaseError(
                 f"the table {name!r} has {table.height:,} rows in {len(table.files)} parts; what was asked for needs "
-                f"all rows in memory, at most {MOST_ROWS:,}: use check or query, which count the parts, or read the "
+                f"all rows in memory, at most {MOST_ROWS:,}: use check, which counts the parts, or read the "
                 "files one by one"
             )
         if name not in self._read:
             self._read[name] = table.read()
         return self._read[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._tables
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._tables)

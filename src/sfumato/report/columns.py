@@ -28,7 +28,7 @@ class RoleTold(NamedTuple):
 
 def roles_told(release: Release, table: Overview, reasons: Mapping[str, str]) -> list[RoleTold]:
     """Every column of the private table."""
-    public = {name for frame in release.tables.values() for name in frame.columns}
+    public = release.description.attributes
     return [
         RoleTold(name, str(role), _MEANING[role], name in public, reasons.get(name, "")) for name, role in _roles(table)
     ]

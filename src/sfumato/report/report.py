@@ -23,7 +23,8 @@ from sfumato.report.adversaries import adversaries
 from sfumato.report.columns import roles_told
 from sfumato.report.distributions import BeforeAfter, compare, plain
 from sfumato.report.earlier_releases import Dangling, joined
-from sfumato.report.guarantees import general_limits, guarantee, in_words, met, method_limits
+from sfumato.report.guarantees import drawn_again, general_limits, guarantee, in_words, met, method_limits, shown_limits
+from sfumato.report.markdown import prepare_markdown
 from sfumato.report.plots import drawn, losses
 from sfumato.report.provenance import Provenance, versions
 from sfumato.report.randomized import reconstructed, response
@@ -73,6 +74,7 @@ def report_facts(**given: Unpack[Given]) -> Facts:
         name: weighted(release, name, reconstructed(release, name, _labels(release, name))) for name in known.columns
     }
     drawn = response(release, known)
+    figures = _figures(release, known, labels)
     origin = given.get("provenance")
     return {
         "title": release.description.title or "Untitled release",
@@ -89,7 +91,8 @@ def report_facts(**given: Unpack[Given]) -> Facts:
         "risk": risks(release, known, entity, given.get("risk") or risk_of(release, known)),
         "riskiest": combinations(known, entity),
         "loss": _loss(release, labels),
-        "figures": _figures(release, known, labels),
+        "figures": figures,
+        "answered": [(f["name"], f["apart"]) for f in figures if f["plot"] is not None],
         "columns": roles_told(release, known, origin.reasons if origin else {}),
         "making": _making(release, known, given.get("policy_text", ""), seeded),
         "versions": versions(),
@@ -121,9 +124,10 @@ def write_report(path: str | Path, **given: Unpack[Given]) -> Path:
 
 
 def prepare_report() -> None:
-    """Compile the templates of both pages ahead of the first report of a process."""
+    """Compile the templates of all pages ahead of the first report of a process."""
     _template()
     prepare_readme()
+    prepare_markdown()
 
 
 @cache
@@ -230,11 +234,12 @@ def _making(release: Release, table: Overview, policy_text: str, seeded: bool) -
 
 def _limits(release: Release, table: Overview) -> list[str]:
     classes = [c.name for c in table.with_role(Role.CLASS)]
-    name = release.description.method.name
+    manifest = release.description
+    always = method_limits(manifest.method.name), [*drawn_again(manifest), *shown_limits(release.scheme_class)]
     if release.sampled:
-        return method_limits(name) + sample_limits(release)
-    after = [entry.name for entry in release.description.after or ()]
-    return method_limits(name) + general_limits(list(table.plain), classes, after)
+        return [*always[0], *sample_limits(release), *always[1]]
+    after = [entry.name for entry in manifest.after or ()]
+    return [*always[0], *general_limits(list(table.plain), classes, after), *always[1]]
 
 
 def _warnings(release: Release, given: Sequence[str], seeded: bool) -> list[str]:

@@ -78,13 +78,13 @@ class _Scale:
 
 
 def _step(span: float) -> float:
-    """The distance of grid lines: four to ten of them.
+    """The distance of grid lines: three to nine of them.
 
-    >>> [_step(span) for span in (1.0, 0.37, 3.0)]
-    [0.2, 0.05, 0.5]
+    >>> [_step(span) for span in (1.0, 0.37, 3.0, 9.5)]
+    [0.2, 0.05, 0.5, 2.0]
     """
     power = 10.0 ** math.floor(math.log10(span))
-    return next(step for step in (0.1 * power, 0.2 * power, 0.5 * power, power) if span / step <= 8)
+    return next(step for step in (0.1 * power, 0.2 * power, 0.5 * power, power, 2 * power) if span / step <= 8)
 
 
 def scatter(spots: Sequence[Spot], across: Axis, up: Axis) -> Picture:
@@ -168,7 +168,7 @@ def _spot(s: Spot, x: float, y: float, taken: list[_Box]) -> Iterable[Markup]:
 
 def _places(x: float, y: float, width: float) -> list[tuple[str, float, float]]:
     """Where a label may stand: its anchor, its left end and its base line."""
-    sides = [("start", x + 10, y + 4), ("end", x - 10 - width, y + 4)]
+    sides = [("start", x + 10, y - 5), ("end", x - 10 - width, y + 4)]
     return [*sides, ("middle", x - width / 2, y - 11), ("middle", x - width / 2, y + 20)]
 
 

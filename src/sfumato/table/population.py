@@ -23,7 +23,7 @@ class Population:
     and should be the same as for the table.
 
     ``query`` is a SELECT if the source is a database, ``nulls`` are texts that mean a missing value, ``folder`` is
-    where relative paths begin.
+    where relative paths begin, ``form`` how a file is written.
     """
 
     source: object = field(repr=False)

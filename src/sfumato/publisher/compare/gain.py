@@ -1,5 +1,6 @@
 """What adversaries gain by a release: those of an audit that are computed from counts, in three figures."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from sfumato.adversary.auditing import run
@@ -29,11 +30,16 @@ def adversary_gain(release: Release, table: Microdata) -> Gain:
     inference, linkage = found.of("inference"), found.of("linkage")
     needless = {"inference"} if not table.sensitive else set()
     return Gain(
-        max((_greatest(f) for f in inference), default=None),
-        max((f.gain for f in inference if f.gain is not None), default=None),
-        max((f.worst for f in linkage), default=None),
+        _most([_greatest(f) for f in inference]),
+        _most([f.gain for f in inference]),
+        _most([f.worst for f in linkage]),
         tuple(f"{r.adversary}: {r.reason}" for r in found.refused if r.adversary not in needless),
     )
+
+
+def _most(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return max(known) if known else None
 
 
 def _greatest(found: AdversaryFinding) -> float:

@@ -112,7 +112,7 @@ def _by_sample(manifest: Manifest) -> Answers:
         told.append(
             f"A value of {private} is that of one person of the group, kept with probability {figure(p)} and otherwise "
             "drawn from the whole domain. Counts must be reconstructed (see below) and are estimates: the more rows a "
-            "question covers, the better. About a single row or group they say next to nothing."
+            "question covers, the better. A single row may show noise, and at best the value of one of its G people."
         )
     else:
         told.append(f"Values of {private} are pure noise: they say nothing about the people.")
@@ -126,7 +126,7 @@ def _by_noise(manifest: Manifest) -> Answers:
     if not ways:
         return Answers(told)
     told += [
-        "A single randomized cell may be wrong, so never read a row as the record of a person.",
+        "A single randomized cell may be wrong: do not take a row for the record of a person.",
         "Counts over randomized columns must be reconstructed from the published probabilities (see below). They are "
         "then right on average, with the error below; conditions on several randomized columns have a larger error.",
     ]

@@ -1,7 +1,6 @@
 """The columns of a release for its reader: what each shows, and what its labels mean."""
 
 from collections.abc import Mapping, Sequence
-from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -49,7 +48,7 @@ def own_columns(manifest: Manifest) -> dict[str, str]:
     if scheme.separates:
         return {
             GROUP: "the number of the group; it joins the two tables, and says nothing else",
-            COUNT: "how many people of the group have this value or combination of values",
+            COUNT: "how many rows of the group have this value or combination of values",
         }
     if scheme.rows_are_groups:
         return {SIZE: "how many people the row stands for"}
@@ -68,10 +67,12 @@ def _column(name: str, entry: AttributeEntry, manifest: Manifest, perturbed: boo
 
 
 def _first(nodes: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    """A few labels: special ones last, so that an ordinary one is seen first."""
-    ordinary = ((label, m) for label, m in nodes.items() if label not in (SUPPRESSED, MISSING))
-    special = [(label, nodes[label]) for label in (SUPPRESSED, MISSING) if label in nodes]
-    return [*islice(ordinary, _EXAMPLES - len(special)), *special]
+    """A few labels from all over the list, special ones last."""
+    special = [label for label in (SUPPRESSED, MISSING) if label in nodes]
+    ordinary = [label for label in nodes if label not in special]
+    number = min(_EXAMPLES - len(special), len(ordinary))
+    spread = [ordinary[i * len(ordinary) // number] for i in range(number)]
+    return [(label, nodes[label]) for label in (*spread, *special)]
 
 
 def _shows(name: str, entry: AttributeEntry, manifest: Manifest, perturbed: bool) -> str:
@@ -92,7 +93,7 @@ def _sensitive(manifest: Manifest, perturbed: bool) -> str:
         return "the value of one person of the group, drawn at random and then kept or replaced at random"
     if perturbed:
         return "some values were replaced on purpose to protect people; which ones is not said"
-    return "values of the group’s people, in a table of their own" if scheme.separates else "published unchanged"
+    return "the values of the group’s rows, in a table of their own" if scheme.separates else "published unchanged"
 
 
 def label_words(label: str, meaning: Any) -> str:
