@@ -22,7 +22,7 @@ import numpy as np
 from sfumato.adversary.base import Adversary, Floats, Integers, several_rows
 from sfumato.adversary.finding import AdversaryFinding
 from sfumato.adversary.inference_attack import BASELINE
-from sfumato.adversary.known_row import known_row
+from sfumato.adversary.known_row import PRIOR, known_row
 from sfumato.adversary.situation import Situation
 from sfumato.adversary.true_belief import believed_in, domain_share, greatest_in_group, observed
 from sfumato.errors import PolicyError
@@ -133,7 +133,8 @@ class CorruptionLevels(Adversary):
         drawn = isinstance(level, float)
         return self.learned(
             s, belief, s.share(column)[column.codes[entries]], attack="corruption", attribute=column.name,
-            entries=entries, weights=weights, variant=_variant(s, column, level), knowledge=_KNOWS + _words(level),
+            entries=entries, weights=weights, variant=_variant(s, column, level),
+            knowledge=_KNOWS + _words(level) + PRIOR,
             target=f"of a person's {column.name}", notes=(BASELINE, INDEPENDENT, *([_HALVES] * drawn)),
             exact=not drawn,
         )  # fmt: skip

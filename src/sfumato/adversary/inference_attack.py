@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from sfumato.adversary.base import Adversary, several_rows
 from sfumato.adversary.finding import AdversaryFinding
-from sfumato.adversary.known_row import known_row
+from sfumato.adversary.known_row import PRIOR, SHOWS_THROUGH, known_row
 from sfumato.adversary.situation import Situation
 from sfumato.adversary.true_belief import true_belief
 from sfumato.requirement.guarantee import INDEPENDENT
@@ -14,6 +14,7 @@ from sfumato.table.encode import Column
 
 BASELINE = "Without the release, the adversary is taken to know how frequent each value is in the whole table."
 _KNOWS = "knows a person's quasi-identifiers and that the person is in the table"
+_ROW = f"{_KNOWS}, and even which row is theirs"
 _FACE_VALUE = (
     "The method may have changed sensitive values; this adversary takes them at face value, so the figures are those "
     "of a naive reader and no bound."
@@ -39,14 +40,16 @@ class Inference(Adversary):
     def findings(self, situation: Situation) -> Iterator[AdversaryFinding]:
         for column in situation.sensitive:
             if situation.randomized_quasi:
-                yield known_row(self, situation, column, attack="inference", knowledge=f"{_KNOWS}, and even its row")
+                yield known_row(self, situation, column, attack="inference", knowledge=_ROW)
             else:
                 yield self._guessed(situation, column)
 
     def _guessed(self, s: Situation, column: Column) -> AdversaryFinding:
+        random = s.release.sampled or s.release.scheme_class.randomizes
         return self.learned(
             s, true_belief(s, column), s.share(column)[column.codes], attack="inference", attribute=column.name,
-            variant=column.name if len(s.sensitive) > 1 else "", knowledge=_KNOWS,
+            variant=column.name if len(s.sensitive) > 1 else "",
+            knowledge=_KNOWS + PRIOR * random,
             target=f"of a person's {column.name}", exact=not s.perturbs, notes=tuple(self._notes(s)),
         )  # fmt: skip
 
@@ -56,6 +59,8 @@ class Inference(Adversary):
             yield _FACE_VALUE
         if s.release.sampled or s.release.scheme_class.randomizes:
             yield INDEPENDENT
+        if s.release.scheme_class.randomizes:
+            yield SHOWS_THROUGH
         several = int(s.people[s.fits.groups > 1].sum())
         if several and s.release.scheme_class.labels_people:
             yield _OTHERS.format(several)

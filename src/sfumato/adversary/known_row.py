@@ -26,6 +26,13 @@ _AVERAGED = (
 )
 
 
+PRIOR = " and takes values to be as likely as in the whole table"
+SHOWS_THROUGH = (
+    "Everyone's value is taken to be as likely as it is in the whole table. Where many people share quasi-identifiers "
+    "and mostly one value, their average shows through the noise, and an adversary who uses it is surer."
+)
+
+
 def known_row(
     adversary: Adversary, s: Situation, column: Column, *, attack: str, knowledge: str, variant: str = ""
 ) -> AdversaryFinding:
@@ -36,9 +43,10 @@ def known_row(
     greatest = np.where(matrix > 0, belief, 0.0).max(axis=1)[at]
     before = s.share(column)
     found = adversary.learned(
-        s, expected, before[column.codes], attack=attack, attribute=column.name, exact=False, knowledge=knowledge,
+        s, expected, before[column.codes], attack=attack, attribute=column.name,
+        exact=False, knowledge=knowledge + PRIOR,
         variant=variant or (column.name if len(s.sensitive) > 1 else ""), target=f"of a person's {column.name}",
-        notes=(_AVERAGED, INDEPENDENT),
+        notes=(_AVERAGED, INDEPENDENT, SHOWS_THROUGH),
     )  # fmt: skip
     there = np.flatnonzero(before > 0)
     worst = there[np.lexsort((before[there], -greatest[there]))[0]]
