@@ -15,6 +15,7 @@ RESULTS = Path(__file__).parent / "results"
 PARTS = (
     "foundation",
     "aware",
+    "audit",
     "count_query",
     "topdown",
     "classification",

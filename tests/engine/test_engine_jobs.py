@@ -227,3 +227,14 @@ def test_a_full_disk_and_too_little_memory_are_said(tmp_path: Path, monkeypatch:
         there.publish([AsIs("age")], Draws())
     del there
     assert not list((tmp_path / "spill").rglob("*.ipc"))
+
+
+def test_columns_with_too_many_values_to_look_at_are_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table().write_parquet(tmp_path / "t.parquet")
+    monkeypatch.setattr("sfumato.engine.counted.MOST_TALLIED", 100)
+    done = sf.publish_policy(policy(tmp_path, "t.parquet"), tmp_path / "out", engine="duckdb", ledger=False)
+    assert any("'who' has too many different values" in warning for warning in done.warnings)
+    file = policy(tmp_path, "t.parquet", data='others = "insensitive"')
+    file.write_text(file.read_text().replace('who = "identifier"\n', ""))
+    with pytest.raises(sf.PolicyError, match="too many different values to be looked at"):
+        sf.publish_policy(file, tmp_path / "no", engine="duckdb", ledger=False)

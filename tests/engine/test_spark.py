@@ -110,8 +110,7 @@ def test_a_task_that_fails_runs_again_with_the_same_rows(spark: Any, tmp_path: P
 
         context = TaskContext.get()
         mark = Path(marks) / f"{context.stageId()}-{context.partitionId()}"
-        for batch in batches:
-            yield batch
+        yield from batches
         if not mark.exists():
             mark.touch()
             raise RuntimeError("a worker died")

@@ -84,8 +84,11 @@ class Engine(Protocol):
         """The distinct vectors of some columns, with multiplicities; quasi-identifiers are always among them."""
         ...
 
-    def tally(self, name: str) -> pl.DataFrame:
-        """How many rows have each value of a column, missing values included: the columns ``value`` and ``rows``."""
+    def tally(self, name: str) -> pl.DataFrame | None:
+        """How many rows have each value of a column, missing values included: the columns ``value`` and ``rows``.
+
+        None if there are too many different values for memory.
+        """
         ...
 
     def prepared(self, change: Callable[[Microdata], Microdata]) -> "Engine":

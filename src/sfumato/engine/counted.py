@@ -35,6 +35,8 @@ MOST_IN_MEMORY = 5_000_000
 """A published table of more rows is written in parts."""
 PART_ROWS = 2_000_000
 """About how many rows a part has."""
+MOST_TALLIED = 2_000_000
+"""An uncoded column with more different values is not looked at."""
 _BATCH = 1 << 20
 _VECTOR, _ENTRY = "vector", "entry"
 
@@ -53,8 +55,8 @@ class StoredRows(Protocol):
         """
         ...
 
-    def tally(self, name: str) -> pl.DataFrame:
-        """How many rows have each value of an uncoded column."""
+    def tally(self, name: str) -> pl.DataFrame | None:
+        """How many rows have each value of an uncoded column; None if it has more than `MOST_TALLIED`."""
         ...
 
     def people(self, entity: Sequence[str]) -> tuple[int, int]:
@@ -156,8 +158,8 @@ class CountedEngine:
         if self._place is not None:
             raise SfumatoError("rows were left out before this column was counted; please report this")
 
-    def tally(self, name: str) -> pl.DataFrame:
-        """How many rows have each value of a column, by value."""
+    def tally(self, name: str) -> pl.DataFrame | None:
+        """How many rows have each value of a column, by value; None if there are too many values for memory."""
         if name in self._table.columns:
             column = self._finest[name]
             rows = np.bincount(column.codes, weights=self._finest.weights, minlength=column.size).astype(np.int64)

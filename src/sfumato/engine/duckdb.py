@@ -16,6 +16,7 @@ from typing import Any, Self
 import numpy as np
 import polars as pl
 
+from sfumato.engine import counted
 from sfumato.engine.base import Attributes
 from sfumato.engine.counted import CountedEngine, Limits, Progress, plain_name, rowless
 from sfumato.engine.counts import Counts, Integers
@@ -318,10 +319,13 @@ class DuckDBRows:
         cells = [simplified(batch[plain_name(name)]).cast(self._plain[name]) for name in plain]
         return batch.with_columns(cells)
 
-    def tally(self, name: str) -> pl.DataFrame:
-        """How many rows have each value of an uncoded column."""
+    def tally(self, name: str) -> pl.DataFrame | None:
+        """How many rows have each value of an uncoded column; None if it has too many."""
         with speaking():
             here = self._stored.at(name)
+            some = f"SELECT DISTINCT {here} FROM kept LIMIT {counted.MOST_TALLIED + 1}"
+            if self._stored.con.sql(f"SELECT count(*) FROM ({some})").fetchall()[0][0] > counted.MOST_TALLIED:
+                return None
             found = self._stored.frame(f"SELECT {here} AS value, count(*) AS rows FROM kept GROUP BY {here}")
         value = simplified(found["value"])
         return pl.DataFrame([value.cast(self._plain.get(name, value.dtype)), found["rows"].cast(pl.Int64)])

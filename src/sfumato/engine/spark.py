@@ -16,6 +16,7 @@ from typing import Any, Self
 import numpy as np
 import polars as pl
 
+from sfumato.engine import counted
 from sfumato.engine.base import Attributes
 from sfumato.engine.counted import CountedEngine, Limits, Progress, plain_name, rowless
 from sfumato.engine.counts import Counts
@@ -307,10 +308,12 @@ class SparkRows:
         ]
         return pl.DataFrame([batch["v_vector"].cast(pl.UInt32).alias("vector"), *cells])
 
-    def tally(self, name: str) -> pl.DataFrame:
-        """How many rows have each value of an uncoded column."""
+    def tally(self, name: str) -> pl.DataFrame | None:
+        """How many rows have each value of an uncoded column; None if it has too many."""
         with speaking():
-            found = _polars(self.stored.frame.groupBy(self.stored.at(name)).count())
+            found = _polars(self.stored.frame.groupBy(self.stored.at(name)).count().limit(counted.MOST_TALLIED + 1))
+        if found.height > counted.MOST_TALLIED:
+            return None
         value = simplified(found.to_series(0).alias("value"))
         return pl.DataFrame([value.cast(self.plain.get(name, value.dtype)), found["count"].alias("rows")])
 

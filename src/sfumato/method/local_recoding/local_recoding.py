@@ -76,6 +76,9 @@ class LocalRecoding(CountingMethod):
         """No warning if only sizes decide: then the boxes reveal nothing about sensitive values."""
         return self.if_steered(requirements, "the boxes and the rows left out")
 
+    def refuse_unserved(self, requirements: Sequence[Requirement]) -> None:
+        _monotone(on_groups(requirements, self.name))
+
     def redrawn(self) -> str | None:
         return None
 
