@@ -2,6 +2,7 @@
 
 import warnings
 from datetime import date
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,10 +19,12 @@ from sfumato.engine.counts import Counts
 from sfumato.engine.draws import Draws
 from sfumato.engine.local import LocalEngine
 from sfumato.engine.overview import overview
+from sfumato.engine.parts import Parts, compress
 from sfumato.method.catalogue import METHODS
 from sfumato.publisher.publish import Published
 from sfumato.release.check.finding import Finding, Findings
 from sfumato.release.judgement import listed
+from sfumato.release.part_tables import PartTables
 
 PEOPLE = 12
 
@@ -94,7 +97,7 @@ def test_what_is_shown_is_short_and_says_what_it_is() -> None:
     table = hospital()
     release = sf.publish(table, require=sf.KAnonymity(k=4), title="Wards")
     assert repr(table) == "Microdata(12 rows; quasi: age; sensitive: ill)"
-    assert repr(table["ill"]) == "Column('ill', sensitive, categorical, 3 values, 12 entries)"
+    assert repr(table["ill"]) == "Column('ill', sensitive, categorical, 3 values)"
     assert repr(release) == "Release(12 rows by mondrian, generalization; k-anonymity)"
     assert f"k = {release.manifest['requirements'][0]['achieved']['k']:g}" in release._repr_html_()
     assert "Wards" in release._repr_html_()
@@ -142,6 +145,8 @@ def test_markup_in_the_data_is_escaped() -> None:
         assert "<script" not in thing._repr_html_()  # type: ignore[attr-defined]
     broken = Findings([Finding(mean, "broken", mean)])
     assert "<script" not in broken._repr_html_()
+    answer = sf.Analyst(release).count("age >= 30")
+    assert "95% interval" in answer._repr_html_()
     assert "1 of 1 claims are broken" in broken._repr_html_()
 
 
@@ -149,6 +154,16 @@ def test_markup_in_the_data_is_escaped() -> None:
 def test_a_release_with_a_broken_manifest_can_still_be_looked_at(manifest: dict[str, Any]) -> None:
     release = sf.Release(manifest, {"data": pl.DataFrame({"a": [1, None]})})
     assert "Release(" in shown(release)
+
+
+def test_a_release_in_parts_is_looked_at_without_reading_it(tmp_path: Path) -> None:
+    release = sf.publish(hospital(), require=sf.KAnonymity(k=4), method="mondrian")
+    frame = release.tables["data"]
+    frame.write_parquet(tmp_path / "part-0.parquet")
+    files = [tmp_path / "part-0.parquet", tmp_path / "never-read.parquet"]
+    parts = Parts(files, frame.schema, 30_000_000, *compress(frame))
+    shown = sf.Release(release.manifest, PartTables({"data": parts}))._repr_html_()
+    assert "data: 30,000,000 rows, 2 columns" in shown
 
 
 def test_ipython_displays_them(tmp_path: Any) -> None:

@@ -2,6 +2,7 @@
 
 import datetime as dt
 import hashlib
+import itertools
 import json
 import re
 from pathlib import Path
@@ -26,6 +27,7 @@ from sfumato.report.pdf import print_pdf
 from sfumato.report.provenance import Provenance
 from sfumato.report.report import render_page, report_facts
 from sfumato.requirement.disclosure import Disclosure
+from sfumato.requirement.guarantee import percent
 from sfumato.requirement.k_anonymity import KAnonymity
 from sfumato.requirement.l_diversity import LDiversity
 from sfumato.table.microdata import Microdata, read
@@ -109,6 +111,28 @@ def test_each_adversary_is_told_with_its_baseline(facts: dict[str, Any]) -> None
         assert "is certain which row is a person's for 1 of the 1 people" in words
         assert "membership: no population is given" in words
     assert "inference 37.5% 10% 33.8% 10% 2 of 2" in Page(render_page(facts)).words
+
+
+def test_no_count_over_one_column_is_further_from_the_truth_than_stated() -> None:
+    """All conditions on a column with three values, answered by spreading labels evenly."""
+    frame = pl.DataFrame({"job": ["a"] * 5 + ["b"] * 2 + ["c"] * 3, "ill": ["flu", "gout"] * 5})
+    private = read(frame, quasi=["job"], sensitive="ill", taxonomies={"job": {"Any": {"AB": ["a", "b"], "c": {}}}})
+    release = Mondrian(labels="nodes").publish(private, [KAnonymity(k=3)])
+    stated = dict(report_facts(release=release, table=private)["answered"])
+    shown = release.tables["data"]["job"].cast(pl.String).to_list()
+    below = {"AB": "ab", "Any": "abc", "c": "c"}
+    estimate = {v: sum(1 / len(below[label]) for label in shown if v in below[label]) for v in "abc"}
+    truth = {"a": 5, "b": 2, "c": 3}
+    errors = [
+        abs(sum(truth[v] - estimate[v] for v in chosen)) / 10
+        for number in range(4)
+        for chosen in itertools.combinations("abc", number)
+    ]
+    assert stated["job"] == pytest.approx(max(errors))
+    assert stated["job"] > 0
+    assert stated["ill"] == 0
+    words = Page(render_page(report_facts(release=release, table=private))).words
+    assert f"job {percent(max(errors))} ill exact" in words
 
 
 def test_a_broken_claim_is_told_first() -> None:

@@ -103,7 +103,8 @@ class CorruptionLevels(Adversary):
             return self._told(s, column, level, np.ones(s.truth.entries), several=0)
         held = s.held(column)
         belief, alone = left_over(held.sizes[held.keys // held.values], held.counts, level, s.truth.rows)
-        found = np.maximum(greatest_in_group(s, column, belief), s.share(column)[column.codes])
+        there = s.fits.groups[s.kinds.of_row] > 0  # about people who were left out nothing is learned
+        found = np.where(there, greatest_in_group(s, column, belief), s.share(column)[column.codes])
         known = float(s.weights @ greatest_in_group(s, column, alone))
         return self._told(s, column, level, found, several=int(s.people[s.fits.groups > 1].sum()), alone=known)
 

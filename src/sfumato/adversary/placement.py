@@ -73,9 +73,10 @@ class LabelBoxes(NamedTuple):
 def label_boxes(release: Release, columns: Sequence[Column]) -> LabelBoxes:
     """The boxes that the labels of groups describe."""
     of_row = release.groups()
-    first = np.unique(of_row, return_index=True)[1]
+    first = np.zeros(int(of_row.max()) + 1, np.int64)
+    first[of_row[::-1]] = np.arange(len(of_row))[::-1]
     data = release.tables["data"]
-    labels = [data[c.name].cast(pl.String).gather(first).to_list() for c in columns]
+    labels = [data[c.name].gather(first).cast(pl.String).to_list() for c in columns]
     told = release.description
     known = [_ranges(c, told.label(c.name).nodes, shown) for c, shown in zip(columns, labels, strict=True)]
     boxes, owner = [], []

@@ -9,7 +9,7 @@ from sfumato.adversary.placement import label_boxes, place_columns, points_of
 from sfumato.adversary.situation import Situation
 from sfumato.errors import DataError
 from sfumato.kernel.group import group_rows
-from sfumato.kernel.linkage.covering import cover
+from sfumato.kernel.linkage.covering import how_many_cover
 from sfumato.release.population_match import released_groups
 from sfumato.release.scheme.sampling import SIZE
 from sfumato.table.microdata import Microdata
@@ -52,7 +52,7 @@ def _by_labels(situation: Situation, coded: Microdata) -> PopulationFits:
     """People of the population who fit the labels of each group; they may fit several."""
     columns, sizes = [coded[c.name] for c in situation.quasi], np.bincount(situation.release.groups())
     b = label_boxes(situation.release, columns)
-    several = cover(b.lo, b.hi, b.owner, points_of(columns), sizes).number
+    several = how_many_cover(b.lo, b.hi, points_of(columns))
     return PopulationFits(sizes, released_groups(situation.release, coded), bool((several <= 1).all()), coded.rows)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import polars as pl
@@ -16,7 +16,7 @@ from sfumato.engine.counts import Counted, Counts, count, totals
 from sfumato.engine.draws import Draws
 from sfumato.errors import DataError, PolicyError
 from sfumato.kernel.group import EqualRows, group_rows
-from sfumato.kernel.linkage.covering import cover
+from sfumato.kernel.linkage.covering import cover, how_many_cover
 from sfumato.method.base import Progress, silent
 from sfumato.method.catalogue import METHODS
 from sfumato.release.earlier import Earlier
@@ -32,6 +32,7 @@ from sfumato.table.population import Population
 from sfumato.table.published import domain_codes, value_codes
 from sfumato.table.taxonomy import named
 
+T = TypeVar("T", bound=np.generic)
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Earlies = Sequence[Release | Earlier | str | Path]
@@ -41,11 +42,29 @@ _ANOTHER = "give the table that the release was made from, with the same roles"
 
 
 class Fits(NamedTuple):
-    """For each kind of people: how many groups it fits, one of them (-1: none), and how many published people fit."""
+    """Which groups each kind of people fits: how many, one of them (-1: none), how many published people fit in all;
+    and every group of one kind after those of another, with how many of its people fit."""
 
     groups: Integers
     group: Integers
     rows: Integers
+    every: Integers
+    every_rows: Integers
+
+    @classmethod
+    def of(cls, number: Integers, every: Integers, every_rows: Integers) -> "Fits":
+        """From the groups of each kind."""
+        ends = np.cumsum(number)
+        sums = np.concatenate([[0], np.cumsum(every_rows)])
+        one = np.append(every, -1)[np.where(number > 0, ends - 1, len(every))]
+        return cls(number, one, sums[ends] - sums[ends - number], every, every_rows)
+
+    def listed(self, kind: Integers) -> tuple[Integers, Integers]:
+        """For each of some kinds all of its groups: the place of the kind among them, and the place in ``every``."""
+        starts = np.cumsum(self.groups) - self.groups
+        which = np.repeat(np.arange(len(kind)), self.groups[kind])
+        inside = np.arange(len(which)) - np.repeat(np.cumsum(self.groups[kind]) - self.groups[kind], self.groups[kind])
+        return which, starts[kind][which] + inside
 
 
 class Held(NamedTuple):
@@ -58,12 +77,16 @@ class Held(NamedTuple):
 
     def at(self, group: Integers, value: Integers) -> Integers:
         """How often these groups show these values."""
+        return self.of(group, value, self.counts)
+
+    def of(self, group: Integers, value: Integers, figures: NDArray[T]) -> NDArray[T]:
+        """A figure of groups and values, one per key, for these; 0 where they do not occur together."""
         wanted = group * self.values + value
         place = np.minimum(np.searchsorted(self.keys, wanted), len(self.keys) - 1)
-        return np.where(self.keys[place] == wanted, self.counts[place], 0)
+        return np.where(self.keys[place] == wanted, figures[place], figures.dtype.type(0))
 
     @classmethod
-    def of(cls, group: Integers, value: Integers, counts: Integers | None, groups: int, values: int) -> "Held":
+    def counted(cls, group: Integers, value: Integers, counts: Integers | None, groups: int, values: int) -> "Held":
         """Counted from entries, each standing for as many people as its count."""
         keys, place = np.unique(group * values + value, return_inverse=True)
         held = np.bincount(place, weights=counts, minlength=len(keys)).astype(np.int64)
@@ -183,17 +206,23 @@ class Situation:
             return self._by_labels(columns)
         if self.release.sampled:
             row = place_columns(self.release, columns).of_person
-            size = np.append(self.release.tables["data"][SIZE].to_numpy(), 0)
-            return Fits((row >= 0).astype(np.int64), row, np.asarray(size[row], np.int64))
+            size = np.asarray(self.release.tables["data"][SIZE].to_numpy(), np.int64)
+            return Fits.of((row >= 0).astype(np.int64), row[row >= 0], size[row[row >= 0]])
         return self._by_value()
 
     def _one_group(self) -> Fits:
-        return Fits(np.ones(1, np.int64), np.zeros(1, np.int64), np.array([self.published]))
+        one = np.ones(1, np.int64)
+        return Fits.of(one, np.zeros(1, np.int64), np.array([self.published]))
 
     def _by_labels(self, columns: list[Column]) -> Fits:
-        b = self.boxes
-        found = cover(b.lo, b.hi, b.owner, points_of(columns), np.bincount(b.of_row, minlength=b.groups))
-        return Fits(found.number, found.owner, found.size)
+        b, points = self.boxes, points_of(columns)
+        number = how_many_cover(b.lo, b.hi, points)
+        if int(number.sum()) > _MOST_CELLS:
+            raise PolicyError(
+                f"people fit {int(number.sum()):,} groups in all, more than {_MOST_CELLS:,}; this is not computed"
+            )
+        every = b.owner[cover(b.lo, b.hi, points, number).boxes]
+        return Fits.of(number, every, np.bincount(b.of_row, minlength=b.groups)[every])
 
     @cached_property
     def kind_of_row(self) -> Integers:
@@ -224,13 +253,9 @@ class Situation:
     def _by_value(self) -> Fits:
         number, there = len(self.kinds.first), self.kind_of_row >= 0
         kind, group = self.kind_of_row[there], self.group_of_row[there]
-        rows = np.bincount(kind, minlength=number)
-        pairs = count([Counted(kind, number), Counted(group, int(group.max(initial=0)) + 1)]) if len(kind) else None
-        one, several = np.full(number, -1), np.zeros(number, np.int64)
-        if pairs is not None:
-            one[kind] = group
-            several = np.bincount(kind[pairs.first], minlength=number)
-        return Fits(several, one, rows)
+        groups = int(group.max(initial=0)) + 1
+        keys, rows = np.unique(kind * groups + group, return_counts=True)
+        return Fits.of(np.bincount(keys // groups, minlength=number), keys % groups, rows)
 
     def held(self, column: Column) -> Held:
         """How often each group shows each value of a sensitive attribute, in codes of the truth."""
@@ -242,7 +267,7 @@ class Situation:
             number = int(group.max()) + 1
         codes = domain_codes(values[column.name], column.domain.leaves)
         size = column.size + 1  # one more for values that nobody in the table has
-        return Held.of(group, np.where(codes < 0, column.size, codes), counts, number, size)
+        return Held.counted(group, np.where(codes < 0, column.size, codes), counts, number, size)
 
     def share(self, column: Column) -> Floats:
         """How frequent each value of an attribute is in the whole table."""

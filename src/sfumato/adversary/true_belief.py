@@ -4,22 +4,18 @@ The person is one of the published people who fit, all equally likely. So the be
 their rows; where groups separate values from people, the average of its shares in their groups.
 """
 
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.adversary.placement import points_of
 from sfumato.adversary.posterior import pg_posterior
-from sfumato.adversary.situation import Floats, Held, Integers, Situation
+from sfumato.adversary.situation import Floats, Integers, Situation
 from sfumato.errors import PolicyError
-from sfumato.kernel.group import EqualRows
-from sfumato.kernel.linkage.covering import cover
+from sfumato.kernel.group import EqualRows, group_rows
 from sfumato.table.encode import Column
 from sfumato.table.published import domain_codes
-
-T = TypeVar("T", bound=np.generic)
 
 _MOST_CELLS = 50_000_000
 
@@ -45,41 +41,27 @@ def true_belief(s: Situation, column: Column) -> Floats:
         belief = _sampled(s, column, pairs)
     elif s.release.scheme_class.randomizes:
         belief = _randomized(s, column, pairs)
-    elif s.release.bucketized:
-        belief = _in_buckets(s, column, pairs)
     else:
-        belief = _in_labels(s, column, pairs)
+        belief = _in_groups(s, column, pairs)
     belief = np.where(s.fits.groups[pairs.kind] > 0, belief, s.share(column)[pairs.value])
     return np.asarray(belief[pairs.found.of_row])
 
 
-def _in_labels(s: Situation, column: Column, pairs: Pairs) -> Floats:
-    """The share of the value among all rows whose labels the person fits."""
-    held, rows = s.held(column), np.maximum(s.fits.rows[pairs.kind], 1)
-    own = held.at(np.maximum(s.fits.group[pairs.kind], 0), pairs.value)
-    several = np.flatnonzero(s.fits.groups[pairs.kind] > 1)
-    if len(several):
-        own[several] = _in_several(s, column, pairs.kind[several], pairs.value[several])
-    return np.asarray(own / rows)
+def _in_groups(s: Situation, column: Column, pairs: Pairs) -> Floats:
+    """The share of the value in each group that the person may be in, by how many of its people fit."""
+    held = s.held(column)
+    which, at = _listed(s, pairs)
+    group = s.fits.every[at]
+    share = held.at(group, pairs.value[which]) / held.sizes[group]
+    sums = np.bincount(which, weights=share * s.fits.every_rows[at], minlength=len(pairs.kind))
+    return np.asarray(sums / np.maximum(s.fits.rows[pairs.kind], 1))
 
 
-def _in_several(s: Situation, column: Column, kind: Integers, value: Integers) -> Integers:
-    """How many rows of all groups that people fit show their value."""
-    held, b = s.held(column), s.boxes
-    points = points_of([s.of_kind(c) for c in s.quasi])[kind]
-    return cover(b.lo, b.hi, b.owner, points, held.sizes, value=value, held=dense(held, held.counts, column)).held
-
-
-def dense(held: Held, figures: NDArray[T], column: Column) -> NDArray[T]:
-    """Figures of the groups and values that occur together as a table, groups x values."""
-    if len(held.sizes) * held.values > _MOST_CELLS:
-        raise PolicyError(
-            f"people fit several groups, and {len(held.sizes):,} groups times {held.values:,} values of "
-            f"{column.name!r} are more than {_MOST_CELLS:,} counts; this is not computed"
-        )
-    table = np.zeros((len(held.sizes), held.values), figures.dtype)
-    table.ravel()[held.keys] = figures
-    return table
+def _listed(s: Situation, pairs: Pairs) -> tuple[Integers, Integers]:
+    """Every group that the people of each pair may be in."""
+    if (number := int(s.fits.groups[pairs.kind].sum())) > _MOST_CELLS:
+        raise PolicyError(f"people fit {number:,} groups in all, more than {_MOST_CELLS:,}; this is not computed")
+    return s.fits.listed(pairs.kind)
 
 
 def greatest_in_group(s: Situation, column: Column, figures: Floats) -> Floats:
@@ -88,51 +70,10 @@ def greatest_in_group(s: Situation, column: Column, figures: Floats) -> Floats:
     ``figures`` are those of `Situation.held`'s groups and values. 0 where no group fits that shows the value.
     """
     pairs, held = Pairs.of(s, column), s.held(column)
-    place = np.minimum(np.searchsorted(held.keys, wanted := _key(s, held, pairs)), len(held.keys) - 1)
-    best = np.where((held.keys[place] == wanted) & (s.fits.group[pairs.kind] >= 0), figures[place], 0.0)
-    several = np.flatnonzero(s.fits.groups[pairs.kind] > 1)
-    if len(several) and s.release.bucketized:
-        best[several] = _in_rows(s, held, pairs, figures)[several]
-    elif len(several):
-        b, points = s.boxes, points_of([s.of_kind(c) for c in s.quasi])[pairs.kind[several]]
-        score = dense(held, figures, column)
-        best[several] = cover(b.lo, b.hi, b.owner, points, held.sizes, value=pairs.value[several], score=score).top
+    which, at = _listed(s, pairs)
+    best = np.zeros(len(pairs.kind))
+    np.maximum.at(best, which, held.of(s.fits.every[at], pairs.value[which], figures))
     return np.asarray(best[pairs.found.of_row])
-
-
-def _key(s: Situation, held: Held, pairs: Pairs) -> Integers:
-    return np.maximum(s.fits.group[pairs.kind], 0) * held.values + pairs.value
-
-
-def _in_rows(s: Situation, held: Held, pairs: Pairs, figures: Floats) -> Floats:
-    """The greatest figure of the buckets that the rows of a kind are in."""
-    rows = pl.DataFrame({"kind": s.kind_of_row, "group": s.group_of_row}).unique()
-    of_value = {"group": held.keys // held.values, "value": held.keys % held.values, "figure": figures}
-    found = rows.join(pl.DataFrame(of_value), on="group").group_by("kind", "value").agg(pl.col("figure").max())
-    return _looked_up(found, "figure", held, pairs)
-
-
-def _looked_up(found: pl.DataFrame, figure: str, held: Held, pairs: Pairs) -> Floats:
-    """A figure of kinds and values for pairs of them; 0 where they do not occur together."""
-    ordered = found.with_columns(key=pl.col("kind") * held.values + pl.col("value")).sort("key")
-    keys, wanted = ordered["key"].to_numpy(), pairs.kind * held.values + pairs.value
-    place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-    return np.where(keys[place] == wanted, ordered[figure].to_numpy()[place], 0.0)
-
-
-def _in_buckets(s: Situation, column: Column, pairs: Pairs) -> Floats:
-    """The share of the value in the bucket, averaged over the person's rows if equal people are in several buckets."""
-    held = s.held(column)
-    one = held.at(np.maximum(s.fits.group[pairs.kind], 0), pairs.value)
-    sizes = held.sizes[np.maximum(s.fits.group[pairs.kind], 0)]
-    if (s.fits.groups <= 1).all():
-        return np.asarray(one / np.maximum(sizes, 1))
-    kind, group = s.kind_of_row[s.kind_of_row >= 0], s.group_of_row[s.kind_of_row >= 0]
-    rows = pl.DataFrame({"kind": kind, "group": group}).group_by("kind", "group").len("rows")
-    of_value = {"group": held.keys // held.values, "value": held.keys % held.values}
-    shares = pl.DataFrame(of_value | {"share": held.counts / held.sizes[held.keys // held.values]})
-    found = rows.join(shares, on="group").group_by("kind", "value").agg((pl.col("rows") * pl.col("share")).sum())
-    return np.asarray(_looked_up(found, "rows", held, pairs) / np.maximum(s.fits.rows[pairs.kind], 1))
 
 
 def _sampled(s: Situation, column: Column, pairs: Pairs) -> Floats:
@@ -149,14 +90,14 @@ def believed_in(
     candidates: Integers, **known: Integers,
 ) -> Floats:  # fmt: skip
     """The PG belief in given values, computed once for each different attack."""
-    stacked = np.stack([seen, size, candidates, *known.values()], axis=1)
-    attacks, which = np.unique(stacked, axis=0, return_inverse=True)
-    columns = dict(zip(("observed", "size", "candidates", *known), attacks.T, strict=True))
-    if len(attacks) * len(prior) > _MOST_CELLS:
-        raise PolicyError(f"{len(attacks):,} different attacks times {len(prior):,} values are too many to compute")
+    facts = {"observed": seen, "size": size, "candidates": candidates, **known}
+    found = group_rows(list(facts.values()), [int(f.max(initial=0)) + 1 for f in facts.values()])
+    columns = {name: fact[found.first] for name, fact in facts.items()}
+    if len(found.first) * len(prior) > _MOST_CELLS:
+        raise PolicyError(f"{len(found.first):,} different attacks times {len(prior):,} values are too many to compute")
     p = s.release.description.method.settings["p"]
     beliefs = pg_posterior(p=p, prior=prior, **columns).beliefs
-    return np.asarray(beliefs[which.reshape(-1), in_domain(s, column)[value]])
+    return np.asarray(beliefs[found.of_row, in_domain(s, column)[value]])
 
 
 def in_domain(s: Situation, column: Column) -> Integers:

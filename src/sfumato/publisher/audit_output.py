@@ -1,10 +1,13 @@
 """Audit what a job wrote: read release, policy and private table again, attack, and keep the findings."""
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import polars as pl
 
 from sfumato.adversary.audit import Audit
 from sfumato.adversary.auditing import run
@@ -18,7 +21,7 @@ from sfumato.method.base import Progress, silent
 from sfumato.publisher.audit_section import chosen_by
 from sfumato.publisher.policy import Policy, parse_policy, read_policy
 from sfumato.publisher.publish import seeded_generator
-from sfumato.publisher.read_job import read_again
+from sfumato.publisher.read_job import file_digest, read_again
 from sfumato.release.earlier import as_earlier
 from sfumato.release.files.output import refuse_public, whole_file
 from sfumato.release.files.recognize import PRIVATE, PUBLIC, is_release
@@ -29,6 +32,7 @@ from sfumato.table.checks import located, read_text
 from sfumato.table.digest import table_digest
 
 _KEPT = "audit.json"
+_SHA256 = re.compile("[0-9a-f]{64}")
 _LARGEST = 1 << 30
 _LARGEST_POLICY = 16 << 20
 
@@ -72,7 +76,7 @@ def audit_output(
     job = _policy(place, policy, kept)
     progress("read", 0.0)
     frame = read_again(job)
-    note = _same_table(kept, table_digest(frame), job)
+    note = _same_table(kept, frame, job)
     progress("code", 0.0)
     truth = LocalEngine.read(frame, job.covering, missing=job.missing, folder=job.folder).table
     earlier = [*(a.read(job.folder, job.nulls) for a in job.after), *more]
@@ -144,21 +148,27 @@ def _policy(place: Path, policy: str | Path | None, kept: dict[str, Any]) -> Pol
     return job
 
 
-def _same_table(kept: dict[str, Any], digest: str, job: Policy) -> str:
-    """Refuse a table that is not the one that was published; a note if that cannot be told."""
-    known = _table_entry(kept, "digest")
-    if not known:
+def _same_table(kept: dict[str, Any], frame: pl.DataFrame, job: Policy) -> str:
+    """Refuse a table that is not the one that was published; a note if that cannot be told.
+
+    Engines that do not hold the rows have digests of their own; then the file must be the same.
+    """
+    known, file = _table_entry(kept, "digest"), _table_entry(kept, "file")
+    if _SHA256.fullmatch(known):
+        same = known == table_digest(frame)
+    elif file and file == file_digest(job):
+        same = True
+    else:
         return (
-            "The output keeps no digest of the private table, so it was not verified that this is the table that was "
-            "published."
+            "The output keeps no digest that this table can be compared with, so it was not verified that this is the "
+            "table that was published."
         )
-    if known != digest:
-        raise DataError(
-            f"{job.source if '://' not in job.source else 'the source'} has changed since the release was made: the "
-            "digest of its cells differs. Give the table as it was (--policy POLICY names another source), or publish "
-            "again"
-        )
-    return ""
+    if same:
+        return ""
+    raise DataError(
+        f"{job.source if '://' not in job.source else 'the source'} has changed since the release was made: the digest "
+        "of its cells differs. Give the table as it was (--policy POLICY names another source), or publish again"
+    )
 
 
 def _rules(job: Policy) -> list[Inconsistent]:

@@ -74,7 +74,7 @@ def private_files(
         "seed": seed,
         "response": response(release, table),
         "adversaries": None if found is None else found.as_dict(private=True),
-        "table": {"digest": digests.cells, "folder": str(job.folder.resolve())},
+        "table": {"digest": digests.cells, "file": digests.file, "folder": str(job.folder.resolve())},
         "dangling": {name: {"here": here, "there": there} for name, (here, there) in dangling.items()},
     }
     return {

@@ -53,7 +53,7 @@ def coded_and_known(job: Policy, progress: Progress, ahead: Ahead | None = None)
     with ThreadPoolExecutor(1) as beside:
         cells = begun.digest if begun else beside.submit(table_digest, frame)
         beside.submit(prepare_report)
-        file = beside.submit(_file_digest, job)
+        file = beside.submit(file_digest, job)
         progress("code", 0.0)
         engine = LocalEngine.read(frame, job.covering, missing=job.missing, folder=job.folder)
     return engine, Digests(cells.result(), file.result())
@@ -79,7 +79,7 @@ def engine_of(job: Policy, progress: Progress, ahead: Ahead | None = None) -> tu
         settings=job.engine,
         progress=progress,
     )
-    return stored, Digests(stored.digest(), _file_digest(job)), choice
+    return stored, Digests(stored.digest(), file_digest(job)), choice
 
 
 def _engine_class(name: str) -> "type[DuckDBEngine] | type[SparkEngine]":
@@ -103,7 +103,7 @@ def _in_memory(choice: Choice) -> Choice:
     return Choice("local", "rows are joined with earlier releases in memory")
 
 
-def _file_digest(job: Policy) -> str:
+def file_digest(job: Policy) -> str:
     """The SHA-256 of the source; empty if it is not a file, or no longer there."""
     source = expanded(job.source)
     try:

@@ -5,7 +5,9 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from sfumato import notebook
+from sfumato.engine.base import Table
 from sfumato.errors import SfumatoError
+from sfumato.release.part_tables import as_stored
 
 if TYPE_CHECKING:
     from sfumato.release.release import Release
@@ -35,7 +37,7 @@ def html(release: "Release") -> str:
     parts = [notebook.paragraph(f"{_count(told.rows)} rows by {told.method.name}, shown by {told.scheme}")]
     parts += [notebook.table(["model", "what holds", "achieved"], claims)] if claims else []
     parts += [notebook.paragraph(f"Warning: {warning}") for warning in release.warnings]
-    parts += [_first_rows(name, table) for name, table in release.tables.items()]
+    parts += [_first_rows(name, table) for name, table in as_stored(release.tables).items()]
     return notebook.panel(title, *parts)
 
 
@@ -51,8 +53,12 @@ def _figures(achieved: object) -> str:
     return ", ".join(f"{name} = {value:.4g}" for name, value in achieved.items() if isinstance(value, int | float))
 
 
-def _first_rows(name: str, table: pl.DataFrame) -> str:
-    """A few rows of a table, and how many rows and columns it has."""
-    shown = table.columns[:_COLUMNS]
-    about = f"{name}: {table.height:,} rows, {table.width:,} columns"
-    return notebook.paragraph(about) + notebook.table(shown, table.head(_ROWS).select(shown).rows())
+def _first_rows(name: str, table: Table) -> str:
+    """A few rows of a table, of which no more are read, and how many rows and columns it has."""
+    if isinstance(table, pl.DataFrame):
+        few = table.head(_ROWS)
+    else:
+        few = pl.read_parquet(table.files[0], glob=False, n_rows=_ROWS)
+    shown = few.columns[:_COLUMNS]
+    about = f"{name}: {table.height:,} rows, {few.width:,} columns"
+    return notebook.paragraph(about) + notebook.table(shown, few.select(shown).rows())

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from sfumato.engine.overview import Overview
-from sfumato.release.part_tables import as_stored
 from sfumato.release.release import Release
 from sfumato.table.encode import Role
 
@@ -29,7 +28,7 @@ class RoleTold(NamedTuple):
 
 def roles_told(release: Release, table: Overview, reasons: Mapping[str, str]) -> list[RoleTold]:
     """Every column of the private table."""
-    public = {name for frame in as_stored(release.tables).values() for name in frame.columns}
+    public = release.description.attributes
     return [
         RoleTold(name, str(role), _MEANING[role], name in public, reasons.get(name, "")) for name, role in _roles(table)
     ]

@@ -196,7 +196,6 @@ def page(
     names = shown_columns(rows)
     return _template().render(
         title=title or "Comparison of methods",
-        private=PRIVATE,
         head=[COLUMNS[name].short for name in names],
         names=names,
         rows=done(rows),

@@ -41,6 +41,11 @@ def render_markdown(facts: dict[str, Any]) -> str:
     return _template().render(facts) + "\n"
 
 
+def prepare_markdown() -> None:
+    """Compile the template ahead of the first report of a process."""
+    _template()
+
+
 def _shown(value: Any) -> Any:
     """Every value of the template that is not Markdown already is escaped."""
     return escaped(value) if isinstance(value, str) and not isinstance(value, Verbatim) else value

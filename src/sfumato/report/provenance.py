@@ -4,10 +4,12 @@ import datetime as dt
 import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from importlib.metadata import version
 
 from sfumato.release.manifest import CONTEXT
 
+_MOST_FILES = 40
 _LIBRARIES = ("sfumato", "polars", "numpy", "numba")
 _NAMES = {"sfumato": "sfumato", "polars": "Polars", "numpy": "NumPy", "numba": "Numba"}
 _EXPECTED = CONTEXT[:3]
@@ -52,9 +54,15 @@ class Provenance:
             found.append(
                 (self.source, self.cells, "its cells, in any order of rows and columns; what the ledger records")
             )
-        return found + [(f"release/{name}", digest, "to hand over") for name, digest in self.files.items()]
+        return found + [(f"release/{name}", digest, "to hand over") for name, digest in self._listed()]
+
+    def _listed(self) -> list[tuple[str, str]]:
+        """The files of the release; many parts are left out, since the manifest states their digests."""
+        files = list(self.files.items())
+        return files if len(files) <= _MOST_FILES else [(name, digest) for name, digest in files if "/" not in name]
 
 
+@cache
 def versions() -> Sequence[tuple[str, str]]:
     """What was running."""
     libraries = [(_NAMES[name], version(name)) for name in _LIBRARIES]

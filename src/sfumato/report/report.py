@@ -24,6 +24,7 @@ from sfumato.report.columns import roles_told
 from sfumato.report.distributions import BeforeAfter, compare, plain
 from sfumato.report.earlier_releases import Dangling, joined
 from sfumato.report.guarantees import drawn_again, general_limits, guarantee, in_words, met, method_limits, shown_limits
+from sfumato.report.markdown import prepare_markdown
 from sfumato.report.plots import drawn, losses
 from sfumato.report.provenance import Provenance, versions
 from sfumato.report.randomized import reconstructed, response
@@ -73,6 +74,7 @@ def report_facts(**given: Unpack[Given]) -> Facts:
         name: weighted(release, name, reconstructed(release, name, _labels(release, name))) for name in known.columns
     }
     drawn = response(release, known)
+    figures = _figures(release, known, labels)
     origin = given.get("provenance")
     return {
         "title": release.description.title or "Untitled release",
@@ -89,7 +91,8 @@ def report_facts(**given: Unpack[Given]) -> Facts:
         "risk": risks(release, known, entity, given.get("risk") or risk_of(release, known)),
         "riskiest": combinations(known, entity),
         "loss": _loss(release, labels),
-        "figures": _figures(release, known, labels),
+        "figures": figures,
+        "answered": [(f["name"], f["apart"]) for f in figures if f["plot"] is not None],
         "columns": roles_told(release, known, origin.reasons if origin else {}),
         "making": _making(release, known, given.get("policy_text", ""), seeded),
         "versions": versions(),
@@ -121,9 +124,10 @@ def write_report(path: str | Path, **given: Unpack[Given]) -> Path:
 
 
 def prepare_report() -> None:
-    """Compile the templates of both pages ahead of the first report of a process."""
+    """Compile the templates of all pages ahead of the first report of a process."""
     _template()
     prepare_readme()
+    prepare_markdown()
 
 
 @cache

@@ -168,7 +168,7 @@ def _spot(s: Spot, x: float, y: float, taken: list[_Box]) -> Iterable[Markup]:
 
 def _places(x: float, y: float, width: float) -> list[tuple[str, float, float]]:
     """Where a label may stand: its anchor, its left end and its base line."""
-    sides = [("start", x + 10, y + 4), ("end", x - 10 - width, y + 4)]
+    sides = [("start", x + 10, y - 5), ("end", x - 10 - width, y + 4)]
     return [*sides, ("middle", x - width / 2, y - 11), ("middle", x - width / 2, y + 20)]
 
 

@@ -101,7 +101,7 @@ class Column:
         return self.domain.size
 
     def __repr__(self) -> str:
-        return f"Column({self.name!r}, {self.role}, {self.kind}, {self.size:,} values, {len(self.codes):,} entries)"
+        return f"Column({self.name!r}, {self.role}, {self.kind}, {self.size:,} values)"
 
 
 class _Distinct(NamedTuple):

@@ -1,4 +1,4 @@
-"""Which boxes cover each point, summed up: how many, one of them, what all of them hold together, the best of them."""
+"""Which boxes cover each point: how many, and which."""
 
 from typing import Any, NamedTuple
 
@@ -12,23 +12,8 @@ _FEW = 4096
 
 
 @inner
-def _add(
-    boxes: Any,
-    points: Any,
-    a: Any,
-    b: Any,
-    owner: Any,
-    size: Any,
-    held: Any,
-    score: Any,
-    value: Any,
-    sums: Any,
-    top: Any,
-) -> None:
-    """Add to each of the points ``b`` what the boxes ``a`` that cover it hold, and note the greatest score.
-
-    ``sums``: number, owner, size, held.
-    """
+def _note(boxes: Any, points: Any, a: Any, b: Any, number: Any, place: Any, found: Any) -> None:
+    """Count the boxes ``a`` that cover each of the points ``b``; if there is room, list them from ``place`` on."""
     for k in b:
         for i in a:
             outside = False
@@ -37,20 +22,14 @@ def _add(
                     outside = True
                     break
             if not outside:
-                g = owner[i]
-                sums[0, k] += 1
-                sums[1, k] = g
-                sums[2, k] += size[g]
-                if held.shape[0] > 0:
-                    sums[3, k] += held[g, value[k]]
-                if score.shape[0] > 0:
-                    top[k] = max(top[k], score[g, value[k]])
+                if len(found) > 0:
+                    found[place[k] + number[k]] = i
+                number[k] += 1
 
 
 @kernel
-def _cover(boxes: Any, points: Any, owner: Any, size: Any, held: Any, score: Any, value: Any) -> Any:
-    sums, top = np.zeros((4, points.shape[1]), np.int64), np.zeros(points.shape[1])
-    sums[1] = -1
+def _cover(boxes: Any, points: Any, place: Any, found: Any) -> Any:
+    number = np.zeros(points.shape[1], np.int64)
     todo = [(np.arange(boxes.shape[1]), np.arange(points.shape[1]))]
     while len(todo) > 0:
         a, b = todo.pop()
@@ -61,50 +40,44 @@ def _cover(boxes: Any, points: Any, owner: Any, size: Any, held: Any, score: Any
             axis, at, cost = _plane(boxes, points, a, b)
         # a plane that leaves nearly all pairs to compare is not worth copying the boxes that it cuts
         if axis < 0 or cost > 0.95 * len(a) * len(b):
-            _add(boxes, points, a, b, owner, size, held, score, value, sums, top)
+            _note(boxes, points, a, b, number, place, found)
             continue
         left, right = _sides(boxes, a, axis, at)
         point_left, point_right = _sides(points, b, axis, at)
         todo.append((_side(boxes, a, axis, at, True, left), _side(points, b, axis, at, True, point_left)))
         todo.append((_side(boxes, a, axis, at, False, right), _side(points, b, axis, at, False, point_right)))
-    return sums, top
+    return number
 
 
 class Covered(NamedTuple):
-    """For each point: how many boxes cover it, the owner of one of them (-1: none), the sizes of all their owners
-    together, how often these hold the point's value, and the greatest score of one of them for it."""
+    """How many boxes cover each point, and these boxes, those of one point after those of another."""
 
     number: NDArray[np.int64]
-    owner: NDArray[np.int64]
-    size: NDArray[np.int64]
-    held: NDArray[np.int64]
-    top: NDArray[np.float64]
+    boxes: NDArray[np.int64]
+
+
+def how_many_cover(lo: NDArray[np.int64], hi: NDArray[np.int64], points: NDArray[np.int64]) -> NDArray[np.int64]:
+    """How many of the boxes ``[lo, hi)`` cover each point.
+
+    >>> lo, hi = np.array([[0], [2]]), np.array([[3], [5]])
+    >>> how_many_cover(lo, hi, np.array([[2], [4], [9]])).tolist()
+    [2, 1, 0]
+    """
+    nothing = np.zeros(0, np.int64)
+    return np.asarray(_cover(np.stack([lo, hi]), np.stack([points, points + 1]), nothing, nothing))
 
 
 def cover(
-    lo: NDArray[np.int64],
-    hi: NDArray[np.int64],
-    owner: NDArray[np.int64],
-    points: NDArray[np.int64],
-    size: NDArray[np.int64],
-    *,
-    value: NDArray[np.int64] | None = None,
-    held: NDArray[np.int64] | None = None,
-    score: NDArray[np.float64] | None = None,
+    lo: NDArray[np.int64], hi: NDArray[np.int64], points: NDArray[np.int64], number: NDArray[np.int64]
 ) -> Covered:
-    """Sum up the boxes ``[lo, hi)`` that cover each point; boxes of the same owner must not overlap.
+    """Which of the boxes cover each point; ``number`` is what `how_many_cover` found.
 
-    ``held[owner, v]`` is how often an owner holds v, ``score[owner, v]`` is any figure of 0 or more, ``value`` the v of
-    each point; without them these are 0.
-
-    >>> lo, hi, owner = np.array([[0], [2]]), np.array([[3], [5]]), np.array([0, 1])
-    >>> points, held = np.array([[2], [4], [9]]), np.array([[1, 2], [4, 0]])
-    >>> found = cover(lo, hi, owner, points, np.array([3, 4]), value=np.array([0, 1, 0]), held=held, score=held / 4)
-    >>> found.number.tolist(), found.size.tolist(), found.held.tolist(), found.top.tolist()
-    ([2, 1, 0], [7, 4, 0], [5, 0, 0], [1.0, 0.0, 0.0])
+    >>> lo, hi, points = np.array([[0], [2]]), np.array([[3], [5]]), np.array([[2], [4], [9]])
+    >>> found = cover(lo, hi, points, how_many_cover(lo, hi, points))
+    >>> sorted(found.boxes[:2].tolist()), found.boxes[2:].tolist()
+    ([0, 1], [1])
     """
-    counts = np.zeros((0, 1), np.int64) if held is None else held
-    scores = np.zeros((0, 1)) if score is None else score
-    values = np.zeros(len(points), np.int64) if value is None else value
-    sums, top = _cover(np.stack([lo, hi]), np.stack([points, points + 1]), owner, size, counts, scores, values)
-    return Covered(sums[0], sums[1], sums[2], sums[3], top)
+    found = np.full(int(number.sum()), -1, np.int64)
+    if len(found):
+        _cover(np.stack([lo, hi]), np.stack([points, points + 1]), np.cumsum(number) - number, found)
+    return Covered(number, found)

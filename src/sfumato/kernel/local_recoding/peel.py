@@ -19,7 +19,9 @@ FIRST, LAST = range(2)
 KEY, LOAD = range(2)
 """Columns of a slot: the key of its box; the count that used it last, times 2^32, plus the weight of its rows."""
 
-_PART = 1 << 13
+PART = 1 << 13
+"""Rows whose boxes are weighed together: as many as fit fast memory."""
+
 _NUMBERED = 1 << 31
 
 
@@ -78,14 +80,14 @@ def make_room(n: int, values: int) -> Room:
         slot=np.zeros(n, np.int32),
         box=np.zeros(n, np.int32),
         order=np.zeros(n, np.int32),
-        begin=np.zeros(n + 2, np.int64),
+        begin=np.zeros(2 * n + 2, np.int64),
         counts=np.zeros(max(values, 1), np.int64),
         clock=np.zeros(1, np.int64),
     )
 
 
 @inner
-def _spread(key: int) -> int:
+def spread(key: int) -> int:
     """Another number for each key, every bit of which depends on all bits of the key (MurmurHash3's finalizer)."""
     h = np.uint64(key)
     h ^= h >> np.uint64(33)
@@ -107,17 +109,17 @@ def _find_keys(rows: Any, boxes: Any, visits: Any, visit: int, room: Any) -> int
             key = np.int64(0)
             for chunk in range(rows.codes.shape[1]):
                 key += boxes.table[boxes.start[level, chunk] + rows.codes[i, chunk]]
-            room.key[seen] = _spread(key)
+            room.key[seen] = spread(key)
             room.weight[seen] = rows.weight[i]
             seen += 1
     return seen
 
 
 @inner
-def _divide(seen: int, room: Any) -> int:
-    """List the rows by parts, so that the boxes of one part fit fast memory; returns how many bits tell parts apart."""
+def _divide(seen: int, most: int, room: Any) -> int:
+    """List the rows by parts of about ``most`` rows, boxes kept whole; returns how many bits tell parts apart."""
     bits = 0
-    while (_PART << bits) < seen:
+    while (most << bits) < seen:
         bits += 1
     if bits == 0:
         return bits
@@ -261,19 +263,20 @@ def _passing(rows: Any, seen: int, heavy: int, sizes: Any, spec: Any, aux: Any, 
 @kernel
 def peel(
     rows: Any, boxes: Any, visits: Any, begin: int, end: int, least: int, sizes: Any, spec: Any, aux: Any,
-    costly: Any, tested: Any, room: Any, group: Any, groups: int,
+    costly: Any, tested: Any, part: int, room: Any, group: Any, groups: int,
 ) -> int:  # fmt: skip
     """Make the visits ``[begin, end)``; ``group`` gets the group of each row that is peeled. Returns their number.
 
-    ``tested`` is True, or None if only the weight of a box decides: then the tests are not compiled.
+    ``tested`` is True, or None if only the weight of a box decides: then the tests are not compiled. ``part`` is how
+    many rows are weighed together, about.
     """
     for visit in range(begin, end):
         seen = _find_keys(rows, boxes, visits, visit, room)
         if seen == 0:
             continue
-        bits, heavy, first = _divide(seen, room), 0, 0
-        for part in range(1 << bits):
-            last = room.begin[part + 1] if bits > 0 else seen
+        bits, heavy, first = _divide(seen, part, room), 0, 0
+        for p in range(1 << bits):
+            last = room.begin[p + 1] if bits > 0 else seen
             heavy = _weigh_part(bits, first, last, least, heavy, room)
             first = last
         if tested is not None and heavy > 0:

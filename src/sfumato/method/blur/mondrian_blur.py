@@ -33,7 +33,7 @@ from sfumato.table.microdata import Microdata
 _ENOUGH = 3000
 """Price times distance at which a cut is refused with probability e^-3 = 5%."""
 
-_MOST_BLUR = 1000
+_LEAST_BLUR, _MOST_BLUR = 0.001, 999
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,8 +67,10 @@ class MondrianBlur(PartitionMethod):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not is_number(self.blur) or not 0 < self.blur <= _MOST_BLUR:
-            raise PolicyError(f"{self.name}: blur = {self.blur!r}; it must be a number above 0, at most {_MOST_BLUR}")
+        if not is_number(self.blur) or not _LEAST_BLUR <= self.blur <= _MOST_BLUR:
+            raise PolicyError(
+                f"{self.name}: blur = {self.blur!r}; it must be a number from {_LEAST_BLUR} up to {_MOST_BLUR}"
+            )
         whole_number(self.name, "refusals", self.refusals, 1)
         if self.cap > MOST_UNITS:
             raise PolicyError(
@@ -83,7 +85,7 @@ class MondrianBlur(PartitionMethod):
     @property
     def dearest(self) -> int:
         """The greatest price of one refusal, in units."""
-        return max(1, units_within(1 + as_fraction(self.blur)))
+        return units_within(1 + as_fraction(self.blur))
 
     @property
     def cap(self) -> int:
@@ -121,7 +123,7 @@ class MondrianBlur(PartitionMethod):
     def cut(self, counts: Counts, wanted: Diversities, draws: Draws, progress: Progress) -> Groups:
         """The group of each vector."""
         rules = self.rules(counts, wanted, draws)
-        parts = blurred_partition(self._arrays(counts, wanted), rules, draws.words, lambda done: progress("cuts", done))
+        parts = blurred_partition(self.arrays(counts, wanted), rules, draws.words, lambda done: progress("cuts", done))
         return Groups(numbered(parts.order, parts.starts), len(parts.starts))
 
     def rules(self, counts: Counts, wanted: Diversities, draws: Draws) -> Rules:
@@ -148,10 +150,11 @@ class MondrianBlur(PartitionMethod):
                 "list; declare an order, or use sampled_worlds"
             )
         vectors = engine.vectors(counts)
-        for parts, chance in every_partition(self._arrays(counts, wanted), rules):
+        for parts, chance in every_partition(self.arrays(counts, wanted), rules):
             yield Drawn(table, Groups(numbered(parts.order, parts.starts)[vectors], len(parts.starts))), chance
 
-    def _arrays(self, counts: Counts, wanted: Diversities) -> Arrays:
+    def arrays(self, counts: Counts, wanted: Diversities) -> Arrays:
+        """The counted table as the kernel takes it."""
         return Arrays(
             space_of(counts.quasi, sets=self.shows_sets()),
             [c.codes for c in counts.quasi],

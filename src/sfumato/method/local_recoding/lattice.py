@@ -23,28 +23,30 @@ _GRID = float(1 << 40)
 class Lattice:
     """All combinations of levels, cheapest first, with what kernels need to visit them.
 
-    ``of_row`` is the class of each vector: vectors of a class have boxes of the same cost on all levels.
+    ``of_row`` is the class of each vector: vectors of a class have boxes of the same cost on all levels, the cost of
+    the visit; unless ``exact`` is False, then that cost is a mean.
     """
 
     visits: Visits
+    costs: Floats
+    exact: bool
     boxes: Boxes
     of_row: Integers
     classes: int
     chunks: NDArray[np.int32]
-    levels: Integers
-    strides: Integers
 
 
 def lattice_of(paths: Sequence[Path], codes: Sequence[NDArray[np.int64]]) -> Lattice:
     """The lattice of the attributes' levels, for vectors with these codes."""
     refuse_large(paths)
     levels = np.array(list(product(*(range(p.levels) for p in paths))), np.int64).reshape(-1, len(paths))
-    of_row, costs = _classes(paths, codes, len(levels))
+    of_row, costs, exact = _classes(paths, codes, len(levels))
     strides = np.concatenate([[1], np.cumprod([p.nodes for p in paths[:-1]], dtype=np.int64)])
     chunks = _chunks([p.node.shape[1] for p in paths])
     boxes = _boxes(paths, chunks, levels, strides)
     joined = np.stack([_joined([codes[j] for j in c], [paths[j].node.shape[1] for j in c]) for c in chunks], axis=1)
-    return Lattice(_visits(costs), boxes, of_row, costs.shape[1], joined, levels, strides)
+    visits, rising = _visits(costs)
+    return Lattice(visits, rising, exact, boxes, of_row, costs.shape[1], joined)
 
 
 def refuse_large(paths: Sequence[Path]) -> None:
@@ -63,14 +65,15 @@ def refuse_large(paths: Sequence[Path]) -> None:
         )
 
 
-def _classes(paths: Sequence[Path], codes: Sequence[NDArray[np.int64]], levels: int) -> tuple[Integers, Integers]:
-    """The class of each vector, and the cost of each combination of levels (rows) for each class (columns).
+def _classes(paths: Sequence[Path], codes: Sequence[NDArray[np.int64]], levels: int) -> tuple[Integers, Integers, bool]:
+    """The class of each vector, the cost of each combination of levels (rows) for each class (columns), if it is exact.
 
     If there are too many classes, the attribute with the most ways of costs counts with their mean.
     """
     ways = [np.unique(p.order, axis=1, return_inverse=True) for p in paths]
     costs = [w[0] for w in ways]
     way = [w[1].reshape(-1)[c].astype(np.int64) for w, c in zip(ways, codes, strict=True)]
+    merged = False
     while True:
         found = group_rows(way, [c.shape[1] for c in costs])
         if levels * len(found.first) <= _MOST_VISITS or all(c.shape[1] == 1 for c in costs):
@@ -79,23 +82,24 @@ def _classes(paths: Sequence[Path], codes: Sequence[NDArray[np.int64]], levels: 
         there = np.bincount(way[j], minlength=costs[j].shape[1])
         costs[j] = (costs[j] @ there / there.sum())[:, None]
         way[j] = np.zeros_like(way[j])
+        merged = True
     order = np.lexsort([w[found.first] for w in way[::-1]])  # classes in an order that does not depend on the rows'
     place = np.empty_like(order)
     place[order] = np.arange(len(order))
     total: Floats = np.zeros((1, len(order)))
     for cost, w in zip(costs, way, strict=True):
         total = (total[:, None, :] + cost[:, w[found.first[order]]][None, :, :]).reshape(-1, len(order))
-    return place[found.of_row], np.rint(total * _GRID).astype(np.int64)
+    return place[found.of_row], np.rint(total * _GRID).astype(np.int64), not merged
 
 
-def _visits(costs: Integers) -> Visits:
-    """Levels with all classes of one cost, by rising cost; levels in order where costs are equal."""
+def _visits(costs: Integers) -> tuple[Visits, Floats]:
+    """Levels with all classes of one cost, by rising cost, and these costs; levels in order where costs are equal."""
     classes = costs.shape[1]
     flat = costs.ravel()
     order = np.argsort(flat, kind="stable")  # by cost, then by levels, then by class
     level, cost = order // classes, flat[order]
     new = np.flatnonzero(np.concatenate([[True], (np.diff(cost) != 0) | (np.diff(level) != 0)]))
-    return Visits(level[new], np.append(new, len(order)), order % classes)
+    return Visits(level[new], np.append(new, len(order)), order % classes), cost[new] / _GRID
 
 
 def _chunks(sizes: Sequence[int]) -> list[list[int]]:

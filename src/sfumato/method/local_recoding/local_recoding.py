@@ -13,6 +13,8 @@ from sfumato.engine.draws import Draws
 from sfumato.errors import Infeasible, PolicyError
 from sfumato.method.base import CountingMethod, Progress
 from sfumato.method.local_recoding.joining import joined, passes
+from sfumato.method.local_recoding.lattice import lattice_of
+from sfumato.method.local_recoding.loans import Best, can_lend
 from sfumato.method.local_recoding.paths import Integers, Objective, objective_named
 from sfumato.method.local_recoding.peeling import Vectors, Wanted, peeled
 from sfumato.method.mondrian import plan_tests
@@ -74,6 +76,9 @@ class LocalRecoding(CountingMethod):
         """No warning if only sizes decide: then the boxes reveal nothing about sensitive values."""
         return self.if_steered(requirements, "the boxes and the rows left out")
 
+    def refuse_unserved(self, requirements: Sequence[Requirement]) -> None:
+        _monotone(on_groups(requirements, self.name))
+
     def redrawn(self) -> str | None:
         return None
 
@@ -124,19 +129,23 @@ class LocalRecoding(CountingMethod):
         asked = _monotone(on_groups(requirements, self.name))
         wanted = Wanted(*plan_tests(counts, asked))
         vectors = Vectors.of(counts, wanted, self.objective)
-        group, number = peeled(vectors, wanted, lambda done: progress("boxes", done))
-        if not self._may_leave_out(group, vectors, counts):
-            if self.suppression:
+        lattice = lattice_of(vectors.paths, vectors.codes)
+        group, number = peeled(vectors, lattice, wanted, lambda done: progress("boxes", done))
+        if not self._leaves_out(group, vectors, counts):
+            if self.suppression and (group < 0).any():
                 _refuse_whole(counts, asked, vectors, wanted)
             group, number = joined(vectors, group, number, wanted)
+            if can_lend(lattice, wanted, self.objective):
+                found = Best(vectors, lattice, wanted, group, number)
+                group, number = found.with_loans(lambda done: progress("loans", done))
         of_row = np.empty_like(group)
         of_row[vectors.at] = group
         return Groups(of_row, number)
 
-    def _may_leave_out(self, group: Integers, vectors: Vectors, counts: Counts) -> bool:
-        """Whether the rows that are left are few enough to be suppressed, and not all rows."""
+    def _leaves_out(self, group: Integers, vectors: Vectors, counts: Counts) -> bool:
+        """Whether rows are left, few enough to be suppressed, and not all rows."""
         lost = int(vectors.weights[group < 0].sum())
-        return lost <= math.floor(as_fraction(self.suppression) * counts.rows) and lost < counts.rows
+        return 0 < lost <= math.floor(as_fraction(self.suppression) * counts.rows) and lost < counts.rows
 
 
 def _monotone(requirements: Sequence[GroupRequirement]) -> Sequence[GroupRequirement]:

@@ -69,7 +69,8 @@ def path_of(column: Column, rows: Integers, objective: Objective, attributes: in
     else:
         node, width = _tree(Ladder.of(column.name, domain), domain.size, objective)
     if objective in ("granularity", "ncp"):
-        return Path(node, width / attributes, width / attributes)
+        cost = width / attributes
+        return Path(node, cost, cost)
     below = np.stack([np.bincount(level, weights=rows)[level] for level in node])
     return Path(node, *_by_rows(below, rows, objective, attributes))
 
@@ -99,13 +100,12 @@ def _halves(position: Floats) -> tuple[Integers, Floats]:
 
 
 def _by_rows(below: Floats, rows: Integers, objective: Objective, attributes: int) -> tuple[Floats, Floats]:
-    """Costs by the number of rows below a node, and the mean of each level."""
+    """Costs by the number of rows below a node, and those by which boxes are visited; for the entropy, level means."""
     total = max(float(rows.sum()), 1.0)
     share = np.maximum(below, 1.0) / total
     if objective == "discernibility":
         cost = np.log2(share)
-        order = np.log2((share * rows).sum(axis=1) / total)
-        return cost, np.repeat(order[:, None], len(rows), axis=1)
+        return cost, cost
     bits = -(np.log2(share[0]) * rows).sum() / total
     cost = np.log2(share) / (max(bits, 1e-12) * attributes)
     order = ((cost - cost[0]) * rows).sum(axis=1) / total

@@ -7,8 +7,8 @@ import numpy as np
 
 from sfumato.engine.counts import Counted, Counts
 from sfumato.kernel import judge
-from sfumato.kernel.local_recoding.peel import Rows, make_room, peel
-from sfumato.method.local_recoding.lattice import Lattice, lattice_of
+from sfumato.kernel.local_recoding.peel import PART, Rows, make_room, peel
+from sfumato.method.local_recoding.lattice import Lattice
 from sfumato.method.local_recoding.paths import Integers, Objective, Path, paths_of
 
 _BATCHES = 200
@@ -56,10 +56,11 @@ class Vectors:
         return cls([c[at] for c in codes], [c[at] for c in counted], counts.weights[at], paths, at)
 
 
-def peeled(vectors: Vectors, wanted: Wanted, progress: Callable[[float], None]) -> tuple[Integers, int]:
+def peeled(
+    vectors: Vectors, lattice: Lattice, wanted: Wanted, progress: Callable[[float], None]
+) -> tuple[Integers, int]:
     """The group of each vector, -1 if it is left at the end, and the number of groups."""
-    lattice = lattice_of(vectors.paths, vectors.codes)
-    rows = _rows(vectors, lattice)
+    rows = rows_of(vectors, lattice)
     n, visits = len(vectors.weights), len(lattice.visits.levels)
     room = make_room(n, int(wanted.sizes.max()))
     group, groups = np.full(n, -1, np.int64), 0
@@ -68,16 +69,31 @@ def peeled(vectors: Vectors, wanted: Wanted, progress: Callable[[float], None]) 
     for begin in range(0, visits, step):
         groups = peel(
             rows, lattice.boxes, lattice.visits, begin, min(begin + step, visits), wanted.least, wanted.sizes,
-            wanted.tests.spec, wanted.tests.aux, costly, tested, room, group, groups,
+            wanted.tests.spec, wanted.tests.aux, costly, tested, PART, room, group, groups,
         )  # fmt: skip
         left = int((rows.bounds[:, 1] - rows.bounds[:, 0]).sum())
         progress(1 - left / n)
         if not left:
             break
-    return group, groups
+    return by_first(group), groups
 
 
-def _rows(vectors: Vectors, lattice: Lattice) -> Rows:
+def by_first(group: Integers) -> Integers:
+    """The groups numbered in the order of their first vectors; -1 stays.
+
+    >>> by_first(np.array([2, -1, 0, 2])).tolist()
+    [0, -1, 1, 0]
+    """
+    inside = np.flatnonzero(group >= 0)
+    _, first, found = np.unique(group[inside], return_index=True, return_inverse=True)
+    rank = np.empty(len(first), np.int64)
+    rank[np.argsort(first)] = np.arange(len(first))
+    numbered = group.copy()
+    numbered[inside] = rank[found]
+    return numbered
+
+
+def rows_of(vectors: Vectors, lattice: Lattice) -> Rows:
     """The vectors class by class."""
     number = np.argsort(lattice.of_row, kind="stable")
     first = np.searchsorted(lattice.of_row[number], np.arange(lattice.classes + 1))

@@ -81,19 +81,15 @@ def outcome_of(point: Point, table: Microdata) -> Outcome:
 
 
 def timed(make: Callable[[], Release]) -> tuple[Release, float]:
-    """A release and the seconds it took, without those in which kernels were compiled."""
-    spent, since = [0.0], [0.0]
-
-    def compiling(begun: bool) -> None:
-        if begun:
-            since[0] = time.perf_counter()
-        else:
-            spent[0] += time.perf_counter() - since[0]
-
+    """A release and the seconds it took; it is made again if kernels had to be compiled meanwhile."""
+    compiled: list[bool] = []
     start = time.perf_counter()
-    with hearing_compilation(compiling):
+    with hearing_compilation(compiled.append):
         release = make()
-    return release, max(time.perf_counter() - start - spent[0], 0.0)
+    if compiled:
+        start = time.perf_counter()
+        release = make()
+    return release, time.perf_counter() - start
 
 
 def measured(release: Release, table: Microdata, seconds: float) -> Outcome:

@@ -1,5 +1,6 @@
 """Render README.html: a pure function of the manifest, so that it says nothing that the manifest does not."""
 
+from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -9,7 +10,7 @@ from markupsafe import Markup
 
 from sfumato.errors import SfumatoError
 from sfumato.release.check.made import may_change_values
-from sfumato.release.manifest import Claim, Manifest
+from sfumato.release.manifest import Claim, Manifest, TableFile
 from sfumato.release.readme.answers import answers
 from sfumato.release.readme.columns import columns_told
 from sfumato.release.readme.loading import loading
@@ -19,6 +20,7 @@ from sfumato.requirement.catalogue import MODELS, from_table
 from sfumato.requirement.guarantee import Guarantee, figure, percent
 
 README = "README.html"
+_MOST_FILES = 40
 
 
 def readme(manifest: Manifest) -> bytes:
@@ -34,6 +36,7 @@ def readme(manifest: Manifest) -> bytes:
         "answers": answers(manifest, perturbed=perturbed),
         "claims": [(claim, _parameters(claim), _guarantee(claim)) for claim in manifest.requirements],
         "codes": loading(manifest),
+        "files": _files(manifest.tables or ()),
     }
     return _template().render(facts, style=page_style()).encode("utf-8", errors="xmlcharrefreplace")
 
@@ -63,6 +66,15 @@ def page_style() -> Markup:
 
 def resource(name: str) -> str:
     return files("sfumato.release.readme").joinpath(name).read_text(encoding="utf-8")
+
+
+def _files(tables: Sequence[TableFile]) -> dict[str, Any]:
+    """The files to list, how many more there are, and whether some are csv."""
+    return {
+        "listed": tables[:_MOST_FILES],
+        "more": max(len(tables) - _MOST_FILES, 0),
+        "csv": any(file.file.endswith(".csv") for file in tables),
+    }
 
 
 def _parameters(claim: Claim) -> dict[str, Any]:
