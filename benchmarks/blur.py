@@ -68,9 +68,9 @@ def report() -> str:
         "# What safety against an aware adversary costs",
         "",
         "`python -m benchmarks.blur`; k = 5, occupation, seven quasi-identifiers. Loss: NCP, the mean over rows and "
-        "attributes of the share of the domain that a label covers (in brackets: groups). mondrian-blur draws: mean and "
-        f"range of {RUNS} runs with seeds 0 to {RUNS - 1}. mondrian is not safe. Bar: 15, 27 and 45% on Adult (set for "
-        "plain ranges, where each value is its place in leaf order), half of mondrian+'s loss on Census-Income.",
+        "attributes of the share of the domain that a label covers (in brackets: groups). mondrian-blur draws: mean "
+        f"and range of {RUNS} runs with seeds 0 to {RUNS - 1}. mondrian is not safe. Bar: 15, 27 and 45% on Adult (set "
+        "for plain ranges, here the place of each value in leaf order), half of mondrian+'s loss on Census-Income.",
         "",
         "| table | l | mondrian | mondrian-blur | mondrian+ | bar |",
         "| --- | ---: | ---: | ---: | ---: | --- |",
