@@ -199,3 +199,20 @@ def test_too_many_rows_for_memory_are_refused_in_words(monkeypatch: pytest.Monke
     assert release.check()
     with pytest.raises(sf.ReleaseError, match="150 rows in 4 parts"):
         release.groups()
+
+
+def test_count_queries_on_parts_are_answered_from_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    local, _, parts = engines()
+    here = sf.Analyst(made(local, sf.Mondrian(), [sf.KAnonymity(k=3)]))
+    monkeypatch.setattr("sfumato.release.part_tables.MOST_ROWS", 100)
+    there = sf.Analyst(made(parts, sf.Mondrian(), [sf.KAnonymity(k=3)]))
+    for where in ("age >= 30", "ill = 'HIV' and age < 40", "job = 'clerk' or score = 1"):
+        one, two = here.count(where), there.count(where)
+        assert two.estimate == pytest.approx(one.estimate)
+        assert two.standard_error == pytest.approx(one.standard_error)
+        assert two.bounds == pytest.approx(one.bounds)
+    question = "SELECT COUNT(*), ill WHERE age >= 30 GROUP BY ill"
+    one, two = (a.query(question).sort("ill") for a in (here, there))
+    assert one.drop("ill").to_numpy() == pytest.approx(two.drop("ill").to_numpy())
+    with pytest.raises(sf.ReleaseError, match="'note' is insensitive"):
+        there.count("note = 1")

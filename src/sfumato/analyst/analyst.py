@@ -95,9 +95,13 @@ class Analyst:
         sizes = [s.shown.size for s in seen]
         too_large([s.name for s in seen], sizes, MOST_CELLS)
         flat = flat_index(seen, self.view.rows)
-        table = np.bincount(flat, minlength=math.prod(sizes)) / self.view.rows
+        entries = self.view.sizes if self.view.counted else None
+        table = np.bincount(flat, weights=entries, minlength=math.prod(sizes))
+        table = table / table.sum()
         ways = [w if isinstance(w := s.weights, Distortion) else kept(s.shown.size) for s in seen]
-        return Reconstruction(table.reshape(sizes), ways, self.view.rows)
+        return Reconstruction(
+            table.reshape(sizes), ways, int(self.view.people) if self.view.counted else self.view.rows
+        )
 
     def uncertainty(self, first: str, second: str, *, estimator: Estimator = "simplex") -> float:
         """The uncertainty coefficient (Eq. 12): what the first attribute tells about the second, from 0 to 1."""
