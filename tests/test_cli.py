@@ -336,7 +336,7 @@ def test_without_a_command_three_are_shown(capsys: pytest.CaptureFixture[str]) -
 def test_help_lists_the_commands(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("--help") == 0
     told = capsys.readouterr().out
-    assert told.startswith("Usage: sfumato [OPTIONS] COMMAND")
+    assert told.startswith("Usage: sfumato [OPTIONS] [COMMAND]")
     for command in ("init", "publish", "check", "query", "plan", "methods", "models", "demo"):
         assert any(line.startswith(f"  {command} ") for line in told.splitlines())
     assert "..." not in told.partition("Commands:")[2]
