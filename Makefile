@@ -1,4 +1,4 @@
-# make demo | test | fuzz | cross-check | lint | bench | docs: each builds what it needs in .venv, with uv when it is there, else with pip.
+# make demo | test | fuzz | cross-check | lint | bench | docs | pictures: each builds what it needs in .venv, with uv when it is there, else with pip.
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -13,7 +13,7 @@ INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 MAKE_VENV = $(PYTHON) -m venv $(VENV)
 endif
 
-.PHONY: demo test fuzz cross-check peers lint bench docs clean
+.PHONY: demo test fuzz cross-check peers lint bench docs pictures clean
 
 $(BIN)/python:
 	$(MAKE_VENV)
@@ -38,8 +38,8 @@ demo: $(VENV)/.run
 	$(BIN)/sfumato demo -o demo-out --force
 
 lint: $(VENV)/.test
-	$(BIN)/ruff check src tests benchmarks
-	$(BIN)/ruff format --check src tests benchmarks
+	$(BIN)/ruff check src tests benchmarks docs/tools
+	$(BIN)/ruff format --check src tests benchmarks docs/tools
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 
@@ -62,6 +62,10 @@ bench: $(VENV)/.bench
 
 docs: $(VENV)/.docs
 	$(BIN)/mkdocs build --strict
+
+pictures: $(VENV)/.test  # claims, parameters and pictures of the method pages, again from the code
+	$(BIN)/python -m docs.tools.claims
+	$(BIN)/python -m docs.tools.pictures
 
 clean:
 	rm -rf $(VENV) .venv-peers demo-out site dist

@@ -15,17 +15,21 @@ RESULTS = Path(__file__).parent / "results"
 PARTS = (
     "foundation",
     "aware",
+    "audit",
     "count_query",
     "topdown",
     "classification",
     "pg",
     "rr",
     "incognito",
+    "local_recoding",
     "art",
     "sequential",
+    "compare",
     "start",
     "two_publishers",
     "secure_maximum",
+    "scale",
 )
 """Modules with ``lines()`` (the ratios) and optionally ``more()`` (further tables); foundation takes ``with_peers``."""
 

@@ -1,17 +1,27 @@
 """The public names of sfumato and where each lives: the one list, read by type checkers and by ``__init__.py``."""
 
 from sfumato.adversary.algorithm_aware import worlds as worlds
+from sfumato.adversary.audit import Audit as Audit
+from sfumato.adversary.auditing import audit as audit
+from sfumato.adversary.aware_attack import AlgorithmAware as AlgorithmAware
 from sfumato.adversary.corruption import Corruption as Corruption
+from sfumato.adversary.corruption_levels import CorruptionLevels as CorruptionLevels
+from sfumato.adversary.distribution_attack import DistributionAttack as DistributionAttack
+from sfumato.adversary.finding import AdversaryFinding as AdversaryFinding
 from sfumato.adversary.hilb_attack import hilb_attack as hilb_attack
 from sfumato.adversary.inference import inferences as inferences
+from sfumato.adversary.inference_attack import Inference as Inference
 from sfumato.adversary.knowledge import Count as Count
 from sfumato.adversary.knowledge import Fact as Fact
+from sfumato.adversary.linkage_attack import Linkage as Linkage
+from sfumato.adversary.membership_attack import Membership as Membership
 from sfumato.adversary.negative_rule import NegativeRule as NegativeRule
 from sfumato.adversary.negative_rule import Suspects as Suspects
 from sfumato.adversary.negative_rule import negative_rule_attack as negative_rule_attack
 from sfumato.adversary.qi_distribution import DistributionRisk as DistributionRisk
 from sfumato.adversary.qi_distribution import distribution_risk as distribution_risk
 from sfumato.adversary.sampled_worlds import sampled_worlds as sampled_worlds
+from sfumato.adversary.sequential_attack import SequentialAttack as SequentialAttack
 from sfumato.adversary.sequential_join import SequentialJoin as SequentialJoin
 from sfumato.adversary.sequential_join import sequential_join as sequential_join
 from sfumato.adversary.worst_case import worst_attack as worst_attack
@@ -30,10 +40,12 @@ from sfumato.errors import DataError as DataError
 from sfumato.errors import Infeasible as Infeasible
 from sfumato.errors import OutputError as OutputError
 from sfumato.errors import PolicyError as PolicyError
+from sfumato.errors import RefutedMethodWarning as RefutedMethodWarning
 from sfumato.errors import ReleaseError as ReleaseError
 from sfumato.errors import SfumatoError as SfumatoError
 from sfumato.method.anatomy import Anatomy as Anatomy
 from sfumato.method.art.art import Art as Art
+from sfumato.method.blur.mondrian_blur import MondrianBlur as MondrianBlur
 from sfumato.method.hilb import Hilb as Hilb
 from sfumato.method.hilb import HilbPlus as HilbPlus
 from sfumato.method.hilb import HilbPlusPlus as HilbPlusPlus
@@ -42,6 +54,7 @@ from sfumato.method.incognito.incognito import Incognito as Incognito
 from sfumato.method.incognito.incognito import Optimum as Optimum
 from sfumato.method.incognito.incognito import incognito as incognito
 from sfumato.method.injector import Injector as Injector
+from sfumato.method.local_recoding.local_recoding import LocalRecoding as LocalRecoding
 from sfumato.method.mask.mask import Mask as Mask
 from sfumato.method.mask.mask import MaskPlus as MaskPlus
 from sfumato.method.mask.mask import MaskPlusPlus as MaskPlusPlus
@@ -55,6 +68,8 @@ from sfumato.method.rr.rr import RandomizedResponse as RandomizedResponse
 from sfumato.method.topdown.sequential import TopDownSequential as TopDownSequential
 from sfumato.method.topdown.topdown import TopDown as TopDown
 from sfumato.method.topdown.topdown import TopDownDisclosure as TopDownDisclosure
+from sfumato.publisher.compare.compare import compare as compare
+from sfumato.publisher.compare.comparison import Comparison as Comparison
 from sfumato.publisher.publish import partition as partition
 from sfumato.publisher.publish import publish as publish
 from sfumato.publisher.publish import publish_policy as publish_policy

@@ -5,9 +5,12 @@ import sys
 import click
 
 from sfumato import __version__
+from sfumato.command.audit import audit
 from sfumato.command.catalogues import methods, models
 from sfumato.command.check import check
+from sfumato.command.compare import compare
 from sfumato.command.exit_codes import errors_to_exit_codes
+from sfumato.command.import_project import import_project
 from sfumato.command.init import init
 from sfumato.command.integrate import integrate
 from sfumato.command.plan import plan
@@ -16,17 +19,28 @@ from sfumato.command.query import query
 from sfumato.command.signals import exit_on_termination
 from sfumato.command.streams import fill_closed_streams, flush_output, prepare_streams
 
+START = """Three commands to start with:
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+  sfumato demo                             publish the bundled example and look at its report
+  sfumato init TABLE.csv -o policy.toml    look at your table and propose a policy, with reasons
+  sfumato publish policy.toml -o out       make the release and its report
+
+`sfumato --help` lists all commands, `sfumato COMMAND --help` explains one."""
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]}, invoke_without_command=True)
 @click.version_option(__version__, prog_name="sfumato")
-def cli() -> None:
+@click.pass_context
+def cli(context: click.Context) -> None:
     """Publish microdata that researchers can use and adversaries cannot.
 
     Start with `sfumato demo`, or with `sfumato init YOUR.csv -o policy.toml` for your own table.
     """
+    if context.invoked_subcommand is None:
+        click.echo(START)
 
 
-for command in (init, publish, check, query, integrate, plan, methods, models, demo):
+for command in (init, import_project, publish, check, audit, query, compare, integrate, plan, methods, models, demo):
     cli.add_command(command)
 
 

@@ -50,6 +50,10 @@ class ReleaseError(SfumatoError):
     exit_code = 4
 
 
+class RefutedMethodWarning(UserWarning):
+    """A release was made by a method whose published promise is false; the message has the counterexample."""
+
+
 def os_words(error: OSError) -> str:
     """What the operating system refused, and what helps."""
     return _OS_WORDS.get(error.errno, "") or error.strerror or str(error)

@@ -37,6 +37,8 @@ def make_mutant(base: sf.Release, rng: Rng, folder: Path) -> str:
         change(rng, manifest, tables)
         done.append(change.__name__)
     fill(folder, Manifest.from_plain(manifest), tables)
+    if where <= 0.93:
+        (folder / "README.html").unlink()  # else it would tell that the manifest is another one
     if where <= 0.6:
         written = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
         for _ in range(1 + int(rng.random() < 0.2)):

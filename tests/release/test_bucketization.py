@@ -129,7 +129,7 @@ def test_by_policy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pyte
     claims = json.loads(capsys.readouterr().out.split("report.html\n")[1])
     assert claims["holds"]
     names = {p.name for p in Path("out/release").iterdir()}
-    assert names == {"manifest.json", "quasi.csv", "quasi.parquet", "sensitive.csv", "sensitive.parquet"}
+    assert names == {"README.html", "manifest.json", "quasi.csv", "quasi.parquet", "sensitive.csv", "sensitive.parquet"}
     assert Path("out/private/report.html").stat().st_size > 5000
 
 

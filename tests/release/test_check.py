@@ -49,7 +49,12 @@ def people(rows: int = 60, **more: Any) -> sf.Microdata:
 
 
 def generalized(**more: Any) -> sf.Release:
-    return sf.publish(people(**more), require=[sf.KAnonymity(k=4), sf.LDiversity(l=1.3)], rng=np.random.default_rng(1))
+    return sf.publish(
+        people(**more),
+        require=[sf.KAnonymity(k=4), sf.LDiversity(l=1.3)],
+        method="mondrian",
+        rng=np.random.default_rng(1),
+    )
 
 
 def bucketized() -> sf.Release:
@@ -83,6 +88,7 @@ def forged(
 ) -> Path:
     """The release with other tables, digests that agree, and a changed manifest."""
     sf.Release(release.manifest, release.tables | (tables or {})).write(folder)
+    (folder / "README.html").unlink()  # a forger leaves out the page, or writes the one that follows
     path = folder / "manifest.json"
     manifest = json.loads(path.read_text())
     change(manifest)
@@ -390,7 +396,7 @@ def test_free_text_is_free(tmp_path: Path) -> None:
 def test_a_value_written_like_the_suppressed_label_is_no_forgery() -> None:
     frame = pl.DataFrame({"q": ["*", "b"] * 3, "ill": ["flu", "HIV"] * 3})
     table = sf.read(frame, quasi=["q"], sensitive="ill", domains={"q": ["*", "b"]})
-    release = sf.publish(table, require=sf.LDiversity(l=2))
+    release = sf.publish(table, require=sf.LDiversity(l=2), method="mondrian")
     assert release.manifest["attributes"]["q"]["nodes"] == {"*": ["*", "b"]}
     release.check()
 

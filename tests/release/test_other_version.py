@@ -41,7 +41,7 @@ def people(rows: int) -> sf.Microdata:
 def made(scheme: str) -> sf.Release:
     rng = np.random.default_rng(1)
     if scheme == "generalization":
-        return sf.publish(people(60), require=[sf.KAnonymity(k=4), sf.LDiversity(l=1.3)], rng=rng)
+        return sf.publish(people(60), require=[sf.KAnonymity(k=4), sf.LDiversity(l=1.3)], method="mondrian", rng=rng)
     if scheme == "bucketization":
         return sf.publish(people(60), require=sf.LDiversity(l=2), method="hilb", rng=rng)
     if scheme == "sampling":

@@ -54,7 +54,9 @@ def made(job: Path) -> int | None:
         return None
     release = load(out / "release")
     release.check()
-    assert {p.name for p in (out / "private").iterdir()} == {"audit.json", "log.txt", "policy.toml", "report.html"}
+    assert {p.name for p in (out / "private").iterdir()} == {
+        *("audit.json", "log.txt", "policy.toml", "report.html", "report.md")
+    }
     k = int(release.manifest["requirements"][0]["required"]["k"])
     assert json.loads((out / "private" / "audit.json").read_text())["requirements"] == release.manifest["requirements"]
     assert f"k = {k}" in (out / "private" / "policy.toml").read_text()
@@ -468,7 +470,7 @@ def test_the_private_part_is_the_owners_alone(mask: int, force: bool, job: Path)
     private = {name: mode for name, mode in found.items() if name.startswith("private")}
     assert private.pop("private") == 0o700
     assert set(private.values()) == {0o600}
-    assert len(private) == 4
+    assert len(private) == 5
     assert found["."] == 0o755 & ~mask
     assert found["release"] == 0o777 & ~mask
     assert {mode for name, mode in found.items() if name.startswith("release/")} == {0o666 & ~mask}

@@ -20,7 +20,9 @@ ARGUMENTS = [
     "--disable-component-update",
     "--disable-sync",
 ]
-SECTIONS = ["required", "risk", "combinations", "lost", "distributions", "made", "guarantees"]
+SECTIONS = [
+    *("required", "risk", "combinations", "lost", "distributions", "roles", "made", "guarantees", "approval"),
+]
 CLIPPED = """() => [...document.querySelectorAll('svg')].flatMap(svg => {
     const frame = svg.getBoundingClientRect();
     return [...svg.querySelectorAll('text')].filter(text => {
@@ -108,6 +110,27 @@ def _luminance(colour: str) -> float:
     shares = [int(part) / 255 for part in colour[colour.index("(") + 1 : -1].split(",")[:3]]
     red, green, blue = (s / 12.92 if s <= 0.04045 else ((s + 0.055) / 1.055) ** 2.4 for s in shares)
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+@pytest.mark.parametrize("which", ["example", "odd", "joined"])
+def test_the_page_for_the_recipient(which: str, browser: Any, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    """README.html fetches nothing, complains of nothing, and fits a wide and a narrow window."""
+    request.getfixturevalue(which).release.write(tmp_path / "release")
+    place = (tmp_path / "release" / "README.html").as_uri()
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    page, asked, troubles = context.new_page(), [], []
+    page.on("request", lambda request: asked.append(request.url))
+    for event in ("console", "pageerror", "dialog"):
+        page.on(event, lambda trouble: troubles.append(str(trouble)))
+    page.goto(place)
+    for width in (1280, 768, 390):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert (asked, troubles) == ([place], [])
+    for name in ("columns", "answers", "loading", "promised", "files"):
+        assert page.locator(f"section h2#{name}").is_visible()
+    assert page.locator("script, img, iframe").count() == 0
+    context.close()
 
 
 def test_it_prints_on_a4(page: Any, tmp_path: Path) -> None:

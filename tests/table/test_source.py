@@ -63,9 +63,9 @@ def test_a_missing_file_suggests_others(tmp_path: Path) -> None:
 
 def test_folder_extension_and_empty_file(tmp_path: Path) -> None:
     assert "is a folder" in failure(tmp_path)
-    (tmp_path / "t.sas7bdat").write_text("x")
-    message = failure(tmp_path / "t.sas7bdat")
-    assert "'.sas7bdat'" in message
+    (tmp_path / "t.sas7").write_text("x")
+    message = failure(tmp_path / "t.sas7")
+    assert "'.sas7'" in message
     assert ".parquet" in message
     for name in ("t.csv", "t.parquet", "t.xlsx"):
         (tmp_path / name).touch()

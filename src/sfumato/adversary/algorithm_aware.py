@@ -201,6 +201,17 @@ def worlds(
     of either for tables of up to 100 people, proportionally fewer for larger ones. Where values may be changed, these
     are all tables over the domain. For more, see `sampled_worlds`.
     ``published`` is what was published; without it the method is run once.
+
+    Args:
+        table: the private table, small.
+        method: a name, an object, or a function from a table to groups.
+        require: the requirements, one or several.
+        knowledge: facts about counts that the adversaries know beside the release.
+        people: whether they know everyone's quasi-identifiers.
+        scheme: how groups are shown; by default as the method does.
+        published: what was published; by default one outcome is drawn.
+        rng: for experiments only; without one all randomness is fresh secret entropy.
+        limit: the most tables, and the most outcomes, to enumerate.
     """
     case = make_case(table, method, require, scheme)
     if case.varies:

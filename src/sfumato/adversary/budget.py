@@ -1,7 +1,8 @@
-"""How much an exhaustive adversary may enumerate."""
+"""How much an exhaustive adversary may enumerate, and how long an audit may take."""
 
 from collections.abc import Iterable, Iterator
 from math import log10
+from time import monotonic
 from typing import TypeVar
 
 from sfumato.errors import PolicyError
@@ -36,6 +37,39 @@ class Allowance:
         for thing in things:
             self.need(1)
             yield thing
+
+
+class TimeBudget:
+    """How many seconds an audit may take; None: as long as it needs. Pauses are not counted."""
+
+    def __init__(self, seconds: float | None) -> None:
+        wrong = isinstance(seconds, bool) or not isinstance(seconds, int | float | None)
+        if wrong or (seconds is not None and not 0 < seconds < float("inf")):
+            raise PolicyError(f"the time budget is {seconds!r}; it must be a number of seconds above 0")
+        self.seconds, self.begun = seconds, monotonic()
+        self.paused, self.since = 0.0, self.begun
+
+    def pause(self, begins: bool) -> None:
+        """A pause begins or ends, for example while kernels are compiled."""
+        now = monotonic()
+        if not begins:
+            self.paused += now - self.since
+        self.since = now
+
+    @property
+    def spent(self) -> float:
+        """The seconds since it began, without pauses."""
+        return monotonic() - self.begun - self.paused
+
+    @property
+    def left(self) -> float:
+        """The seconds that are left."""
+        return float("inf") if self.seconds is None else max(self.seconds - self.spent, 0.0)
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing is left."""
+        return self.left == 0.0
 
 
 def written(number: int) -> str:

@@ -1,14 +1,16 @@
 """The adversary who has corrupted people and knows the sensitive values of some, or of everyone but the victim."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
 from sfumato.adversary.attack import Attacked, Scene, rows_of, sensitive_domain
+from sfumato.adversary.base import Adversary, several_rows
+from sfumato.adversary.finding import AdversaryFinding
 from sfumato.adversary.posterior import Attacks, as_attacks, as_prior, pg_posterior
 from sfumato.errors import DataError, PolicyError
 from sfumato.release.release import Release
@@ -16,12 +18,15 @@ from sfumato.requirement.base import is_number
 from sfumato.requirement.pg_bounds import size_of
 from sfumato.table.microdata import Microdata
 
+if TYPE_CHECKING:
+    from sfumato.adversary.situation import Situation
+
 _MOST_CELLS = 50_000_000
 _SURE = 1 - 1e-9
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Corruption:
+class Corruption(Adversary):
     """An adversary with an external database, corrupted people and a prior.
 
     ``people`` is the external database E, a table of everyone who may be in the microdata (by default, the truth);
@@ -36,6 +41,10 @@ class Corruption:
     >>> round(float(a.ownership), 6)
     0.571429
     """
+
+    name: ClassVar[str] = "corruption"
+    summary: ClassVar[str] = "has an external database and a prior, and knows the values of corrupted people"
+    closed_form: ClassVar[bool] = False
 
     prior: str | ArrayLike | Mapping[str, float] = "uniform"
     skew: float | None = None
@@ -124,6 +133,35 @@ class Corruption:
             "greatest growth": float(grown.max()) if number else None,
             "sure": int((after >= _SURE).sum()),
         }
+
+    def refuses(self, situation: "Situation") -> str | None:
+        if situation.perturbs:
+            return "the method may have changed sensitive values, so the known ones cannot be struck out"
+        return several_rows(situation)
+
+    def variants(self, situation: "Situation") -> int:
+        return 1
+
+    def findings(self, situation: "Situation") -> Iterator[AdversaryFinding]:
+        """The belief in the true value of everyone in the table, or of a sample."""
+        truth = situation.truth
+        if not isinstance(truth, Microdata) or (self.people is not None and self.people is not truth):
+            raise PolicyError("an audit attacks the people of the truth; give its rows, and no other database")
+        present = np.setdiff1d(np.arange(truth.rows), rows_of(self.extraneous, truth.rows))
+        number = min(len(present), situation.sample or len(present))
+        victims = present if number == len(present) else np.sort(present[situation.draws.order(len(present))[:number]])
+        found = self.attack(situation.release, truth, victims=victims)  # type: ignore[arg-type]
+        name, domain = sensitive_domain(situation.release)
+        at = np.array([domain.index(v) for v in truth[name].domain.leaves])[truth[name].codes[found.victims]]
+        mine = (np.arange(len(at)), at)
+        known = "everyone else" if self.corrupted == "everyone" else "nobody else"
+        yield self.learned(
+            situation, found.attacks.beliefs[mine], found.attacks.prior[mine], attack="corruption", attribute=name,
+            entries=found.victims, of=len(present), drawn=not found.left_out, target=f"of a person's {name}",
+            variant="as given", notes=(f"{found.left_out:,} victims were left out.",) * bool(found.left_out),
+            knowledge="has the prior that was given and knows the values of "
+            + (known if isinstance(self.corrupted, str) else f"{len(self.corrupted):,} people"),
+        )  # fmt: skip
 
     def side_by_side(
         self, releases: Mapping[str, Release], truth: Microdata, *, victims: Sequence[int] | None = None

@@ -59,7 +59,12 @@ def _texts(truth: Microdata, name: str) -> list[str]:
 
 
 def hilb_attack(release: Release, *, l: int) -> HilbAttack:
-    """Attack a bucketized release of hilb using its public part only; not valid for releases of other methods."""
+    """Attack a bucketized release of hilb using its public part only; not valid for releases of other methods.
+
+    Args:
+        release: a bucketized release of hilb.
+        l: the l of its l-diversity.
+    """
     whole_number("hilb_attack", "l", l, 1)
     refuse_unpublished(release)
     if not release.bucketized:

@@ -32,6 +32,8 @@ _COMPARE: dict[str, Callable[[Fraction, Fraction], bool]] = {
 class Count:
     """SELECT COUNT(*) FROM the microdata WHERE each named attribute has the given value, or one of the given ones.
 
+    ``where``: attribute → its value, or a list of values; without it all rows are counted.
+
     >>> Count({"Country": "Japan", "Disease": "heart disease"}).share_below(0.05, of=Count())
     Fact(count(Country = Japan, Disease = heart disease) < 1/20 * count())
     """

@@ -93,6 +93,13 @@ def negative_rule_attack(
 
     The accusation needs the release alone, with the domains of the quasi-identifiers; the truth says whether it is
     right. People are found in a generalized release by the labels that cover them.
+
+    Args:
+        release: a release of mask.
+        rule: what the adversary knows: people like these rarely have that value.
+        truth: the private table, to score the accusation.
+        m: the m of its m-confidentiality.
+        values: the values that it calls sensitive.
     """
     sensitive = _refuse(release, rule, truth, values)
     whole_number("a negative rule", "m", m, 1)

@@ -1,6 +1,6 @@
 """Which group of a release each person of an external database belongs to, by quasi-identifiers alone."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -37,7 +37,11 @@ def place(release: Release, people: Microdata) -> Placed:
             raise DataError(
                 f"the external database has no column {name!r}; it needs all quasi-identifiers of the release"
             )
-    columns = [people[name] for name in release.quasi()]
+    return place_columns(release, [people[name] for name in release.quasi()])
+
+
+def place_columns(release: Release, columns: list[Column]) -> Placed:
+    """The same for coded quasi-identifiers, in the order of the release."""
     if release.sampled:
         return _in_sample(release, columns)
     if release.scheme_class.labels_people:
@@ -55,12 +59,24 @@ def _in_sample(release: Release, columns: list[Column]) -> Placed:
     return Placed(found.hit, found.shared.astype(np.bool_), np.arange(len(lo)))
 
 
-def _in_boxes(release: Release, columns: list[Column]) -> Placed:
-    """Boxes of labels; a label that covers separate ranges makes several boxes of one group."""
+class LabelBoxes(NamedTuple):
+    """The boxes of a release that labels people, in codes of people's columns: their ends, and the group of each;
+    and the group of each row. A label that covers separate ranges makes several boxes of one group."""
+
+    lo: NDArray[np.int64]
+    hi: NDArray[np.int64]
+    owner: NDArray[np.int64]
+    of_row: NDArray[np.int64]
+    groups: int
+
+
+def label_boxes(release: Release, columns: Sequence[Column]) -> LabelBoxes:
+    """The boxes that the labels of groups describe."""
     of_row = release.groups()
-    first = np.unique(of_row, return_index=True)[1]
+    first = np.zeros(int(of_row.max()) + 1, np.int64)
+    first[of_row[::-1]] = np.arange(len(of_row))[::-1]
     data = release.tables["data"]
-    labels = [data[c.name].cast(pl.String).gather(first).to_list() for c in columns]
+    labels = [data[c.name].gather(first).cast(pl.String).to_list() for c in columns]
     told = release.description
     known = [_ranges(c, told.label(c.name).nodes, shown) for c, shown in zip(columns, labels, strict=True)]
     boxes, owner = [], []
@@ -69,12 +85,21 @@ def _in_boxes(release: Release, columns: list[Column]) -> Placed:
             boxes.append(box)
             owner.append(group)
     sides = np.array(boxes, np.int64).reshape(len(boxes), len(columns), 2)
-    points = np.stack([c.codes for c in columns], axis=1).astype(np.int64)
-    found = meet(sides[:, :, 0], sides[:, :, 1], points, points + 1)
-    owners = np.append(np.array(owner, np.int64), -1)
-    shared = np.zeros(len(first), np.bool_)
+    return LabelBoxes(sides[:, :, 0], sides[:, :, 1], np.array(owner, np.int64), of_row, len(first))
+
+
+def points_of(columns: Sequence[Column]) -> NDArray[np.int64]:
+    """People's quasi-identifiers as points, one row each."""
+    return np.stack([c.codes for c in columns], axis=1).astype(np.int64)
+
+
+def _in_boxes(release: Release, columns: list[Column]) -> Placed:
+    boxes, points = label_boxes(release, columns), points_of(columns)
+    found = meet(boxes.lo, boxes.hi, points, points + 1)
+    owners = np.append(boxes.owner, -1)
+    shared = np.zeros(boxes.groups, np.bool_)
     shared[owners[:-1][found.shared.astype(np.bool_)]] = True
-    return Placed(owners[found.hit], shared, of_row)
+    return Placed(owners[found.hit], shared, boxes.of_row)
 
 
 def _ranges(column: Column, nodes: Mapping[str, Any], labels: Iterable[str]) -> dict[str, list[tuple[int, int]]]:

@@ -57,7 +57,13 @@ class DistributionRisk:
 
 
 def distribution_risk(release: Release, truth: Microdata, requirement: RRobustness) -> DistributionRisk:
-    """Attack a release of either scheme; the truth supplies the adversary's knowledge: people and distributions."""
+    """Attack a release of either scheme; the truth supplies the adversary's knowledge: people and distributions.
+
+    Args:
+        release: the release to attack.
+        truth: the private table.
+        requirement: the limit 1/r, the protected values, and where the distributions come from.
+    """
     if not isinstance(requirement, RRobustness):
         raise PolicyError(f"{requirement!r} does not use distributions; give an RRobustness")
     bound = requirement.bind(TableSchema(truth))

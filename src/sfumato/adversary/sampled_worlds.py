@@ -72,6 +72,16 @@ def sampled_worlds(
 
     Any callable method works. If draws follow the grouping (pick-up), the groups before the draws are
     compared. If neither these nor a single outcome is likely to recur, nothing is accepted, and the result says so.
+
+    Args:
+        table: the private table.
+        method: a name, an object, or any function from a table to groups.
+        require: the requirements, one or several.
+        knowledge: facts about counts that the adversary knows beside the release.
+        draws: how many tables to draw.
+        confidence: of the intervals.
+        published: what was published; by default one outcome is drawn.
+        rng: for experiments only; without one all randomness is fresh secret entropy.
     """
     whole_number("sampled_worlds", "draws", draws, 1)
     if not isinstance(confidence, float) or not 0 < confidence < 1:

@@ -38,6 +38,8 @@ class SequentialJoin:
     many of its people are the only one of their release in some group of the join, although in every release two or
     more people share its part of the group: people that the join pins down and no single release does. None where
     people cannot be counted one by one.
+
+    ``releases`` are their names, ``x`` and ``y`` the attributes that were asked about.
     """
 
     releases: Key
@@ -79,6 +81,12 @@ def sequential_join(
     or names of releases for their records; by default the records of the first.
 
     Columns that were randomized are noise and are left out; the records of a sample cannot be counted.
+
+    Args:
+        releases: two to five releases, or folders of these.
+        x: the attributes that an adversary knows.
+        y: what an adversary wants to know.
+        inconsistent: rules for rows that cannot be one person.
     """
     join = Join(_sides(releases), inconsistent)
     over = tuple(side.name for side in join.sides)

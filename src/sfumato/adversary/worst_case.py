@@ -35,6 +35,11 @@ def worst_predicate(prior: ArrayLike, belief: ArrayLike, rho1: float | None = No
     Without ``rho1``, the predicate whose confidence grows most. With it, a knapsack problem: values in order of their
     gain, pruned where even fractions of the next values could not beat the best subset found.
 
+    Args:
+        prior: the probability of each value before the release.
+        belief: the probability of each value after it.
+        rho1: the greatest prior of the predicates considered.
+
     >>> w = worst_predicate([0.3, 0.3, 0.4], [0.5, 0.4, 0.1], rho1=0.6)
     >>> w.predicate.tolist(), round(w.before, 3), round(w.after, 3)
     ([True, True, False], 0.6, 0.9)

@@ -7,6 +7,7 @@ from itertools import combinations
 import numpy as np
 import polars as pl
 
+from sfumato import notebook
 from sfumato.analyst.answer import ADDED, BUCKETS, EXACT, LABELS, RANDOMIZED, SAMPLED, SUPPRESSED_ROWS, Answer
 from sfumato.analyst.buckets import count_buckets
 from sfumato.analyst.condition import All, Condition
@@ -54,6 +55,14 @@ class Analyst:
             )
         self.sampling = sampling
 
+    def __repr__(self) -> str:
+        return f"Analyst({self.view.release!r}, sampling={self.sampling!r})"
+
+    def _repr_html_(self) -> str:
+        told = self.view.release.description
+        rows = [(name, str(entry.role), str(getattr(entry, "kind", ""))) for name, entry in told.attributes.items()]
+        return notebook.panel(repr(self), notebook.table(["ask about", "role", "kind"], rows))
+
     def count(self, where: str = "") -> Answer:
         """How many people satisfy a condition."""
         return self._count(parse_condition(where))
@@ -86,9 +95,13 @@ class Analyst:
         sizes = [s.shown.size for s in seen]
         too_large([s.name for s in seen], sizes, MOST_CELLS)
         flat = flat_index(seen, self.view.rows)
-        table = np.bincount(flat, minlength=math.prod(sizes)) / self.view.rows
+        entries = self.view.sizes if self.view.counted else None
+        table = np.bincount(flat, weights=entries, minlength=math.prod(sizes))
+        table = table / table.sum()
         ways = [w if isinstance(w := s.weights, Distortion) else kept(s.shown.size) for s in seen]
-        return Reconstruction(table.reshape(sizes), ways, self.view.rows)
+        return Reconstruction(
+            table.reshape(sizes), ways, int(self.view.people) if self.view.counted else self.view.rows
+        )
 
     def uncertainty(self, first: str, second: str, *, estimator: Estimator = "simplex") -> float:
         """The uncertainty coefficient (Eq. 12): what the first attribute tells about the second, from 0 to 1."""

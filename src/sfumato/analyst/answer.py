@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from sfumato import notebook
+
 Ends = tuple[float, float]
 
 ADDED = ("count", "standard_error", "low", "high", "least", "greatest")
@@ -21,6 +23,14 @@ class Answer:
     interval: Ends
     bounds: Ends
     assumption: str
+
+    def _repr_html_(self) -> str:
+        ends = [f"{low:,.1f} to {high:,.1f}" for low, high in (self.interval, self.bounds)]
+        rows = zip(("95% interval", "always between"), ends, strict=True)
+        assumed = notebook.paragraph(f"Assumption: {self.assumption}")
+        return notebook.panel(
+            f"{self.estimate:,.1f} ± {self.standard_error:,.1f}", notebook.table(["", ""], rows), assumed
+        )
 
     @classmethod
     def exactly(cls, value: float) -> "Answer":

@@ -36,6 +36,9 @@ class ClassificationErrors:
 
     ``removal`` is None if no attribute is sensitive. ``majority`` is the error of always predicting the class that
     is most frequent in the training rows.
+
+    ``learner`` is what was trained, on ``trained`` rows, and tested on ``tested`` others. ``baseline``, ``masked`` and
+    ``upper`` are the errors on raw rows, on masked rows, and without the masked attributes.
     """
 
     learner: str
@@ -71,6 +74,12 @@ def classification_error(
 ) -> float:
     """The share of the rows of ``test`` that a classifier trained on ``train`` gets wrong.
 
+    Args:
+        train: the training rows.
+        test: the rows to predict.
+        class_: the class; by default the column of that role.
+        learner: ``c45``, ``tree``, ``naive-bayes``, or an object that learns.
+
     >>> rows = pl.DataFrame({"age": [20, 21, 22, 40, 41, 42], "ill": ["no", "no", "no", "yes", "yes", "yes"]})
     >>> classification_error(rows, pl.DataFrame({"age": [19, 50], "ill": ["no", "no"]}), class_="ill")
     0.5
@@ -96,6 +105,15 @@ def classification_errors(
     whose labels are then given to the held-out ones; or a function that masks rows; or both tables, already masked.
     ``x`` are the masked attributes (default: the quasi-identifiers, or what masking changes), ``y`` the sensitive
     ones. A release need not have all columns of the raw rows: the classifier learns only from what it shows.
+
+    Args:
+        train: the raw training rows.
+        test: the raw rows held out.
+        masked: how the rows are masked.
+        class_: the class; by default the column of that role.
+        x: the masked attributes.
+        y: the sensitive attributes.
+        learner: ``c45``, ``tree``, ``naive-bayes``, or an object that learns.
     """
     here, there = _Rows.of(train), _Rows.of(test)
     name = _class(class_, here, masked)
@@ -123,6 +141,11 @@ def classification_errors(
 def rank_attributes(table: object, *, class_: str | None = None, top: int | None = None) -> list[str]:
     """The attributes by their importance for the class, as the thesis ranks them (4.4.1): the one at the root of the
     C4.5 tree, then the root of the tree grown without it, and so on until a tree tests nothing.
+
+    Args:
+        table: microdata, a frame or a file.
+        class_: the class; by default the column of that role.
+        top: how many to rank; by default as many as tell anything.
 
     >>> rows = pl.DataFrame({"a": [*"xxxxyyyy"], "b": [*"uuuvuvvv"], "c": [*"nnnnyyyy"]})
     >>> rank_attributes(rows, class_="c")

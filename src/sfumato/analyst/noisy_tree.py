@@ -34,6 +34,8 @@ class DecisionTree:
     It is grown on unbiased estimates of how many people of each class a node has: perturbed values, weighted by the
     sizes G of their groups, minus what perturbation adds. A node is cut where the Gini index falls most, if the
     decrease is significant (chi-square on what was observed).
+
+    ``classes`` are predicted from ``attributes``; ``grown`` holds the nodes, ``edges`` and ``places`` their cuts.
     """
 
     classes: tuple[str, ...]

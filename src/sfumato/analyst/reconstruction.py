@@ -69,6 +69,13 @@ def reconstruct(
     ``matrix[a, b]`` is the probability that ``a`` is published as ``b``. If rows have weights, ``observed`` sums
     the weights of each published value and ``squares`` their squares.
 
+    Args:
+        observed: the count of each published value.
+        matrix: the probabilities of what each value is published as.
+        squares: the sum of squared weights of each published value.
+        values: the names of the values.
+        way: ``inversion`` is unbiased and may be negative; ``em`` never is.
+
     >>> e = reconstruct([70, 30], retention_matrix(0.5, 2))
     >>> e.counts.round(9).tolist(), e.errors.round(4).tolist()
     ([90.0, 10.0], [9.1652, 9.1652])
@@ -107,6 +114,11 @@ def sensitive_counts(release: Release, *, within: Mapping[str, Any] | None = Non
 
     ``within`` selects people: ``{"age": (30, 50), "sex": ["F"]}``, half-open intervals and lists of values.
     People are assumed to be spread evenly over their boxes; the standard errors do not cover deviations from that.
+
+    Args:
+        release: a release of pg.
+        within: which people to count; by default all.
+        way: ``inversion`` is unbiased and may be negative; ``em`` never is.
     """
     name, domain, p = perturbed(release)
     if p == 0:

@@ -14,6 +14,7 @@ from sfumato.errors import DataError, OutputError
 
 if TYPE_CHECKING:
     from sfumato.publisher.propose import Proposal
+    from sfumato.table.sniff import Sniffed
 
 
 @click.command()
@@ -71,11 +72,27 @@ def _proposal(data: str, query: str | None, out: Path | None) -> "Proposal":
     from sfumato.table.source import read_frame
 
     source, variables = _as_seen_from(data, out)
-    proposal = propose(read_frame(expanded(data), query=query), source, query=query)
+    form = _sniffed(data)
+    frame = read_frame(expanded(data), query=query, form=form.form)
+    proposal = propose(frame, source, query=query, form=form)
     if not variables:
         return proposal
     note = f"the policy contains no passwords: set {' and '.join(variables)} in the environment before you publish."
     return replace(proposal, warnings=(*proposal.warnings, note))
+
+
+def _sniffed(data: str) -> "Sniffed":
+    """How a file writes its rows; for anything else, and for a file that cannot be read, nothing is said."""
+    from sfumato.table.address import expanded
+    from sfumato.table.checks import check_file, located
+    from sfumato.table.form import PLAIN
+    from sfumato.table.sniff import Sniffed, sniffed
+
+    if "://" in data:
+        return Sniffed(PLAIN)
+    path = located(expanded(data), None)
+    check_file(path, data)
+    return sniffed(path, data) if path.stat().st_size else Sniffed(PLAIN)
 
 
 def _as_seen_from(data: str, policy: Path | None) -> tuple[str, list[str]]:

@@ -41,9 +41,23 @@ if TYPE_CHECKING:
     multiple=True,
     help="A release of sfumato that was published before, beside those of the policy (tdssa); repeat for each.",
 )
+@click.option("--pdf", is_flag=True, help="Print the report to private/report.pdf too; needs Chromium, Chrome or Edge.")
+@click.option(
+    "--engine",
+    type=click.Choice(["auto", "local", "duckdb", "spark"]),
+    help="Where rows are stored and counted; takes precedence over the policy's [engine].",
+)
 @common_options
 def publish(
-    policy: Path, out: Path, seed: int | None, force: bool, on_interrupt: str, after: tuple[Path, ...], as_json: bool
+    policy: Path,
+    out: Path,
+    seed: int | None,
+    force: bool,
+    on_interrupt: str,
+    after: tuple[Path, ...],
+    pdf: bool,
+    engine: str | None,
+    as_json: bool,
 ) -> None:
     """Make the release that the file POLICY describes.
 
@@ -51,7 +65,7 @@ def publish(
     """
     if seed is not None:
         click.echo("warning: --seed makes the randomness repeatable; this release is for experiments only", err=True)
-    _publish(policy, out, as_json, on_interrupt, seed=seed, force=force, after=after)
+    _publish(policy, out, as_json, on_interrupt, seed=seed, force=force, after=after, pdf=pdf, engine=engine)
 
 
 @click.command()
@@ -79,16 +93,27 @@ def _publish(
     force: bool,
     ledger: bool = True,
     after: tuple[Path, ...] = (),
+    pdf: bool = False,
+    engine: str | None = None,
 ) -> None:
     with _without_collection():
         from sfumato.publisher.reading_ahead import read_ahead
 
-        ahead = read_ahead(policy)
+        ahead = read_ahead(policy) if engine in (None, "local") else None
         from sfumato.publisher.publish import publish_policy
 
     with progress_bar() as progress, interrupts(on_interrupt, progress) as heard:
         result = publish_policy(
-            policy, out, seed=seed, force=force, ledger=ledger, after=after, progress=heard, ahead=ahead
+            policy,
+            out,
+            seed=seed,
+            force=force,
+            ledger=ledger,
+            after=after,
+            pdf=pdf,
+            progress=heard,
+            ahead=ahead,
+            engine=engine,
         )
     folder = result.folder
     with printing_result(f"{folder} was written completely: hand over {folder / 'release'}, keep {folder / 'private'}"):
@@ -117,6 +142,7 @@ def as_dict(result: "Published") -> dict[str, Any]:
         "release": str(result.folder / "release"),
         "report": str(result.report),
         "rows": manifest.rows,
+        "method": manifest.method.plain(),
         "summary": result.summary.as_dict(),
         "requirements": [claim.plain() for claim in manifest.requirements],
         "loss": {n: a.loss for n, a in manifest.labelled.items()},
@@ -129,6 +155,8 @@ def print_published(result: "Published") -> None:
     """What was published, for people; warnings and notes go to stderr."""
     manifest = result.release.description
     click.echo(f"{manifest.rows:,} rows published by {manifest.method.name}.")
+    if manifest.method.chosen is not None:
+        click.echo(f"  {printable(manifest.method.chosen.reason)}")
     for line in result.summary.lines():
         click.echo(f"  {printable(line)}")
     for claim in manifest.requirements:

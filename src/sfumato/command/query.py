@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 )
 @common_options
 def query(release: Path, question: str, iid: bool, as_json: bool) -> None:
-    """Estimate counts from RELEASE, with standard errors, 95% intervals and certain bounds.
+    """Estimate counts from RELEASE, with intervals and bounds.
 
     RELEASE is the folder OUT/release. QUESTION is SELECT COUNT(*) [, columns] [WHERE condition]
     [GROUP BY columns | CUBE columns] [ORDER BY columns [DESC]] [LIMIT number], for instance

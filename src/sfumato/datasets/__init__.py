@@ -6,6 +6,7 @@ from pathlib import Path
 from sfumato.datasets.blowup import adult_million, blow_up
 from sfumato.datasets.hospital import hospital
 from sfumato.datasets.public import adult, adult_taxonomies, arx_hierarchy, census_income, crx, german
+from sfumato.datasets.ward import ward
 
 __all__ = [
     "adult",
@@ -18,6 +19,7 @@ __all__ = [
     "example_folder",
     "german",
     "hospital",
+    "ward",
 ]
 
 

@@ -9,6 +9,7 @@ import polars as pl
 from sfumato.engine.counts import Counts, Integers
 from sfumato.engine.decision import Grouping
 from sfumato.engine.draws import Draws
+from sfumato.engine.parts import Parts
 from sfumato.table.distortion import Distortion
 from sfumato.table.encode import Attribute, Column
 from sfumato.table.microdata import Microdata, Missing
@@ -49,6 +50,10 @@ Output = AsIs | ByGroup | Numbered | Randomized
 """How a published column is made."""
 
 
+Table = pl.DataFrame | Parts
+"""A published table: in memory, or in files if it is too large for that."""
+
+
 class Engine(Protocol):
     """Where the rows are stored. It reads, codes and counts them, applies a decision to them, puts them in a secret
     order and writes them.
@@ -79,8 +84,15 @@ class Engine(Protocol):
         """The distinct vectors of some columns, with multiplicities; quasi-identifiers are always among them."""
         ...
 
-    def tally(self, name: str) -> pl.DataFrame:
-        """How many rows have each value of a column, missing values included: the columns ``value`` and ``rows``."""
+    def tally(self, name: str) -> pl.DataFrame | None:
+        """How many rows have each value of a column, missing values included: the columns ``value`` and ``rows``.
+
+        None if there are too many different values for memory.
+        """
+        ...
+
+    def prepared(self, change: Callable[[Microdata], Microdata]) -> "Engine":
+        """The same rows with other domains: those of the changed table."""
         ...
 
     def without(self, counts: Counts, grouping: Grouping) -> "Engine":
@@ -89,7 +101,7 @@ class Engine(Protocol):
 
     def publish(
         self, outputs: Sequence[Output], draws: Draws, grouping: Grouping | None = None, counts: Counts | None = None
-    ) -> pl.DataFrame:
+    ) -> Table:
         """The rows in a secret order, each with its outputs; which of equal rows goes to which group is drawn."""
         ...
 

@@ -58,6 +58,9 @@ class Counts(CodedColumns):
     def __len__(self) -> int:
         return len(self.weights)
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self):,} vectors of {self.rows:,} rows over {', '.join(self.names)})"
+
     @cached_property
     def rows(self) -> int:
         """How many rows the table has."""

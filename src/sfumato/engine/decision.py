@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sfumato import notebook
 from sfumato.engine.counts import Counts, Integers
 
 
@@ -50,6 +51,17 @@ class Grouping:
     def sizes(self) -> Integers:
         """How many people each group has."""
         return np.bincount(self.group, weights=self.number, minlength=self.groups).astype(np.int64)
+
+    def __repr__(self) -> str:
+        changed = f"; {', '.join(self.values)} changed" if self.values else ""
+        return f"Grouping({int(self.number.sum()):,} people in {self.groups:,} groups{changed})"
+
+    def _repr_html_(self) -> str:
+        sizes = self.sizes[self.sizes > 0]
+        facts = [("people", sizes.sum()), ("groups", len(sizes))]
+        if len(sizes):
+            facts += [("smallest", sizes.min()), ("median", round(float(np.median(sizes)))), ("largest", sizes.max())]
+        return notebook.panel("Grouping", notebook.table(["", ""], [(name, f"{n:,}") for name, n in facts]))
 
     def published(self, counts: Counts) -> Counts:
         """The people as published, one entry for those of the same vector in the same group."""

@@ -97,6 +97,11 @@ class LocalEngine:
             raise PolicyError(f"there is no column {name!r}; choose from {named(self._table.names)}")
         return tally_of(series)
 
+    def prepared(self, change: Callable[[Microdata], Microdata]) -> "LocalEngine":
+        """The same rows with other domains."""
+        table = change(self._table)
+        return self if table is self._table else LocalEngine(table)
+
     def vectors(self, counts: Counts) -> Integers:
         """The vector of each row."""
         if counts.names not in self._vectors:

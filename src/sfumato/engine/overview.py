@@ -11,7 +11,7 @@ from sfumato.engine.local import LocalEngine
 from sfumato.table.microdata import Microdata
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Overview(Counts):
     """The counts of all coded columns, and tallies (`Engine.tally`) of the others.
 
@@ -20,14 +20,20 @@ class Overview(Counts):
 
     plain: Mapping[str, pl.DataFrame] = field(default_factory=dict)
     hidden: Mapping[str, pl.DataFrame] = field(default_factory=dict)
+    unseen: tuple[str, ...] = ()
+    """The columns of these with too many different values to be tallied; their tallies are empty."""
 
 
 def overview(engine: Engine, others: Sequence[str] = ()) -> Overview:
     """All that reports and warnings need to know about a table; ``others`` are identifiers to count people by."""
     table = engine.table
     counts = engine.count([*table.columns, *others])
-    plain, hidden = ({name: engine.tally(name) for name in frame.columns} for frame in (table.plain, table.hidden))
-    return Overview(counts.columns, counts.others, counts.weights, counts.dropped, plain, hidden)
+    found = {name: engine.tally(name) for frame in (table.plain, table.hidden) for name in frame.columns}
+    unseen = tuple(name for name, tally in found.items() if tally is None)
+    none = pl.DataFrame(schema={"value": pl.String, "rows": pl.Int64})
+    known = {name: none if tally is None else tally for name, tally in found.items()}
+    plain, hidden = ({name: known[name] for name in frame.columns} for frame in (table.plain, table.hidden))
+    return Overview(counts.columns, counts.others, counts.weights, counts.dropped, plain, hidden, unseen)
 
 
 def overview_of(table: Microdata | Overview, others: Sequence[str] = ()) -> Overview:

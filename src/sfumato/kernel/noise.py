@@ -16,25 +16,25 @@ from sfumato.kernel.jit import inner, kernel
 @inner
 def blend(x: Any, size: int, stride: int, own: float, every: float) -> None:
     """In place: each cell becomes ``own`` times itself plus ``every`` times the sum along its axis."""
-    block = size * stride
+    cells = x.reshape((len(x) // (size * stride), size, stride))  # indices that count from 0 vectorize
     if stride == 1:  # the last axis: cells of one line lie side by side
-        for base in range(0, len(x), block):
+        for base in range(len(cells)):
             total = 0.0
-            for i in range(base, base + block):
-                total += x[i]
+            for i in range(size):
+                total += cells[base, i, 0]
             total *= every
-            for i in range(base, base + block):
-                x[i] = own * x[i] + total
+            for i in range(size):
+                cells[base, i, 0] = own * cells[base, i, 0] + total
         return
     sums = np.empty(stride)
-    for base in range(0, len(x), block):
+    for base in range(len(cells)):
         sums[:] = 0.0
-        for first in range(base, base + block, stride):
+        for i in range(size):
             for j in range(stride):
-                sums[j] += x[first + j]
-        for first in range(base, base + block, stride):
+                sums[j] += cells[base, i, j]
+        for i in range(size):
             for j in range(stride):
-                x[first + j] = own * x[first + j] + every * sums[j]
+                cells[base, i, j] = own * cells[base, i, j] + every * sums[j]
 
 
 @inner

@@ -20,6 +20,7 @@ from sfumato.release.best_guess import best_guesses, certain_values
 from sfumato.release.describe import describe
 from sfumato.release.judgement import completed, on_groups, refuse_infeasible
 from sfumato.release.manifest import Manifest, SchemeName
+from sfumato.release.part_tables import held
 from sfumato.release.release import Release
 from sfumato.release.scheme.base import Decision, Grouped, Made
 from sfumato.release.scheme.base import Progress as Progress
@@ -114,7 +115,7 @@ class Method(ABC):
         """The release with its manifest, with warnings about sensitive values that its groups reveal."""
         method = {**self.settings(), **decision.statement}
         manifest = describe(made, title=title, scheme=self.shown_by(), method=method)
-        release = Release(manifest.plain(), made.tables)
+        release = Release(manifest.plain(), held(made.tables))
         warnings = [
             *self.warnings_of(manifest),
             *self.warnings(bound),

@@ -3,7 +3,7 @@
 import math
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
@@ -33,11 +33,16 @@ class Diversity:
                 f"{method} picks l rows per group, so l must be a whole number, not {float(self.l):g}; "
                 f"set l = {math.ceil(self.l)}"
             )
+        return int(self.l)
+
+    def whole_for_small_groups(self, method: str) -> int:
+        """The same for a method that cannot merge groups, so that k must not be greater."""
         if self.k > self.l:
             raise PolicyError(
-                f"{method} makes groups of l rows where it can, so k must be at most l = {self.l}; raise l or lower k"
+                f"{method} makes groups of l rows where it can, so k must be at most l = {self.l}; raise l, lower k, "
+                "or use mondrian++, hilb-safe or anatomy, which merge groups until they have k rows"
             )
-        return int(self.l)
+        return self.whole(method)
 
 
 def diversity(method: str, requirements: Sequence[Requirement]) -> Diversity:
@@ -51,11 +56,53 @@ def diversity(method: str, requirements: Sequence[Requirement]) -> Diversity:
         else:
             raise PolicyError(
                 f"{method} serves l-diversity (variant frequency) of one sensitive attribute, optionally with "
-                f"k-anonymity; it cannot serve: {r.words()}"
+                f"k-anonymity of rows; it cannot serve: {r.words()}{_who_can(r)}"
             )
     if len(wanted) != 1:
-        raise PolicyError(f"{method} needs exactly one l-diversity (variant frequency); there are {len(wanted)}")
+        several = "; mondrian-blur serves several" if wanted else ""
+        raise PolicyError(
+            f"{method} needs exactly one l-diversity (variant frequency); there are {len(wanted)}{several}"
+        )
     return Diversity(names(wanted[0].sensitive)[0], as_fraction(wanted[0].l), k)
+
+
+def _who_can(r: Requirement) -> str:
+    """The method that serves what these do not, or what else helps."""
+    if isinstance(r, LDiversity) and r.variant == "frequency":
+        return "; mondrian-blur serves several sensitive attributes"
+    if isinstance(r, KAnonymity):
+        return "; l-diversity counts rows, so give each person one row (e.g. aggregate them first) and leave out entity"
+    return ""
+
+
+@dataclass(frozen=True)
+class Diversities:
+    """Frequency l-diversity of one or several sensitive attributes, and k rows per group."""
+
+    names: tuple[str, ...]
+    limits: tuple[Fraction, ...]
+    k: int
+
+
+def diversities(method: str, requirements: Sequence[Requirement]) -> Diversities:
+    """All frequency l-diversity among the requirements by attribute, the greatest l of each, and k-anonymity."""
+    limits: dict[str, Fraction] = {}
+    k = 1
+    for r in requirements:
+        if isinstance(r, KAnonymity) and r.entity is None:
+            k = max(k, r.k)
+        elif isinstance(r, LDiversity) and r.variant == "frequency":
+            limits |= {n: max(as_fraction(r.l), limits.get(n, Fraction(1))) for n in names(r.sensitive)}
+        else:
+            raise PolicyError(
+                f"{method} serves l-diversity (variant frequency) of any sensitive attributes, optionally with "
+                f"k-anonymity of rows; it cannot serve: {r.words()}{_who_can(r)}"
+            )
+    if not any(isinstance(r, LDiversity) for r in requirements):
+        raise PolicyError(
+            f"{method} needs l-diversity (variant frequency), and none is required; mondrian serves the rest"
+        )
+    return Diversities(tuple(limits), tuple(limits.values()), k)
 
 
 _PICKED_TWICE = (
@@ -71,7 +118,7 @@ class DiversityMethod(PartitionMethod):
     """A method for l-diversity: groups by neighbourhood or values, then optionally pick-up inside them."""
 
     picks: ClassVar[bool] = False
-    """Whether stratified pick-up follows: secret uniform draws down to groups of l to 2l - 1 rows."""
+    """Whether stratified pick-up follows: secret uniform draws down to groups of l to 2l - 1 rows, merged to k."""
 
     @abstractmethod
     def base(self, table: Microdata, wanted: Diversity, progress: Progress) -> Groups:
@@ -84,7 +131,7 @@ class DiversityMethod(PartitionMethod):
         if not self.picks:
             return self.base(table, wanted, progress)
         l = wanted.whole(self.name)
-        return pick_up(self.base(table, replace(wanted, k=1), progress), counted(table, wanted), l, draws)
+        return pick_up(self.base(table, wanted, progress), counted(table, wanted), l, draws, k=wanted.k)
 
     def refuse_unserved(self, requirements: Sequence[Requirement]) -> None:
         wanted = diversity(self.name, requirements)
@@ -96,15 +143,15 @@ class DiversityMethod(PartitionMethod):
 
     def before_draws(self, table: Microdata, requirements: Sequence[Requirement]) -> Groups | None:
         wanted = diversity(self.name, requirements)
-        return self.base(table, replace(wanted, k=1) if self.picks else wanted, silent)
+        return self.base(table, wanted, silent)
 
     def outcomes(self, table: Microdata, requirements: Sequence[Requirement]) -> Iterator[tuple[Drawn, Fraction]]:
         if not self.picks:
             yield from super().outcomes(table, requirements)
             return
         wanted = diversity(self.name, requirements)
-        base = self.base(table, replace(wanted, k=1), silent)
-        for groups, chance in every_pick_up(base, counted(table, wanted), wanted.whole(self.name)):
+        base, l = self.base(table, wanted, silent), wanted.whole(self.name)
+        for groups, chance in every_pick_up(base, counted(table, wanted), l, k=wanted.k):
             yield Drawn(table, groups), chance
 
 

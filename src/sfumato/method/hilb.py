@@ -56,10 +56,10 @@ class Hilb(DiversityMethod):
     ahead: ClassVar[bool] = False
 
     def refuse_unserved(self, requirements: Sequence[Requirement]) -> None:
-        diversity(self.name, requirements).whole(self.name)
+        diversity(self.name, requirements).whole_for_small_groups(self.name)
 
     def base(self, table: Microdata, wanted: Diversity, progress: Progress) -> Groups:
-        return _groups(table, table[wanted.sensitive], wanted.whole(self.name), ahead=self.ahead)
+        return _groups(table, table[wanted.sensitive], wanted.whole_for_small_groups(self.name), ahead=self.ahead)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -63,13 +63,13 @@ class Injector(PartitionMethod):
             )
 
     def refuse_unserved(self, requirements: Sequence[Requirement]) -> None:
-        diversity(self.name, requirements).whole(self.name)
+        diversity(self.name, requirements).whole_for_small_groups(self.name)
 
     def groups(
         self, table: Microdata, requirements: Sequence[Requirement], *, draws: Draws, progress: Progress
     ) -> Groups:
         wanted = diversity(self.name, requirements)
-        l, sensitive = wanted.whole(self.name), table[wanted.sensitive]
+        l, sensitive = wanted.whole_for_small_groups(self.name), table[wanted.sensitive]
         progress("rules", 0.0)
         kinds = kinds_of(table.quasi)
         barred = _bits(excluded(kinds, sensitive, min_exp=self.min_exp, size=self.size))[kinds.of_row]

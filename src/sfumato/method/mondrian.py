@@ -66,6 +66,11 @@ class Mondrian(CountingMethod):
         """No warning if only sizes decide: then the cuts reveal nothing about sensitive values."""
         return self.if_steered(requirements, "the cuts")
 
+    def refuse_unserved(self, requirements: Sequence[Requirement]) -> None:
+        for r in on_groups(requirements, self.name):
+            if not r.monotone:
+                raise PolicyError(f"mondrian serves only monotone requirements, and {r.model} is not monotone")
+
     def redrawn(self) -> str | None:
         return None if self.strict else super().redrawn()
 
@@ -109,11 +114,9 @@ class Mondrian(CountingMethod):
         progress: Progress,
     ) -> Groups:
         """The group of each of the chosen entries."""
+        self.refuse_unserved(requirements)
         wanted = on_groups(requirements, self.name)
-        for r in wanted:
-            if not r.monotone:
-                raise PolicyError(f"mondrian serves only monotone requirements, and {r.model} is not monotone")
-        tests, least, counted = _plan(table, wanted)
+        tests, least, counted = plan_tests(table, wanted)
         parts = partition(
             space_of(table.quasi, sets=self.shows_sets()),
             [c.codes[chosen] for c in table.quasi],
@@ -135,7 +138,7 @@ def numbered(order: NDArray[np.int64], starts: NDArray[np.int64]) -> NDArray[np.
     return group
 
 
-def _plan(
+def plan_tests(
     table: Microdata | Counts, requirements: Sequence[GroupRequirement]
 ) -> tuple[judge.Tests, int, list[Counted]]:
     """The tests that a cut must pass, the smallest size of a side, and the columns that the tests count."""

@@ -29,6 +29,8 @@ class MondrianPlus(DiversityMethod):
 
     As printed the algorithm never terminates. Here: refuse a table that is not l-eligible; take a group; cut it on
     the first attribute, widest first, on which both sides keep at least l times the group's greatest count of rows.
+
+    ``labels``: a group below some children of a node shows a set of them (``siblings``), or always a node (``nodes``).
     """
 
     name: ClassVar[str] = "mondrian+"
@@ -74,7 +76,10 @@ class MondrianPlus(DiversityMethod):
 
 @dataclass(frozen=True, kw_only=True)
 class MondrianPlusPlus(MondrianPlus):
-    """Mondrian++ (ASAP, Algorithms 5 and 6): Mondrian+, then stratified pick-up inside its groups."""
+    """Mondrian++ (ASAP, Algorithms 5 and 6): Mondrian+, then stratified pick-up inside its groups.
+
+    ``labels`` as for `MondrianPlus`.
+    """
 
     name: ClassVar[str] = "mondrian++"
     summary: ClassVar[str] = "mondrian+, then groups as small as l allows, drawn at random inside its groups"

@@ -1,4 +1,9 @@
-"""Stratified pick-up (ASAP, Algorithm 4) and Anatomy: groups of l to 2l - 1 rows with distinct sensitive values."""
+"""Stratified pick-up (ASAP, Algorithm 4) and Anatomy: groups of l to 2l - 1 rows with distinct sensitive values.
+
+If k rows per group are required, as many of these are merged as it takes. Which values a group has, and which groups
+are merged, follows from the counts of the values and from draws that do not look at rows; rows of equal value are
+drawn alike. So all tables behind the published groups remain equally likely.
+"""
 
 import itertools
 import math
@@ -12,28 +17,36 @@ from numpy.typing import NDArray
 from sfumato.engine.counts import Counted, count
 from sfumato.engine.draws import Draws
 from sfumato.errors import Infeasible, PolicyError, SfumatoError
-from sfumato.kernel.hilb.anatomy import anatomize, make_buckets
+from sfumato.kernel.hilb.anatomy import anatomize, make_buckets, merge
 from sfumato.method.base import Groups
 from sfumato.method.enumeration import one_of_each
 from sfumato.requirement.base import whole_number
 from sfumato.table.microdata import Microdata, refuse_raw
 
 
-def pick_up(groups: Groups, sensitive: Counted, l: int, draws: Draws) -> Groups:
-    """Anatomy inside every group of at least 2l rows, with secret and uniform draws."""
-    return _picked(groups, sensitive, l, draws.order(len(groups.of_row)), draws.words(groups.number * l))
+def pick_up(groups: Groups, sensitive: Counted, l: int, draws: Draws, *, k: int = 1) -> Groups:
+    """Anatomy inside every group of at least 2l rows, with secret and uniform draws, then merged to k rows."""
+    return _picked(groups, sensitive, l, k, draws.order(len(groups.of_row)), draws.words(groups.number * l))
 
 
 def stratified_pickup(
-    table: Microdata, groups: NDArray[np.int64], *, l: int, rng: np.random.Generator | None = None
+    table: Microdata, groups: NDArray[np.int64], *, l: int, k: int = 1, rng: np.random.Generator | None = None
 ) -> NDArray[np.int64]:
     """Pick-up after any partition: its groups, divided once more (ASAP, Algorithm 4; Theorem 7.2).
 
     ``groups`` is what `sf.partition` returns, or any other grouping of the rows in which no sensitive value makes up
     more than 1/l. It is as safe as the partition: if that leaves all tables behind its groups equally likely, so does
     pick-up.
+
+    Args:
+        table: the private table, with one sensitive attribute.
+        groups: the group of each row.
+        l: the l of the l-diversity.
+        k: the least number of rows of a new group, inside a given group that has as many.
+        rng: for experiments only; without one all randomness is fresh secret entropy.
     """
     whole_number("pick-up", "l", l, 1)
+    whole_number("pick-up", "k", k, 1)
     refuse_raw(table)
     given = np.asarray(groups)
     if len(table.sensitive) != 1 or given.shape != (table.rows,) or not np.issubdtype(given.dtype, np.integer):
@@ -53,10 +66,10 @@ def stratified_pickup(
             f"a group of {sizes[worst]} rows has one value {most[worst]} times, more than 1/{l} of it; lower l, or "
             "partition by l-diversity (variant frequency) first"
         )
-    return pick_up(Groups(of_row.astype(np.int64), len(numbers)), sensitive, l, Draws(rng)).of_row
+    return pick_up(Groups(of_row.astype(np.int64), len(numbers)), sensitive, l, Draws(rng), k=k).of_row
 
 
-def every_pick_up(groups: Groups, sensitive: Counted, l: int) -> Iterator[tuple[Groups, Fraction]]:
+def every_pick_up(groups: Groups, sensitive: Counted, l: int, *, k: int = 1) -> Iterator[tuple[Groups, Fraction]]:
     """Every possible outcome of the draws in a small table, with its probability.
 
     These are the orders inside the buckets and, for each row left over, the group without its value that it joins.
@@ -73,7 +86,7 @@ def every_pick_up(groups: Groups, sensitive: Counted, l: int) -> Iterator[tuple[
         flat = np.array([row for bucket in order for row in bucket], np.int64)
         for spin in one_of_each([partial(iter, spins)] * left_over):
             words = np.array([*spin, *[0] * (groups.number * l)], dtype=np.uint64)
-            yield _picked(groups, sensitive, l, flat, words), chance
+            yield _picked(groups, sensitive, l, k, flat, words), chance
 
 
 def _left_over(groups: Groups, l: int) -> int:
@@ -82,10 +95,20 @@ def _left_over(groups: Groups, l: int) -> int:
     return int((sizes % l)[sizes >= 2 * l].sum())
 
 
-def _picked(groups: Groups, sensitive: Counted, l: int, order: NDArray[np.int64], words: NDArray[np.uint64]) -> Groups:
+def _picked(
+    groups: Groups, sensitive: Counted, l: int, k: int, order: NDArray[np.int64], words: NDArray[np.uint64]
+) -> Groups:
     buckets = make_buckets(groups.of_row, groups.number, sensitive.codes, sensitive.size, order)
     try:
         of_row, number = anatomize(buckets, l, 2 * l, words)
     except ValueError as e:
         raise SfumatoError(f"pick-up was given a group that is not {l}-eligible ({e}); please report it") from None
-    return Groups(of_row, number)
+    return Groups(of_row, number) if k <= l else _merged(groups, Groups(of_row, number), k)
+
+
+def _merged(groups: Groups, picked: Groups, k: int) -> Groups:
+    """Picked groups merged inside the groups they come from, in the order in which they were picked."""
+    base = np.empty(picked.number, np.int64)
+    base[picked.of_row] = groups.of_row
+    merged, number = merge(base, np.bincount(picked.of_row, minlength=picked.number), k)
+    return Groups(merged[picked.of_row], number)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import PolicyError, nearest
 from sfumato.method.base import Method
+from sfumato.method.catalogue import from_table as method_from_table
 from sfumato.release.rule import Inconsistent
 from sfumato.requirement.join_template import MOST_RELEASES, THIS
 from sfumato.table.checks import located
@@ -119,8 +120,17 @@ def _sides(entry: dict[str, Any], known: Mapping[str, str], where: str) -> dict[
     return {known[key.upper()]: side for key, side in entry.items()}
 
 
-def _with_earlier(method: Method, after: Sequence["Earlier"], rules: Sequence[Inconsistent]) -> Method:
-    """The method, told what was published before; one that does not ask is refused."""
+def _with_earlier(
+    method: Method | None, after: Sequence["Earlier"], rules: Sequence[Inconsistent], *, joined_by_audit: bool
+) -> Method | None:
+    """The method, told what was published before; one that does not ask is refused, unless an audit joins the releases.
+
+    If none is named, it is the one that asks for earlier releases, if there are any.
+    """
+    if method is None:
+        if not after and not rules:
+            return None
+        method = method_from_table({"name": "tdssa"})
     takes = "after" in {f.name for f in fields(method)}
     if takes and not after:
         raise PolicyError(
@@ -133,10 +143,13 @@ def _with_earlier(method: Method, after: Sequence["Earlier"], rules: Sequence[In
                 "[[inconsistent]] is about earlier releases, but none is named; add [[after]], or remove it"
             )
         return method
+    if not takes and joined_by_audit:
+        return method
     if not takes:
         raise PolicyError(
             f'only tdssa publishes with regard to [[after]], and the method is {method.name}; set name = "tdssa" under '
-            "[method], or remove [[after]] and let sf.sequential_join say what the join gives away"
+            "[method], or leave the join to the audit: remove [[after]] and run `sfumato audit OUT --after RELEASE`, "
+            'or add [[audit]] with adversary = "sequential"'
         )
     return replace(method, after=tuple(after), inconsistent=tuple(rules))  # type: ignore[call-arg]
 
@@ -151,10 +164,11 @@ def published_after(policy: "Policy", more: Sequence[str | Path] = ()) -> "Polic
         free = next(name for i in count(2) if (name := f"T{i}") not in taken)
         known.append(as_earlier(source, free))
     _refuse_names([e.name for e in known])
-    method = _with_earlier(policy.method, known, policy.inconsistent)
+    joined = any(adversary.name == "sequential" for adversary in policy.audits)
+    method = _with_earlier(policy.named, known, policy.inconsistent, joined_by_audit=joined)
     given = [
         {"release": str(Path(source).absolute()), "name": e.name}
         for source, e in zip(more, known[len(policy.after) :], strict=True)
     ]
     told = {"after": [*policy.content.get("after", ()), *given]} if given else {}
-    return replace(policy, method=method, content={**policy.content, **told})
+    return replace(policy, named=method, content={**policy.content, **told})

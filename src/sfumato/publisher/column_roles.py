@@ -15,9 +15,9 @@ import polars as pl
 
 from sfumato.engine.local import tally_of
 from sfumato.table.encode import DATE, has_codes
+from sfumato.table.missing_markers import MARKERS
 
 SAMPLE, LONGEST = 500, 300  # the distinct values, and of each the characters, that patterns see
-MARKERS = ("", "?", "NA", "N/A", "n/a", "na", "NaN", "nan", "NULL", "null", "-", "--", ".", "#N/A", "missing")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -104,6 +104,11 @@ def dated(seen: Profile) -> bool:
     return seen.date or seen.looks(written)
 
 
+def _texty(seen: Profile) -> bool:
+    """Whether values are sentences, or many words that nobody lists: not codes, numbers or dates."""
+    return not seen.numbers and not dated(seen) and (_varied(seen) or seen.looks(r"(?s)\S+(?:\s+\S+){2,}", 0.3))
+
+
 def _varied(seen: Profile) -> bool:
     """Whether values may be personal at all: a few values shared by many rows are not."""
     return seen.distinct > 10 or seen.distinct * 4 > seen.rows
@@ -138,8 +143,10 @@ SIGNS = (
         taxid steuernummer steuerid sozialversicherungsnummer nir dni curp cpf insurancenumber mrn matricule
         versichertennummer iban accountnumber kontonummer creditcard cardnumber username login licenseplate
         kennzeichen""", _varied, entity=1),
-    Sign("identifier", "free text, which may contain anything", """note comment remark freetext description
-        bemerkung kommentar notiz commentaire observacion comentario""", _worded),
+    Sign("drop", "free text, which may contain anything", """note comment remark freetext description annotation
+        memo anamnesis anamnese epikrise befund befundtext arztbrief verlauf freitext bemerkung anmerkung kommentar
+        notiz hinweis commentaire remarque observation texte observacion observaciones comentario nota notas
+        descripcion osservazioni commento opmerking toelichting uwagi komentarz""", lambda seen: _texty(seen)),
     Sign("quasi", "an age", "age ageatdiagnosis agegroup alter lebensalter edad"),
     Sign("quasi", "a sex", "sex sexatbirth gender geschlecht sexe sexo genre genero", hint="categorical"),
     Sign("quasi", "a birth date", """birth birthdate birthday dob birthyear naissance geburtsdatum geburtstag
@@ -178,8 +185,15 @@ SIGNS = (
         churned =default defaulted =target =label =class =y =risk =result =response survived approved died
         fraud wiederaufnahme""", lambda seen: 2 <= seen.distinct <= 10, "categorical"),
     Sign("insensitive", "not known to outsiders, and of little risk", """lengthofstay los daysinhospital
-        timeinhospital numprocedures nummedications verweildauer liegedauer dureesejour =split =fold"""),
+        timeinhospital hospitaldays staydays numprocedures nummedications verweildauer liegedauer liegetage
+        aufenthaltsdauer krankenhaustage belegungstage dureesejour dureedesejour dureedusejour joursdhospitalisation
+        duracionestancia duraciondelaestancia diasestancia diasdeestancia estanciahospitalaria degenza giornididegenza
+        giornatedegenza durataricovero duratadegenza ligduur opnameduur verblijfsduur ligdagen verpleegdagen
+        diasinternacao tempodeinternacao tempointernamento czaspobytu dlugoscpobytu liczbadnipobytu vardtid
+        indlaeggelsestid liggetid =split =fold"""),
 )
+FREE_TEXT = "free text, which may contain anything"
+REACH = re.compile(r"[\w.+-]{1,64}@[\w-]{1,60}\.\w{2}|(?<!\d)(?:\+|0)\d[\d ()/-]{6,18}\d(?!\d)")
 SHAPES = (  # what values are, whether one is one person (entity), how they look
     ("e-mail addresses", 1, r"[^@\s]{1,64}@[^@\s]{1,190}\.[^@\s.]{2,24}"),
     ("web addresses", 0, r"(?:[a-z]{3,6}://|www\.)\S+"),
@@ -191,7 +205,7 @@ SHAPES = (  # what values are, whether one is one person (entity), how they look
     ("phone numbers", 0, r"(?=(?:\D{0,3}\d){9})(?:[+(]|0|\d{1,5}[ ./-])[\d ()./-]{6,22}"),
 )
 HABITS = (  # values of single rows: least distinct values per row, and in all; how they look
-    ("free text, which may contain anything", 0.5, 3, r"(?s)(?=.{30})\S+(?:\s+\S+){4,}"),
+    (FREE_TEXT, 0.5, 3, r"(?s)(?=.{30})\S+(?:\s+\S+){4,}"),
     ("names of people, it seems", 0.5, 3, r"[^\W\d_a-z][\w'’.-]*(?:,? [^\W\d_a-z][\w'’.-]*){1,3}"),
     ("codes of single rows", 0.9, 3, r"(?=\D*\d)[\w./-]{3,20}"),
     ("values of single rows", 0.9, 20, r"(?s).*"),
@@ -248,13 +262,22 @@ def _named(seen: Profile, *, fitting: bool = True) -> Sign | None:
 def _plain(seen: Profile) -> Sign | None:
     """Constant columns may stay, unless they reveal something about everyone."""
     if seen.opaque:
-        return Sign("identifier", "nested or binary values, which cannot be generalized: left out")
+        return Sign("drop", "nested or binary values, which cannot be generalized: left out")
     if seen.rows < 2 or seen.distinct + (seen.nulls > 0) > 1:
         return None
     sign = _named(seen, fitting=False)
     if sign and seen.distinct and sign.role in ("identifier", "sensitive"):
         return Sign("identifier", f"{sign.why}, and the same for everyone: left out")
     return Sign("insensitive", "the same in every row" if seen.distinct else "empty")
+
+
+def _written(seen: Profile) -> Sign | None:
+    """Text in which somebody can be reached: a phone number or an address inside a sentence, however rare."""
+    if seen.numbers or dated(seen):
+        return None
+    sentences = (value[:LONGEST] for value in seen.sample if len(value.split()) > 2)
+    found = any(REACH.search(sentence) for sentence in sentences)
+    return Sign("drop", "free text in which people can be reached (a phone number or an address)") if found else None
 
 
 def _shaped(seen: Profile) -> Sign | None:
@@ -290,11 +313,11 @@ def _own(seen: Profile) -> Sign | None:
             return Sign("identifier", "a different number in every row")
     for what, share, distinct, pattern in HABITS if _worded(seen) else ():
         if seen.share >= share and seen.distinct >= distinct and seen.looks(pattern, 0.5):
-            return Sign("identifier", what)
+            return Sign("drop" if what == FREE_TEXT else "identifier", what)
     return None
 
 
-RULES = (_plain, _shaped, _numbered, _named, _own)
+RULES = (_plain, _shaped, _written, _numbered, _named, _own)
 
 
 def recognize(seen: Profile) -> Sign:

@@ -9,10 +9,12 @@ from sfumato.engine.counts import Counted, totals
 from sfumato.engine.overview import Overview
 from sfumato.errors import PolicyError
 from sfumato.publisher.column_roles import Profile, profile_of, recognize
-from sfumato.publisher.policy import Policy
+from sfumato.publisher.policy import DROP, Policy
 from sfumato.publisher.toml import key
 from sfumato.table.encode import Role
 
+LEFT_OUT = (Role.IDENTIFIER, DROP)
+"""The roles of columns that are not published."""
 ALONE = 0.2
 """The share of rows with a unique value from which a column is said to single people out."""
 
@@ -27,9 +29,14 @@ def refuse_unnamed_identifiers(policy: Policy, table: Overview) -> None:
     for name, tally in table.plain.items():
         if name in names:
             continue
+        if name in table.unseen:
+            raise PolicyError(
+                f'others = "insensitive" would publish the column {name!r} unchanged, and it has too many different '
+                "values to be looked at: name it under [attributes], as identifier to leave it out or as insensitive"
+            )
         seen = profile_of(name, tally)
         sign = recognize(seen)
-        if sign.role == Role.IDENTIFIER and seen.distinct == seen.rows > 1:
+        if sign.role in LEFT_OUT and seen.distinct == seen.rows > 1:
             entry = key(name)
             raise PolicyError(
                 f'others = "insensitive" would publish the column {name!r} unchanged, but it looks like an '
@@ -41,11 +48,11 @@ def refuse_unnamed_identifiers(policy: Policy, table: Overview) -> None:
 def exposed(policy: Policy, table: Overview) -> list[str]:
     """Warnings about columns that are published unchanged."""
     names = {a.name for a in policy.attributes}
-    found, unseen = [], []
+    found, unseen = [_not_looked_at(name, table) for name in table.unseen], []
     for name, tally in table.plain.items():
         seen = profile_of(name, tally)
         sign = recognize(seen)
-        if told := _told(seen, sign.why if sign.role == Role.IDENTIFIER else ""):
+        if told := _told(seen, sign.why if sign.role in LEFT_OUT else ""):
             found.append(told)
         elif name not in names and (sign.role in (Role.SENSITIVE, Role.CLASS) or _known(sign.why, sign.role)):
             unseen.append(f"{name!r} ({sign.why})")
@@ -57,6 +64,18 @@ def exposed(policy: Policy, table: Overview) -> list[str]:
             "a role."
         )
     return found
+
+
+def _not_looked_at(name: str, table: Overview) -> str:
+    if name in table.hidden:
+        return (
+            f"The identifier {name!r} has too many different values to be counted: whether some people have several "
+            "rows was not examined."
+        )
+    return (
+        f"The insensitive column {name!r} is published unchanged and has too many different values to be counted: "
+        "whether it singles people out was not examined. If it may, leave it out (role identifier) or round it."
+    )
 
 
 def _classes(table: Overview) -> Iterator[Profile]:

@@ -130,7 +130,7 @@ class _Side:
         self.log = Log()
         self.heard = self.log.listening(progress)
         self.ledger = Ledger.of(job)
-        engine, self.content = coded_and_known(job, self.ledger, self.heard)
+        engine, self.digests = coded_and_known(job, self.heard)
         refuse_odd(job, overview(engine))
         self.table = engine.table
 
@@ -150,7 +150,7 @@ class _Side:
         """Write both parts, whole or not at all; ``confirm``: only if the other side has the same files."""
         known = known_table(work.prepared())
         table = overview_of(known, entities(self.job, known))
-        before = self.ledger.earlier(self.content)
+        before = self.ledger.earlier(self.digests.cells)
         told = published_again(
             before, policy=policy_digest(self.job), method=self.job.method, seed=None, out=self.folder, force=self.force
         )
@@ -162,11 +162,14 @@ class _Side:
             self.heard("write", 0.0)
             (draft / PUBLIC).mkdir()
             with work.channel.computing() if confirm else nullcontext():
-                fill(draft / PUBLIC, release.description, release.tables)
-                write_private(draft, private_files(self.job, table, release, None, self.log, summary, private))
+                files = fill(draft / PUBLIC, release.description, release.tables)
+                texts = private_files(
+                    self.job, table, release, None, self.log, summary, private, digests=self.digests, files=files
+                )
+                write_private(draft, texts)
             if confirm:
                 _confirm(work, draft / PUBLIC)
-            made.append(entry_of(self.job, self.content, self.folder, draft / PUBLIC / MANIFEST, None))
+            made.append(entry_of(self.job, self.digests.cells, self.folder, draft / PUBLIC / MANIFEST, None))
             self.ledger.record(made[0])
         self.progress("done", 1.0)
         warnings = [*release.warnings, *private, *self.ledger.warnings]

@@ -26,6 +26,7 @@ from sfumato.release.files.recognize import public_part_around
 from sfumato.release.files.store import MANIFEST, digest
 from sfumato.table.address import expanded
 from sfumato.table.checks import read_bytes
+from sfumato.table.hierarchy import file_of
 
 LEDGER = "sfumato-ledger.json"
 _UNWRITTEN = (
@@ -171,13 +172,19 @@ def policy_digest(job: Policy) -> str:
     data = {name: value for name, value in job.content["data"].items() if name != "source"}
     asked: Mapping[str, Any] = {
         "data": data,
-        **{part: job.content.get(part) for part in ("attributes", "require", "method")},
+        "attributes": {name: _without_reason(entry) for name, entry in job.content["attributes"].items()},
+        **{part: job.content.get(part) for part in ("require", "method")},
         "files": dict(_named_files(job)),
     }
     if after := getattr(job.method, "after", ()):
         told = [[e.name, dict(e.digests)] for e in after]
         asked = {**asked, "after": told, "inconsistent": [r.plain() for r in job.inconsistent]}
     return hashlib.sha256(json.dumps(asked, sort_keys=True, default=str).encode()).hexdigest()
+
+
+def _without_reason(entry: Any) -> Any:
+    """What a policy says about an attribute, but not why."""
+    return {key: value for key, value in entry.items() if key != "reason"} if isinstance(entry, dict) else entry
 
 
 def _named_files(job: Policy) -> Iterator[tuple[str, str]]:
@@ -188,7 +195,7 @@ def _named_files(job: Policy) -> Iterator[tuple[str, str]]:
     for name in named:
         if isinstance(name, str):
             with contextlib.suppress(OSError):
-                yield name, digest(job.folder / name)
+                yield name, digest(job.folder / file_of(name))
 
 
 def finish(ledger: Ledger | None, made: Sequence[Entry]) -> None:

@@ -125,7 +125,7 @@ def plan_of(policy: str | Path | Policy, **given: Any) -> Plan:
 
 def _choices(job: Policy) -> dict[str, Any]:
     """The sizes and retention probabilities of Table III, and those of the policy."""
-    method = job.method if isinstance(job.method, PG) else PG()
+    method = job.named if isinstance(job.named, PG) else PG()
     ks = {*KS, *(r.k for r in job.requirements if isinstance(r, KAnonymity))}
     if (own := method.least_size()) is not None:
         ks.add(own)

@@ -4,13 +4,17 @@ import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sfumato.adversary.population_risk import checked_size
-from sfumato.errors import PolicyError, nearest
+from sfumato.engine.settings import EngineSettings
+from sfumato.errors import PolicyError, SfumatoError, nearest
 from sfumato.method.base import Method
 from sfumato.method.catalogue import from_table as method_from_table
 from sfumato.publisher.after import After, parse_after, parse_rules
+from sfumato.publisher.audit_section import parse_audit
+from sfumato.publisher.context_section import ContextSection
+from sfumato.publisher.engine_section import parse_engine
 from sfumato.publisher.integrate_section import IntegrateSection
 from sfumato.publisher.toml import document
 from sfumato.release.files.spreadsheet import SPREADSHEET
@@ -21,9 +25,14 @@ from sfumato.requirement.k_map import KMap
 from sfumato.table.address import masked, may_hold_secret
 from sfumato.table.checks import located, read_text
 from sfumato.table.encode import Attribute, Role, kind_of
+from sfumato.table.form import KEYS as FORM_KEYS
+from sfumato.table.form import PLAIN, Form
 from sfumato.table.microdata import Missing
 from sfumato.table.population import Population
 from sfumato.table.taxonomy import named
+
+if TYPE_CHECKING:
+    from sfumato.adversary.base import Adversary
 
 ROLE_WORDS = {
     **{str(r): r for r in Role},
@@ -45,14 +54,16 @@ ROLE_WORDS = {
 }
 """Role words, including those of other tools, in lower case."""
 
+DROP = "drop"
+"""The role of a column that is left out."""
 _TOP = (
     *("title", "data", "population", "attributes", "require", "method", "output"),
-    *("after", "inconsistent", "integrate"),
+    *("after", "inconsistent", "integrate", "context", "audit", "engine"),
 )
-_DATA = ("source", "query", "missing", "others", "nulls")
+_DATA = ("source", "query", "missing", "others", "nulls", *FORM_KEYS)
 _POPULATION = ("source", "query", "size")
 _OUTPUT = ("spreadsheet",)
-_ATTRIBUTE = ("role", "kind", "taxonomy", "domain")
+_ATTRIBUTE = ("role", "kind", "taxonomy", "domain", "pad", "reason")
 _MISSING = ("error", "category", "drop")
 _OTHERS = ("error", "drop", "insensitive")
 _LARGEST = 16 * 1024 * 1024
@@ -71,16 +82,37 @@ class Policy:
     nulls: tuple[str, ...]
     attributes: tuple[Attribute, ...]
     requirements: tuple[Requirement, ...]
-    method: Method
+    named: Method | None
+    """The method that the policy names; None: it is chosen once the table is read (`sfumato.publisher.choose`)."""
     spreadsheet: str
     integrate: IntegrateSection | None = None
+    engine: EngineSettings = field(default_factory=EngineSettings)
     folder: Path
+    form: Form = PLAIN
+    """How the source writes its rows."""
     population_size: int | None = None
     """How many people the table is a sample of, for the report; None if the policy does not say."""
+    context: ContextSection | None = None
+    """Who publishes, for whom and for what; for the certificate."""
+    left_out: frozenset[str] = frozenset()
+    """The columns with the role drop: neither published nor used, and no identifiers."""
+    reasons: Mapping[str, str] = field(default_factory=dict)
+    """Why attributes have their roles, where the policy says so."""
+    population: Population | None = field(default=None, repr=False)
+    """The table of the people whom the table's are drawn from, if the policy names one."""
+    audits: tuple["Adversary", ...] = ()
+    """The adversaries whose parameters the policy gives."""
     after: tuple[After, ...] = ()
     inconsistent: tuple[Inconsistent, ...] = ()
     content: Mapping[str, Any] = field(repr=False)
     """The parsed content of the file; this and ``source`` may contain a password."""
+
+    @property
+    def method(self) -> Method:
+        """The method: the one named, or the one that was chosen."""
+        if self.named is None:
+            raise SfumatoError("the method of this job was not chosen yet; please report it")
+        return self.named
 
     def to_toml(self) -> str:
         """The policy as it may be stored: rebuilt from its content, without comments or passwords."""
@@ -93,7 +125,7 @@ class Policy:
     def covering(self, columns: Iterable[str]) -> tuple[Attribute, ...]:
         """The attributes of a table with these columns: those named, and the rest by the rule for others."""
         columns = list(columns)
-        names = {a.name for a in self.attributes}
+        names = {a.name for a in self.attributes} | self.left_out
         for name in names:
             if name not in columns:
                 raise PolicyError(
@@ -137,7 +169,8 @@ def parse_policy(text: str, *, folder: Path, name: str = "the policy") -> Policy
     required = list(_requirements(content.get("require"), name, folder))
     population = _table(content, "population", name) if "population" in content else {}
     _check_population(population, f"[population] of {name}")
-    like_data = Population(None, nulls=nulls, missing=missing, folder=folder)
+    form = Form.of(data)
+    like_data = Population(None, nulls=nulls, missing=missing, folder=folder, form=form.for_another())
     people = _population(population, like_data) if "source" in population else None
     after = parse_after(content.get("after"), name, _attributes)
     return Policy(
@@ -147,13 +180,20 @@ def parse_policy(text: str, *, folder: Path, name: str = "the policy") -> Policy
         missing=missing,
         others=_one_of(data.get("others", "error"), _OTHERS, "others"),
         nulls=nulls,
+        form=form,
         attributes=tuple(_attributes(_table(content, "attributes", name))),
         requirements=tuple(_with_population(required, people, sized="size" in population)),
-        method=_method(content, name),
+        named=_method(content, name),
         spreadsheet=_spreadsheet(_table(content, "output", name) if "output" in content else {}, name),
         integrate=_integrate(content, name, folder),
+        engine=parse_engine(content, name, folder),
         folder=folder,
         population_size=population.get("size"),
+        population=people,
+        audits=parse_audit(content.get("audit"), name),
+        left_out=_left_out(_table(content, "attributes", name)),
+        context=_context(content, name),
+        reasons=_reasons(_table(content, "attributes", name)),
         after=after,
         inconsistent=parse_rules(content.get("inconsistent"), name, [a.name for a in after]),
         content=content,
@@ -217,11 +257,6 @@ def _with_population(
 ) -> list[Requirement]:
     """The requirements; those that need a population get it."""
     maps = [r for r in requirements if isinstance(r, KMap)]
-    if people is not None and not maps:
-        raise PolicyError(
-            "only k-map uses [population] source, but it is not required; require it, or give only the size "
-            "of the population, which the report uses"
-        )
     if maps and sized:
         raise PolicyError(
             "k-map counts the people of the population who fit each group, so their number is not enough; give a table "
@@ -232,9 +267,10 @@ def _with_population(
     return [replace(r, population=people) if isinstance(r, KMap) else r for r in requirements]
 
 
-def _method(content: Mapping[str, Any], name: str) -> Method:
-    default = "tds2p" if "integrate" in content else "mondrian"
-    method = method_from_table(_table(content, "method", name) if "method" in content else {"name": default})
+def _method(content: Mapping[str, Any], name: str) -> Method | None:
+    if "method" not in content and "integrate" not in content:
+        return None
+    method = method_from_table(_table(content, "method", name) if "method" in content else {"name": "tds2p"})
     if "integrate" in content and method.name != "tds2p":
         raise PolicyError(
             f"{name} has [integrate], which is for tds2p, but its method is {method.name}; remove one of the two"
@@ -246,6 +282,24 @@ def _integrate(content: Mapping[str, Any], name: str, folder: Path) -> Integrate
     if "integrate" not in content:
         return None
     return IntegrateSection.parse(content["integrate"], name=name, folder=folder)
+
+
+def _context(content: Mapping[str, Any], name: str) -> ContextSection | None:
+    if "context" not in content:
+        return None
+    found = ContextSection.parse(content["context"], name=name)
+    if found.disclose and "integrate" in content:
+        raise PolicyError(
+            f"disclose in [context] of {name}: a release of two publishers is the same on both sides, and neither side "
+            "can put its own context into it; remove disclose"
+        )
+    return found
+
+
+def _reasons(table: Mapping[str, Any]) -> dict[str, str]:
+    """Why attributes have their roles."""
+    told = {name: entry["reason"] for name, entry in table.items() if isinstance(entry, dict) and "reason" in entry}
+    return {name: _text(reason, f"the reason of the attribute {name!r}") for name, reason in told.items()}
 
 
 def _spreadsheet(output: Mapping[str, Any], name: str) -> str:
@@ -280,21 +334,35 @@ def _attributes(table: dict[str, Any]) -> Iterable[Attribute]:
         if not isinstance(entry, dict):
             raise PolicyError(f'{where} is {entry!r}; write e.g. {name} = {{ role = "quasi" }}')
         _known_keys(entry, _ATTRIBUTE, where)
+        if _is_dropped(entry):
+            continue
         yield Attribute(
             name=name,
             role=_role(entry.get("role"), where),
             kind=kind_of(name, entry["kind"]) if "kind" in entry else None,
             taxonomy=_taxonomy(entry.get("taxonomy"), where),
             domain=tuple(_texts(entry["domain"], f"the domain of {where}")) if "domain" in entry else None,
+            pad=entry.get("pad"),
         )
+
+
+def _is_dropped(entry: object) -> bool:
+    """Whether a column is left out; what else is said about it means nothing."""
+    if isinstance(entry, dict) and entry.get("role") == DROP and len(entry) > 1 + ("reason" in entry):
+        raise PolicyError("a column with the role drop is left out, so it has no kind, taxonomy or domain; remove them")
+    return entry == DROP or (isinstance(entry, dict) and entry.get("role") == DROP)
+
+
+def _left_out(table: Mapping[str, Any]) -> frozenset[str]:
+    return frozenset(name for name, entry in table.items() if _is_dropped(entry))
 
 
 def _role(word: object, where: str) -> Role:
     if word is None:
-        raise PolicyError(f"{where} has no role; it must be one of {', '.join(Role)}")
+        raise PolicyError(f"{where} has no role; it must be one of {', '.join(Role)} or {DROP}")
     role = ROLE_WORDS.get(str(word).lower())
     if role is None:
-        raise PolicyError(f"{where} has the unknown role {word!r}{nearest(str(word), ROLE_WORDS)}")
+        raise PolicyError(f"{where} has the unknown role {word!r}{nearest(str(word), (*ROLE_WORDS, DROP))}")
     return role
 
 

@@ -2,18 +2,24 @@
 
 import datetime as dt
 import json
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
+from sfumato.adversary.audit import Audit
 from sfumato.engine.overview import Overview
 from sfumato.method.base import Progress
 from sfumato.publisher.policy import Policy
+from sfumato.publisher.read_job import Digests
 from sfumato.release.release import Release
-from sfumato.report import render_report
 from sfumato.report.earlier_releases import Dangling
+from sfumato.report.markdown import render_markdown
+from sfumato.report.provenance import Provenance
 from sfumato.report.randomized import response
+from sfumato.report.report import render_page, report_facts
 from sfumato.report.risk import risk_of
 from sfumato.report.summary import Summary
+from sfumato.table.address import masked
 from sfumato.table.encode import Role
 
 
@@ -26,12 +32,20 @@ def private_files(
     summary: Summary,
     warnings: list[str],
     dangling: Dangling | None = None,
+    *,
+    digests: Digests,
+    files: Mapping[str, str],
+    found: Audit | None = None,
 ) -> dict[str, str]:
-    """The files of the private part, by name; ``warnings`` are those for the steward alone."""
+    """The files of the private part, by name; ``warnings`` are those for the steward alone.
+
+    ``digests`` are those of the table, ``files`` the SHA-256 of each file of the release, ``found`` is what adversaries
+    find out.
+    """
     dangling = dangling or {}
     policy_text = job.to_toml()
     risk = risk_of(release, table, job.population_size)
-    report = render_report(
+    facts = report_facts(
         release=release,
         table=table,
         risk=risk,
@@ -40,6 +54,8 @@ def private_files(
         warnings=warnings,
         seeded=seed is not None,
         dangling=dangling,
+        provenance=provenance_of(job, seed, digests, files),
+        audit=found,
     )
     audit: dict[str, Any] = {
         "requirements": [claim.plain() for claim in release.description.requirements],
@@ -57,14 +73,48 @@ def private_files(
         "sensitive": [c.name for c in table.with_role(Role.SENSITIVE)],
         "seed": seed,
         "response": response(release, table),
+        "adversaries": None if found is None else found.as_dict(private=True),
+        "table": {"digest": digests.cells, "file": digests.file, "folder": str(job.folder.resolve())},
         "dangling": {name: {"here": here, "there": there} for name, (here, there) in dangling.items()},
     }
     return {
-        "report.html": report,
+        "report.html": render_page(facts),
+        "report.md": render_markdown(facts),
         "audit.json": json.dumps(audit, ensure_ascii=False, indent=1) + "\n",
         "policy.toml": policy_text,
         "log.txt": log.text(),
     }
+
+
+def provenance_of(job: Policy, seed: int | None, digests: Digests, files: Mapping[str, str]) -> Provenance:
+    """What the certificate says about the job itself."""
+    return Provenance(
+        made=dt.datetime.now(dt.UTC),
+        context=job.context.told if job.context else {},
+        reasons=job.reasons,
+        source=masked(job.source),
+        cells=digests.cells,
+        file=digests.file,
+        files=files,
+        command=_command(job, seed),
+        population=_population(job),
+    )
+
+
+def _command(job: Policy, seed: int | None) -> str:
+    """What makes the release from the policy in the private part."""
+    if job.integrate is not None:
+        return "sfumato integrate policy.toml --listen HOST:PORT    # the other side: --connect HOST:PORT"
+    return "sfumato publish policy.toml" + ("" if seed is None else f" --seed {seed}")
+
+
+def _population(job: Policy) -> str:
+    """Whom the people of the table are drawn from, as far as the policy says."""
+    if job.population_size is not None:
+        return f"The people of the table are taken for a simple random sample of {job.population_size:,} people."
+    if source := job.content.get("population", {}).get("source"):
+        return f"The people of the table belong to the population in {masked(str(source))}."
+    return "The policy names no population: the risks take the table for everyone, which never understates them."
 
 
 class Log:

@@ -7,16 +7,29 @@ escaped: no table, however odd, breaks out of a string or a comment.
 
 import textwrap
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import polars as pl
 
+from sfumato.method.choice import Wanted, eligible
 from sfumato.publisher.column_roles import Profile, Sign, dated, order, profile, recognize, texts
+from sfumato.publisher.policy import DROP
 from sfumato.publisher.toml import escape, key, toml
-from sfumato.requirement.base import rounded_down
+from sfumato.requirement.catalogue import from_table as requirement_from_table
+from sfumato.table.form import PLAIN
+from sfumato.table.missing_markers import MARKERS
+from sfumato.table.notation import normalized
+from sfumato.table.sniff import Sniffed
 
 K, ROWS_FOR_K, SMALL_TREE = 5, 50, 6
+_CONTEXT_HINT = (
+    "# [context]  # for the certificate that is signed; private, except for what disclose names",
+    '# operator = "…"',
+    '# recipient = "…"',
+    '# purpose = "…"',
+    '# disclose = ["operator"]',
+)
 MARGIN = 0.9  # of 1/l: how common the most common sensitive value may be
 
 
@@ -29,13 +42,18 @@ class ProposedAttribute:
     kind: str
     taxonomy: dict[str, Any] | None = None
     domain: tuple[str, ...] | None = None
+    pad: int | None = None
     reason: str
+    why: str = ""
+    """The part of the reason that is about the role; the policy keeps it for the certificate."""
 
     def entry(self) -> dict[str, Any]:
         """What the policy says; kind and taxonomy matter only where values are worked on."""
-        if self.role in ("identifier", "insensitive"):
+        if self.role in ("identifier", "insensitive", DROP):
             return {"role": self.role}
-        entry = {"role": self.role, "kind": self.kind, "taxonomy": self.taxonomy, "domain": self.domain}
+        entry = {
+            **{"role": self.role, "kind": self.kind, "taxonomy": self.taxonomy, "domain": self.domain, "pad": self.pad}
+        }
         return {name: value for name, value in entry.items() if value is not None}
 
 
@@ -49,9 +67,9 @@ class ProposedRequirement:
 
 @dataclass(frozen=True, slots=True)
 class ProposedMethod:
-    """The `[method]` of the policy."""
+    """The `[method]` of the policy; None leaves it out, so that one is chosen when the table is published."""
 
-    name: str
+    name: str | None
     reason: str
 
 
@@ -63,7 +81,11 @@ class Proposal:
     """Left to the steward: it is public, and a file name may reveal whom it is about."""
     source: str
     query: str | None = None
+    form: Sniffed = field(default_factory=lambda: Sniffed(PLAIN))
+    """How the source writes its rows, with the reasons."""
     missing: str
+    nulls: dict[str, list[str]] = field(default_factory=dict)
+    """The texts that seem to stand for a missing value, each with the columns that have it."""
     attributes: tuple[ProposedAttribute, ...]
     requirements: tuple[ProposedRequirement, ...]
     method: ProposedMethod
@@ -76,6 +98,8 @@ class Proposal:
             "data": {
                 "source": self.source,
                 **({"query": self.query} if self.query else {}),
+                **self.form.form.said(),
+                **({"nulls": list(self.nulls)} if self.nulls else {}),
                 "missing": self.missing,
                 "others": "error",
             },
@@ -97,6 +121,13 @@ class Proposal:
         yield from ("", "[data]", f"source = {toml(self.source)}")
         if self.query:
             yield f"query = {toml(self.query)}"
+        for name, value in self.form.form.said().items():
+            yield from comment(self.form.reasons.get(name, "as given"))
+            yield f"{name} = {toml(value)}"
+        if self.nulls:
+            told = "; ".join(f"{text!r} in {', '.join(map(repr, names[:5]))}" for text, names in self.nulls.items())
+            yield from comment(f"Taken for missing values: {told}")
+            yield f"nulls = {toml(list(self.nulls))}"
         yield f"missing = {toml(self.missing)}  # error | category | drop"
         yield from (
             'others = "error"  # columns not named below: error | drop | insensitive',
@@ -104,25 +135,34 @@ class Proposal:
             "[attributes]",
         )
         for attribute in self.attributes:
-            yield from comment(attribute.reason)
-            yield f"{key(attribute.name)} = {toml(attribute.entry())}"
+            yield from comment(attribute.reason.removeprefix(attribute.why).removeprefix("; "))
+            yield f"{key(attribute.name)} = {toml(attribute.entry() | {'reason': attribute.why})}"
         for needed in self.requirements:
             yield from ("", *comment(needed.reason), "[[require]]")
             yield from (f"{key(name)} = {toml(value)}" for name, value in needed.entry.items())
-        yield from ("", *comment(self.method.reason), "[method]", f"name = {toml(self.method.name)}")
+        yield from ("", *comment(self.method.reason))
+        if self.method.name is not None:
+            yield from ("[method]", f"name = {toml(self.method.name)}")
+        yield from ("", *_CONTEXT_HINT)
 
 
 def comment(text: str) -> list[str]:
     return textwrap.wrap(escape(text), 100, initial_indent="# ", subsequent_indent="# ", break_on_hyphens=False)
 
 
-def propose(frame: pl.DataFrame, source: str, *, query: str | None = None) -> Proposal:
+def propose(frame: pl.DataFrame, source: str, *, query: str | None = None, form: Sniffed | None = None) -> Proposal:
     """Roles, kinds, taxonomies and requirements for a table, each with its reason.
+
+    ``form`` is how the table was read.
 
     >>> table = pl.DataFrame({"name": ["Ann", "Bob"], "age": ["31", "42"], "flu": ["yes", "no"]})
     >>> [(a.name, a.role) for a in propose(table, "ward.csv").attributes]
     [('name', 'identifier'), ('age', 'quasi'), ('flu', 'quasi')]
     """
+    form = form or Sniffed(PLAIN)
+    nulls = _markers(frame)
+    text = pl.col(pl.String)
+    frame = normalized(frame.with_columns(pl.when(~text.is_in(list(nulls))).then(text)), form.form) if nulls else frame
     columns = _settle([_Column(seen, recognize(seen)) for seen in map(profile, frame.get_columns())])
     entity = _entity(columns)
     people = entity.distinct if entity else frame.height
@@ -133,12 +173,24 @@ def propose(frame: pl.DataFrame, source: str, *, query: str | None = None) -> Pr
     return Proposal(
         source=source,
         query=query,
+        form=form,
+        nulls=nulls,
         missing="category" if any(column.seen.nulls for column in columns) else "error",
         attributes=tuple(column.attribute(k) for column in columns),
         requirements=tuple(needed),
         method=_method([n.entry for n in needed], private),
-        warnings=(*_warnings(columns, frame.height), *(_rows_of_people(entity, private) if entity else ())),
+        warnings=(*form.notes, *_warnings(columns, frame.height), *_rows_of_people(entity, private)),
     )
+
+
+def _markers(frame: pl.DataFrame) -> dict[str, list[str]]:
+    """The texts that seem to stand for missing values, each with the columns that have it."""
+    found: dict[str, list[str]] = {}
+    for column in frame.get_columns():
+        if column.dtype == pl.String:
+            for text in column.filter(column.is_in(MARKERS)).unique().sort().to_list():
+                found.setdefault(text, []).append(column.name)
+    return dict(sorted(found.items()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +215,7 @@ class _Column:
             taxonomy=self._taxonomy(kind) if self.sign.role == "quasi" else None,
             domain=order(self.seen) if kind == "ordinal" else None,
             reason="; ".join(details),
+            why=details[0],
         )
 
     def _kind(self) -> str:
@@ -265,29 +318,32 @@ def _cuts(seen: Profile, l: float) -> bool:
 
 
 def _method(entries: Sequence[dict[str, str | int]], private: Sequence[Profile]) -> ProposedMethod:
-    """The method that is safe against an adversary who knows it, if it supports what is required and can cut at all."""
-    diverse = [e for e in entries if e["model"] == "l-diversity"]
-    if not diverse:
-        return ProposedMethod("mondrian", "No sensitive value decides where groups are cut, so cuts reveal none.")
-    leaks = "mondrian serves it, but its cuts reveal something about sensitive values to an adversary who knows it"
-    if [e["variant"] for e in diverse] != ["frequency"]:
-        return ProposedMethod("mondrian", f"{leaks}; mondrian+, which does not, serves one frequency l-diversity only.")
-    (seen,), l = private, float(diverse[0]["l"])
-    if _cuts(seen, l):
-        return ProposedMethod("mondrian+", "Its cuts reveal nothing, even to an adversary who knows the algorithm.")
-    most = rounded_down(1 / (2 * _likely(seen)))
-    lower = f"for mondrian+, lower l to {most:g} or less" if most > 1 else "no l above 1 is low enough for mondrian+"
-    return ProposedMethod(
-        "mondrian",
-        f"{leaks}. mondrian+, which does not, cuts a group only if no value makes up more than 1/(2l) = "
-        f"{1 / (2 * l):.1%} of it; with {_likely(seen):.1%} for the most common one of {seen.name!r}, it would leave "
-        f"all rows in one group: {lower}.",
-    )
+    """None, so that one is chosen that is not refuted; if only refuted ones can serve, the steward has to agree."""
+    needed = [requirement_from_table({"sensitive": private[0].name, **e} if _is_diverse(e) else e) for e in entries]
+    able = eligible(Wanted(needed, ()))
+    if not able:
+        return ProposedMethod(
+            "mondrian",
+            "mondrian serves this, but where it cuts depends on the values required about, which reveals something "
+            "about them to an adversary who knows the algorithm. Methods without that flaw serve frequency l-diversity "
+            "and k-anonymity that counts rows. sfumato never chooses a refuted method by itself, so this line is "
+            "your decision.",
+        )
+    if len(needed) == 1:
+        why = "no requirement depends on sensitive values, so groups reveal nothing about them"
+        return ProposedMethod(None, f"No [method]: sfumato chooses one when it publishes; {why}.")
+    why = "one that keeps l-diversity against an adversary who knows the algorithm"
+    costs = "If too much is lost, lower l: `sfumato compare` shows what each method and each l costs."
+    return ProposedMethod(None, f"No [method]: sfumato chooses {why}. {costs}")
 
 
-def _rows_of_people(entity: Profile, private: Sequence[Profile]) -> Iterator[str]:
+def _is_diverse(entry: dict[str, str | int]) -> bool:
+    return entry["model"] == "l-diversity"
+
+
+def _rows_of_people(entity: Profile | None, private: Sequence[Profile]) -> Iterator[str]:
     """Why no diversity is proposed where people have several rows."""
-    if private:
+    if entity and private:
         names = ", ".join(repr(seen.name) for seen in private)
         yield (
             f"some people ({entity.name!r}) have several rows, but l-diversity counts rows, so it is not required for "
@@ -308,7 +364,3 @@ def _warnings(columns: list[_Column], rows: int) -> Iterator[str]:
     if empty:
         fields, names = sum(seen.nulls for seen in empty), ", ".join(repr(seen.name) for seen in empty[:5])
         yield f'{fields:,} fields are empty ({names}); missing = "category" treats missing as a value of its own.'
-    for seen in (c.seen for c in columns if c.seen.markers):
-        then = " (the column would then be numeric)" if seen.numbers and not seen.numeric else ""
-        marker = f"{seen.name!r} seems to use {seen.markers[0]!r} for missing values"
-        yield f"{marker}: if so, list it in nulls = [...] under [data]{then}."

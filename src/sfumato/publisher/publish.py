@@ -1,16 +1,23 @@
 """Run a whole job: from policy to microdata, to release, to the folder with its private part."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
+from warnings import warn
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato import notebook
+from sfumato.adversary.auditing import closed_form_audit
+from sfumato.engine.base import Engine
+from sfumato.engine.choice import Choice as EngineChoice
+from sfumato.engine.choice import asked_for
+from sfumato.engine.counts import Counts
 from sfumato.engine.draws import Draws
-from sfumato.engine.local import LocalEngine
 from sfumato.engine.overview import overview
-from sfumato.errors import OutputError, PolicyError
+from sfumato.errors import OutputError, PolicyError, RefutedMethodWarning
 from sfumato.method.base import Method, PartitionMethod, Progress, silent
 from sfumato.method.catalogue import from_table as method_from_table
 from sfumato.publisher.advice import advice
@@ -19,7 +26,7 @@ from sfumato.publisher.again import published_again
 from sfumato.publisher.ledger import Entry, Ledger, entry_of, finish, policy_digest
 from sfumato.publisher.policy import Policy, read_policy
 from sfumato.publisher.private_part import Log, private_files
-from sfumato.publisher.read_job import coded_and_known, entities, refuse_odd
+from sfumato.publisher.read_job import engine_of, entities, refuse_odd
 from sfumato.publisher.reading_ahead import Ahead
 from sfumato.release.files import stages
 from sfumato.release.files.output import refuse_existing, refuse_public, whole_folder, write_private
@@ -28,10 +35,14 @@ from sfumato.release.files.store import MANIFEST, fill
 from sfumato.release.judgement import bind, listed
 from sfumato.release.release import Release
 from sfumato.report.earlier_releases import raw_dangling, unrelated
+from sfumato.report.pdf import Printed, print_pdf
 from sfumato.report.summary import Summary, summarize
 from sfumato.requirement.base import Requirement
 from sfumato.table.checks import located
 from sfumato.table.microdata import Microdata, refuse_raw
+
+if TYPE_CHECKING:
+    from sfumato.publisher.choose import Choice
 
 
 @dataclass(frozen=True)
@@ -47,6 +58,14 @@ class Published:
     notes: tuple[str, ...] = ()
     """What is no cause for concern."""
 
+    def __repr__(self) -> str:
+        return f"Published({self.release!r} in {str(self.folder)!r}, {len(self.warnings)} warnings)"
+
+    def _repr_html_(self) -> str:
+        told = [notebook.paragraph(f"Warning: {warning}") for warning in self.warnings]
+        where = notebook.paragraph(f"To hand over: {self.folder / 'release'}. To keep: {self.folder / 'private'}.")
+        return notebook.panel("Published", self.summary._repr_html_(), *told, where)
+
     @property
     def report(self) -> Path:
         """The steward's report."""
@@ -57,19 +76,45 @@ def publish(
     table: Microdata,
     *,
     require: Requirement | Sequence[Requirement],
-    method: Method | str = "mondrian",
+    method: Method | str | None = None,
     title: str = "",
     rng: np.random.Generator | None = None,
     progress: Progress = silent,
 ) -> Release:
     """Make a release of microdata that meets the requirements.
 
-    ``rng`` is for experiments only; without one all randomness is fresh secret entropy.
+    Without a ``method``, one that is not refuted for these requirements is chosen, and the manifest says why.
+    ``rng`` is for experiments only; without one all randomness is fresh secret entropy. A release whose own warnings
+    name a refutation of the method also raises the Python warning `RefutedMethodWarning`.
+
+    Args:
+        table: the private table, from `read`.
+        require: the requirements, one or several.
+        method: an object with its settings, or a name.
+        title: what the manifest calls the release.
+        rng: a NumPy generator, for experiments only.
+        progress: called with the stage and the share of it that is done.
     """
     refuse_raw(table)
-    chosen = method if isinstance(method, Method) else method_from_table({"name": method})
     wanted = listed(require)
-    return chosen.publish(table, wanted, title=title, rng=rng, progress=progress)
+    if method is None:
+        from sfumato.publisher.choose import choose  # it knows all methods, which take time to import
+
+        choice = choose(table, wanted, draws=Draws(rng), progress=progress)
+        made = choice.method.publish(table, wanted, title=title, rng=rng, progress=progress)
+        return choice.stated_by(made)
+    chosen = method if isinstance(method, Method) else method_from_table({"name": method})
+    release = chosen.publish(table, wanted, title=title, rng=rng, progress=progress)
+    _warn_of_refutation(chosen, wanted, release)
+    return release
+
+
+def _warn_of_refutation(method: Method, wanted: Sequence[Requirement], release: Release) -> None:
+    """A Python warning for each sentence of the release that says which published promise of its method is false."""
+    refutations = method.warnings(wanted) if method.refuted else []
+    for told in release.warnings:
+        if method.refuted and (told in refutations or method.refuted in told):
+            warn(f"{method.name}: {told}", RefutedMethodWarning, stacklevel=3)
 
 
 def partition(
@@ -79,7 +124,14 @@ def partition(
     method: Method | str = "mondrian",
     rng: np.random.Generator | None = None,
 ) -> NDArray[np.int64]:
-    """The group of each row of the table, by a method that partitions. Private: for research and tests."""
+    """The group of each row of the table, by a method that partitions. Private: for research and tests.
+
+    Args:
+        table: the private table.
+        require: the requirements, one or several.
+        method: an object or a name.
+        rng: for experiments only; without one all randomness is fresh secret entropy.
+    """
     refuse_raw(table)
     chosen = method if isinstance(method, Method) else method_from_table({"name": method})
     if not isinstance(chosen, PartitionMethod):
@@ -98,32 +150,53 @@ def publish_policy(
     force: bool = False,
     ledger: bool = True,
     after: Sequence[str | Path] = (),
+    pdf: bool = False,
     progress: Progress = silent,
     ahead: Ahead | None = None,
+    engine: str | None = None,
 ) -> Published:
     """Do what a policy says and write OUT/release and OUT/private, both or neither.
 
     The release is recorded in the ledger beside the source, so that a second one is noticed, unless ``ledger`` is
     False. ``after`` are releases that were published before, beside those of the policy; ``ahead`` is the table if
     reading it has begun (`reading_ahead`).
+
+    Args:
+        policy: the file, or a policy that was read.
+        out: the folder to write.
+        seed: makes the release repeatable; for experiments only.
+        force: replace a folder that sfumato wrote.
+        ledger: whether to keep the ledger beside the source.
+        after: releases that were published before.
+        pdf: print the report to report.pdf too, with a browser; a note says why if that is not possible.
+        progress: called with the stage and the share of it that is done.
+        ahead: the table, if reading it has begun.
+        engine: auto, local, duckdb or spark; takes precedence over the policy's.
     """
     job = published_after(policy if isinstance(policy, Policy) else read_policy(policy), after)
+    job = replace(job, engine=asked_for(job.engine, engine))
     folder = located(out, None, OutputError)
     refuse_public(folder)
     refuse_existing(folder, force=force)
-    rng = _generator(seed)
+    rng = seeded_generator(seed)
     log = Log()
     heard = log.listening(progress)
     known = Ledger.of(job) if ledger else None
-    engine, content = coded_and_known(job, known, heard, ahead)
-    table = overview(engine, entities(job, engine.table))
+    there, digests, where = engine_of(job, heard, ahead)
+    log.lines.append(f"engine: {where}")
+    table = overview(there, entities(job, there.table))
     refuse_odd(job, table)
-    release = _release(job, engine, rng, heard)
-    before = known.earlier(content) if known else []
+    job, choice = _with_method(job, there.table, table, rng, heard)
+    release = _release(job, there, rng, heard)
+    release = choice.stated_by(release) if choice else release
+    before = known.earlier(digests.cells) if known else []
     told = published_again(before, policy=policy_digest(job), method=job.method, seed=seed, out=folder, force=force)
     summary = summarize(release, table)
-    dangling = raw_dangling(release, engine.table, getattr(job.method, "after", ()))
+    dangling = raw_dangling(release, there.table, getattr(job.method, "after", ()))
+    heard("audit", 0.0)
+    found = closed_form_audit(release, table, population=job.population or job.population_size)
     private = [
+        *(f"An audit refutes a claim of the release: {claim}." for claim in found.broken),
         *advice(job, table, release, summary),
         *unrelated(dangling),
         *told.warnings,
@@ -134,19 +207,47 @@ def publish_policy(
     with whole_folder(folder, force=force, afterwards=lambda: finish(known, made)) as draft:
         heard("write", 0.0)
         (draft / PUBLIC).mkdir()
-        fill(draft / PUBLIC, release.description, release.tables, engine.write)
-        write_private(draft, private_files(job, table, release, seed, log, summary, private, dangling))
+        files = fill(draft / PUBLIC, release.description, release.tables, there.write)
+        steward = private_files(
+            job, table, release, seed, log, summary, private, dangling, digests=digests, files=files, found=found
+        )
+        printed = _printed(steward["report.html"], heard) if pdf else Printed(None)
+        write_private(draft, {**steward, **({"report.pdf": printed.content} if printed.content else {})})
         stages.reached("private written")
-        made.append(entry_of(job, content, folder, draft / PUBLIC / MANIFEST, seed))
+        made.append(entry_of(job, digests.cells, folder, draft / PUBLIC / MANIFEST, seed))
         if known:
             known.record(made[0])
             stages.reached("ledger written")
     progress("done", 1.0)
     warnings = [*release.warnings, *private, *(known.warnings if known else ())]
-    return Published(release, folder, summary, tuple(dict.fromkeys(warnings)), tuple(told.notes))
+    notes = (*told.notes, *filter(None, [printed.why]), *_told_engine(where))
+    return Published(release, folder, summary, tuple(dict.fromkeys(warnings)), notes)
 
 
-def _generator(seed: int | None) -> np.random.Generator | None:
+def _with_method(
+    job: Policy, table: Microdata, counts: Counts, rng: np.random.Generator | None, progress: Progress
+) -> tuple[Policy, "Choice | None"]:
+    """The job with a method; if it names none, the one that is chosen, and why."""
+    if "method" in job.content or job.integrate is not None:
+        return job, None
+    from sfumato.publisher.choose import with_method  # it knows all methods, which take time to import
+
+    return with_method(job, table, counts, Draws(rng), progress)
+
+
+def _printed(page: str, progress: Progress) -> Printed:
+    """The report as PDF, or why there is none."""
+    progress("print", 0.0)
+    return print_pdf(page)
+
+
+def _told_engine(where: EngineChoice) -> list[str]:
+    """A note about an engine that was chosen, where it is not the one for small tables or had better been another."""
+    worth_it = (where.name != "local" and "asks for it" not in where.why) or "not installed" in where.why
+    return [f"the engine is {where}"] if worth_it else []
+
+
+def seeded_generator(seed: int | None) -> np.random.Generator | None:
     """The generator for a seed; without one None, which stands for fresh secret entropy."""
     if seed is None:
         return None
@@ -155,11 +256,11 @@ def _generator(seed: int | None) -> np.random.Generator | None:
     return np.random.default_rng(seed)
 
 
-def _release(job: Policy, engine: LocalEngine, rng: np.random.Generator | None, progress: Progress) -> Release:
-    """The release that a policy asks for, with its output settings."""
-    table = job.method.prepared(engine.table)
-    there = engine if table is engine.table else LocalEngine(table)
+def _release(job: Policy, engine: Engine, rng: np.random.Generator | None, progress: Progress) -> Release:
+    """The release that a policy asks for, with its output settings and what the policy discloses of its context."""
+    there = engine.prepared(job.method.prepared)
     made = job.method.release(there, job.requirements, title=job.title, draws=Draws(rng), progress=progress)
     if job.spreadsheet != "plain":
-        return made.stating(output={"spreadsheet": job.spreadsheet})
-    return made
+        made = made.stating(output={"spreadsheet": job.spreadsheet})
+    told = job.context.public() if job.context else {}
+    return made.stating(context=told) if told else made

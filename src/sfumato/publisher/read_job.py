@@ -1,23 +1,30 @@
-"""The table of a job: read and coded, with its digest for the ledger, and what is refused about it."""
+"""The table of a job: read and coded, with its digests, and what is refused about it."""
 
 from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
 from sfumato.adversary.population_risk import refuse_smaller
+from sfumato.engine.base import Engine
+from sfumato.engine.choice import Choice, choose_engine
 from sfumato.engine.local import LocalEngine
 from sfumato.engine.overview import Overview
-from sfumato.errors import DataError
+from sfumato.errors import DataError, PolicyError
 from sfumato.method.base import Progress
 from sfumato.publisher.insensitive import refuse_unnamed_identifiers
-from sfumato.publisher.ledger import Ledger
 from sfumato.publisher.policy import Policy
 from sfumato.publisher.reading_ahead import Ahead
+from sfumato.release.files.store import digest
 from sfumato.report import prepare_report
 from sfumato.table.address import expanded
 from sfumato.table.digest import table_digest
 from sfumato.table.microdata import Microdata
 from sfumato.table.source import read_frame
+
+if TYPE_CHECKING:
+    from sfumato.engine.duckdb import DuckDBEngine
+    from sfumato.engine.spark import SparkEngine
 
 
 def entities(job: Policy, table: Microdata) -> list[str]:
@@ -26,24 +33,88 @@ def entities(job: Policy, table: Microdata) -> list[str]:
     return [name for name in named if isinstance(name, str) and name in table.names]
 
 
-def coded_and_known(
-    job: Policy, ledger: Ledger | None, progress: Progress, ahead: Ahead | None = None
-) -> tuple[LocalEngine, str]:
-    """The coded data and, for the ledger, their digest; what does not need codes runs meanwhile, on another core."""
+class Digests(NamedTuple):
+    """What identifies the private table: a digest of its cells, and the SHA-256 of its file if it is one."""
+
+    cells: str
+    file: str = ""
+
+
+def coded_and_known(job: Policy, progress: Progress, ahead: Ahead | None = None) -> tuple[LocalEngine, Digests]:
+    """The coded data and their digests; what does not need codes runs meanwhile, on another core."""
+    if job.engine.name not in ("auto", "local"):
+        raise PolicyError(
+            f"this command reads the table into memory, but the policy asks for the engine {job.engine.name}; "
+            'set name = "local" under [engine]'
+        )
     progress("read", 0.0)
     begun = ahead if ahead is not None and ahead.reads(job.source, job.nulls, job.folder) else None
-    frame = begun.take() if begun else _frame_of(job)
+    frame = begun.take() if begun else read_again(job)
     with ThreadPoolExecutor(1) as beside:
-        digest = begun.digest if begun else beside.submit(table_digest, frame) if ledger else None
+        cells = begun.digest if begun else beside.submit(table_digest, frame)
         beside.submit(prepare_report)
+        file = beside.submit(file_digest, job)
         progress("code", 0.0)
         engine = LocalEngine.read(frame, job.covering, missing=job.missing, folder=job.folder)
-    return engine, digest.result() if ledger and digest else ""
+    return engine, Digests(cells.result(), file.result())
 
 
-def _frame_of(job: Policy) -> pl.DataFrame:
-    """Read the data that a policy names."""
-    return read_frame(expanded(job.source), query=job.query, nulls=job.nulls, folder=job.folder)
+def engine_of(job: Policy, progress: Progress, ahead: Ahead | None = None) -> tuple[Engine, Digests, Choice]:
+    """The engine that serves a job, the digests of its table, and why this engine was chosen."""
+    source = expanded(job.source)
+    choice = choose_engine(job.engine, source, job.query, job.folder)
+    if getattr(job.named, "after", ()):
+        choice = _in_memory(choice)
+    if choice.name == "local":
+        return *coded_and_known(job, progress, ahead), choice
+    progress("read", 0.0)
+    stored = _engine_class(choice.name).read(
+        source,
+        job.covering,
+        query=job.query,
+        nulls=job.nulls,
+        missing=job.missing,
+        folder=job.folder,
+        form=job.form,
+        settings=job.engine,
+        progress=progress,
+    )
+    return stored, Digests(stored.digest(), file_digest(job)), choice
+
+
+def _engine_class(name: str) -> "type[DuckDBEngine] | type[SparkEngine]":
+    """The engine of a name, imported when it is needed."""
+    if name == "spark":
+        from sfumato.engine.spark import SparkEngine
+
+        return SparkEngine
+    from sfumato.engine.duckdb import DuckDBEngine
+
+    return DuckDBEngine
+
+
+def _in_memory(choice: Choice) -> Choice:
+    """Rows are joined with earlier releases one by one, in memory; another engine is refused if it was asked for."""
+    if choice.name != "local" and "asks for it" in choice.why:
+        raise PolicyError(
+            f"the engine {choice.name} cannot join rows with earlier releases; "
+            'set name = "local" under [engine], or leave out [[after]]'
+        )
+    return Choice("local", "rows are joined with earlier releases in memory")
+
+
+def file_digest(job: Policy) -> str:
+    """The SHA-256 of the source; empty if it is not a file, or no longer there."""
+    source = expanded(job.source)
+    try:
+        return "" if "://" in source else digest(job.folder / source)
+    except OSError:
+        return ""
+
+
+def read_again(job: Policy) -> pl.DataFrame:
+    """Read the data that a policy names, now."""
+    return read_frame(expanded(job.source), query=job.query, nulls=job.nulls, folder=job.folder, form=job.form)
 
 
 def refuse_odd(policy: Policy, table: Overview) -> None:

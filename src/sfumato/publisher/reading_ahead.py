@@ -15,6 +15,7 @@ from sfumato.table.digest import table_digest
 from sfumato.table.source import read_frame
 
 _LARGEST = 1 << 20
+_MOST_AHEAD = 1 << 28
 
 
 @dataclass
@@ -45,10 +46,11 @@ def read_ahead(policy: Path) -> Ahead | None:
     """
     try:
         with open_regular(policy) as file:  # a pipe would wait for its other end
-            data = tomllib.loads(file.read(_LARGEST).decode()).get("data")
+            content = tomllib.loads(file.read(_LARGEST).decode())
     except (OSError, ValueError, RecursionError):
         return None
-    if not isinstance(data, Mapping) or not _is_plain(data, policy.parent):
+    data = content.get("data")
+    if "engine" in content or not isinstance(data, Mapping) or not _is_plain(data, policy.parent):
         return None
     ahead = Ahead(data["source"], tuple(data.get("nulls", ())), policy.parent)
     Thread(target=_read, args=(ahead,), daemon=True).start()
@@ -60,7 +62,12 @@ def _is_plain(data: Mapping[str, Any], folder: Path) -> bool:
     source, nulls = data.get("source"), data.get("nulls", [])
     if not isinstance(source, str) or "$" in source or not isinstance(nulls, list) or set(data) - _KNOWN:
         return False
-    return all(isinstance(text, str) for text in nulls) and source.endswith(_TEXT) and (folder / source).is_file()
+    return all(isinstance(text, str) for text in nulls) and source.endswith(_TEXT) and _is_small(folder / source)
+
+
+def _is_small(file: Path) -> bool:
+    """Whether a file is surely read into memory, whichever engine is chosen for the job."""
+    return file.is_file() and file.stat().st_size <= _MOST_AHEAD
 
 
 _KNOWN = {"source", "missing", "others", "nulls"}

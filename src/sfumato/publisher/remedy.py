@@ -48,7 +48,8 @@ def ways(job: Job, summary: Summary) -> Iterator[str]:
         yield "mondrian, which gives each group labels of its own"
     if isinstance(job.method, MondrianPlus | HilbSafe):
         if not job.method.picks:
-            yield "mondrian++ or hilb-safe (as safe, with smaller groups; a whole l, and k at most l)"
+            yield "mondrian++ or hilb-safe (as safe, with smaller groups; a whole l)"
+        yield "mondrian-blur (as safe if all tables behind the groups are equally likely, and it cuts far more)"
         yield "mondrian (but an adversary who knows the algorithm can learn more than l allows)"
     if not isinstance(job.method, Anatomy) and _diverse(job):
         yield "anatomy (shows exact quasi-identifiers: people can be found, their values guessed with 1/l at most)"

@@ -82,6 +82,8 @@ class Earlier:
     release gives each person every value of the group, weighted by its share. ``randomized`` names columns whose
     values are noise; they are left out of ``columns``. ``plain_file``: not a sfumato release, so that nothing states
     what its labels mean but whoever read it. ``manifest`` is the SHA-256 of its manifest, if it was read from a folder.
+
+    ``title``, ``scheme`` and ``rows`` are those that it states.
     """
 
     name: str

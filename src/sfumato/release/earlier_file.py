@@ -36,6 +36,16 @@ def earlier(
 
     Its cells may be values, nodes of the taxonomy, intervals such as ``[20, 40)``, or ``*``.
 
+    Args:
+        source: a file or a data frame.
+        quasi: its quasi-identifiers.
+        sensitive: its sensitive columns.
+        insensitive: its other columns.
+        taxonomies: name of a column → its tree, as for `read`.
+        kinds: name of a column → its kind.
+        title: what to call it.
+        nulls: texts that mean a missing value.
+
     >>> old = earlier(pl.DataFrame({"age": ["[20, 40)", "41"], "ill": ["flu", "*"]}), quasi=["age"], sensitive="ill")
     >>> [m.interval[0] for m in old.columns["age"].meanings]
     [41.0, 20.0]

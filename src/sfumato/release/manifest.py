@@ -22,6 +22,9 @@ SCHEME_NAMES: tuple[SchemeName, ...] = get_args(SchemeName)
 
 MOST_ROWS = 1 << 53
 
+CONTEXT = ("operator", "recipient", "purpose", "legal_basis", "reference")
+"""What a publisher may say about the circumstances of a release."""
+
 
 @cache
 def this_version() -> str:
@@ -74,19 +77,32 @@ def _plain(value: Any) -> Any:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ChosenEntry(ManifestEntry):
+    """That the publisher named no method, and why this one was chosen."""
+
+    among: Sequence[str] = key("the methods among which the table decided, in order of preference", tuple)
+    reason: str = key("the reason as a sentence", "")
+
+
+@dataclass(frozen=True, kw_only=True)
 class MethodEntry(ManifestEntry):
     """The method that made the release, with its public settings beside its name."""
 
     name: str = key("the name of the method", "")
     settings: Mapping[str, Any] = key("its public settings", dict)
+    chosen: ChosenEntry | None = key("why it was chosen, if the publisher named none", optional=True)
 
     @classmethod
     def from_plain(cls, plain: object) -> Self:
         known = plain if isinstance(plain, Mapping) else {}
-        return cls(name=str(known.get("name", "")), settings={n: v for n, v in known.items() if n != "name"})
+        settings = {n: v for n, v in known.items() if n not in ("name", "chosen")}
+        chosen = ChosenEntry.from_plain(known["chosen"]) if known.get("chosen") is not None else None
+        return cls(name=str(known.get("name", "")), settings=settings, chosen=chosen)
 
     def plain(self) -> dict[str, Any]:
-        return ({"name": self.name} if self.name else {}) | {n: _plain(v) for n, v in self.settings.items()}
+        named = {"name": self.name} if self.name else {}
+        why = {"chosen": self.chosen.plain()} if self.chosen is not None else {}
+        return named | {n: _plain(v) for n, v in self.settings.items()} | why
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -194,6 +210,9 @@ class Manifest(ManifestEntry):
 
     sfumato: str = key("the version of sfumato that made the release", "")
     title: str = key("the title of the release; may be empty", "")
+    context: Mapping[str, str] | None = key(
+        "who published it, for whom and for what, as far as the publisher discloses it", optional=True
+    )
     scheme: SchemeName = key("how groups are shown", "generalization")
     method: MethodEntry = key("name and public settings of the method", MethodEntry)
     requirements: tuple[Claim, ...] = key("what was required and achieved", ())

@@ -14,6 +14,7 @@ from sfumato.release.manifest import (
     MOST_ROWS,
     SCHEME_NAMES,
     AttributeEntry,
+    ChosenEntry,
     Claim,
     EarlierEntry,
     LabelAttribute,
@@ -81,7 +82,8 @@ def _attribute(form: type[AttributeEntry], roles: list[str]) -> JsonSchema:
 def _object(form: type[ManifestEntry], scheme: str | None = None) -> JsonSchema:
     """An object with the fields of a class as its properties."""
     if form is MethodEntry:
-        return {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
+        properties = {"name": {"type": "string"}, "chosen": _object(ChosenEntry)}
+        return {"type": "object", "properties": properties, "required": ["name"]}
     keys, hints = form.fields_of(scheme), get_type_hints(form)
     properties = {
         name: {"description": key.metadata["about"]}

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from sfumato.engine.counts import Counted, count
 from sfumato.errors import PolicyError
 from sfumato.release.manifest import Claim
 from sfumato.requirement.base import GroupRequirement, Key, Requirement
@@ -20,15 +19,9 @@ def refuse_rows_for_people(requirements: Sequence[Requirement], table: Microdata
     entities = dict.fromkeys(key for r in requirements if (key := r.people(identifiers)))
     rows_only = [r for r in requirements if r.counts_rows and not r.people(identifiers)]
     for entity in entities if rows_only else ():
-        people, several = _people(table, entity)
+        people, several = table.people(entity)
         if several:
             raise PolicyError(_told(rows_only[0], entity, people, several))
-
-
-def _people(table: Microdata, entity: Key) -> tuple[int, int]:
-    """How many people there are, and how many of them have several rows."""
-    rows = count([Counted(*table.counted(name)) for name in entity]).size
-    return len(rows), int((rows > 1).sum())
 
 
 def _told(requirement: Requirement, entity: Key, people: int, several: int) -> str:

@@ -133,26 +133,53 @@ def judge_population(
 ) -> Judgement:
     """Judge the groups that columns of labels make by how many people of the population fit them."""
     people = People.of(requirement.people_of().coded({c.name: kinds[c.name] for c in columns}))
+    counts = counted_groups(people, columns, nodes, parts or {})
+    return Judgement(requirement, {"k": int(counts.min())}, len(counts), int((counts < requirement.k).sum()))
+
+
+def counted_groups(
+    people: People,
+    columns: Sequence[pl.Series],
+    nodes: Mapping[str, Mapping[str, Any]],
+    parts: Mapping[str, Collection[str]],
+    of_row: Integers | None = None,
+) -> Integers:
+    """How many people fit each group of rows with equal labels; ``of_row`` numbers the groups if they have numbers."""
     texts = [c.cast(pl.String) for c in columns]
     labels = [t.unique().sort() for t in texts]
     codes = [t.cast(pl.Enum(l)).to_physical().to_numpy() for t, l in zip(texts, labels, strict=True)]
-    found = group_rows(codes, [len(l) for l in labels])
+    first = (
+        group_rows(codes, [len(l) for l in labels]).first if of_row is None else np.unique(of_row, return_index=True)[1]
+    )
     groups = [
-        LabelColumn(l.to_list(), nodes[c.name], of_row[found.first].astype(np.int64), (parts or {}).get(c.name, ()))
-        for c, l, of_row in zip(columns, labels, codes, strict=True)
+        LabelColumn(l.to_list(), nodes[c.name], codes_of[first].astype(np.int64), parts.get(c.name, ()))
+        for c, l, codes_of in zip(columns, labels, codes, strict=True)
     ]
-    counts = matches(people, groups)
-    return Judgement(requirement, {"k": int(counts.min())}, len(counts), int((counts < requirement.k).sum()))
+    return matches(people, groups)
 
 
 def judge_release(requirement: KMap, release: "Release") -> Judgement:
     """Judge a release by a population that the checker provides."""
-    entries = {name: release.description.label(name) for name in release.quasi()}
-    columns = [release.tables["data"][name] for name in entries]
-    nodes = {name: entry.nodes for name, entry in entries.items()}
-    parts = {name: masks_of(entry.domain, read(entry.nodes)) for name, entry in entries.items()}
-    kinds = {name: entry.kind for name, entry in entries.items()}
+    columns, nodes, parts = _labels_of(release)
+    kinds = {name: release.description.label(name).kind for name in nodes}
     return judge_population(requirement, columns, nodes, kinds, parts)
+
+
+def released_groups(release: "Release", population: Microdata) -> Integers:
+    """How many people of a population fit each group of a release that labels people, as `Release.groups` numbers
+    them."""
+    columns, nodes, parts = _labels_of(release)
+    return counted_groups(People.of(population), columns, nodes, parts, release.groups())
+
+
+def _labels_of(
+    release: "Release",
+) -> tuple[list[pl.Series], dict[str, Mapping[str, Any]], dict[str, Collection[str]]]:
+    """The label columns of a release, what their labels mean, and the masks and intervals among these."""
+    entries = {name: release.description.label(name) for name in release.quasi()}
+    nodes: dict[str, Mapping[str, Any]] = {name: entry.nodes for name, entry in entries.items()}
+    parts: dict[str, Collection[str]] = {n: masks_of(entry.domain, read(entry.nodes)) for n, entry in entries.items()}
+    return [release.tables["data"][name] for name in entries], nodes, parts
 
 
 def unseen(release: "Release") -> Verdict:

@@ -1,6 +1,6 @@
 """A release as the outside world sees it: the manifest and the tables, nothing else."""
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -10,20 +10,23 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.errors import PolicyError, ReleaseError
+from sfumato.errors import PolicyError, ReleaseError, nearest
 from sfumato.kernel.group import group_rows
 from sfumato.release.check.claims import judged
 from sfumato.release.check.examine import stated, structure
-from sfumato.release.check.finding import Finding
+from sfumato.release.check.finding import Finding, Findings
 from sfumato.release.check.joined import given_after, matching
 from sfumato.release.check.made import examined, warned
+from sfumato.release.check.page import explained_to_readers
 from sfumato.release.check.public import PublicSchema
 from sfumato.release.check.statement import parse_manifest
 from sfumato.release.check.wording import reworded
 from sfumato.release.files.output import whole_folder
-from sfumato.release.files.store import fill, read_folder
+from sfumato.release.files.store import fill, read_folder, read_page
+from sfumato.release.glance import html, short
 from sfumato.release.judgement import Judgement
 from sfumato.release.manifest import Manifest
+from sfumato.release.part_tables import as_stored, counted, held, parts_of
 from sfumato.release.population_match import judge_release
 from sfumato.release.scheme.base import Scheme
 from sfumato.release.scheme.catalogue import SCHEMES
@@ -31,9 +34,13 @@ from sfumato.release.scheme.sampling import SIZE
 from sfumato.requirement.base import GroupRequirement
 from sfumato.requirement.k_map import KMap
 from sfumato.table.encode import Role
+from sfumato.table.frames import to_pandas
+from sfumato.table.names import named
 from sfumato.table.published import label_codes
 
 if TYPE_CHECKING:
+    import pandas
+
     from sfumato.release.earlier import Earlier
 
 T = TypeVar("T")
@@ -43,18 +50,51 @@ T = TypeVar("T")
 class Release:
     """Everything that is handed over. ``tables`` are Polars frames, ``manifest`` is the content of manifest.json.
 
-    ``description`` is the manifest as a typed object; it is parsed once, on first use.
+    ``description`` is the manifest as a typed object; it is parsed once, on first use. ``page`` is README.html as it
+    was read from a folder.
     """
 
     manifest: dict[str, Any]
-    tables: dict[str, pl.DataFrame]
+    tables: Mapping[str, pl.DataFrame]
     _known: dict[Hashable, tuple[list[pl.DataFrame], Any]] = field(default_factory=dict, init=False, repr=False)
     """What was computed from the tables before, and from which tables."""
+    page: bytes | None = field(default=None, repr=False, kw_only=True)
+    """README.html as it was read; a release that was not read from a folder has none yet."""
 
     @cached_property
     def description(self) -> Manifest:
         """The manifest as a typed object, as far as it can be read; `check` refuses one that is incomplete."""
         return Manifest.from_plain(self.manifest)
+
+    @property
+    def counted(self) -> Mapping[str, pl.DataFrame]:
+        """The tables; of one in parts the distinct rows, without insensitive columns. `row_weights` goes with it."""
+        return counted(self.tables)
+
+    @property
+    def row_weights(self) -> NDArray[np.int64] | None:
+        """How many rows each row of the counted table of people stands for; None: one."""
+        parts = parts_of(self.tables, self.scheme_class.people)
+        return None if parts is None else parts.weights
+
+    @property
+    def counted_columns(self) -> list[str]:
+        """The columns of all counted tables."""
+        return [name for table in self.counted.values() for name in table.columns]
+
+    def counted_labels(self, x: tuple[str, ...]) -> NDArray[np.int64]:
+        """A number for each row of the counted table of people: the same for rows that agree on ``x``, or on all
+        quasi-identifiers."""
+        people, chosen = self.counted[self.scheme_class.people], x or tuple(self.quasi())
+        if not chosen:
+            return np.zeros(people.height, np.int64)
+        return self.remembered(("same labels", chosen), lambda: _equal_rows([people[n] for n in chosen]))
+
+    def group_sizes(self, x: tuple[str, ...] = ()) -> NDArray[np.int64]:
+        """How many rows each group has, counted without reading a table that is in parts."""
+        if self.row_weights is None:
+            return np.bincount(self.groups(x))
+        return np.bincount(self.counted_labels(x), weights=self.row_weights).astype(np.int64)
 
     @property
     def scheme(self) -> str:
@@ -91,18 +131,36 @@ class Release:
 
     __hash__ = None  # type: ignore[assignment]
 
+    def __repr__(self) -> str:
+        return short(self)
+
+    def _repr_html_(self) -> str:
+        return html(self)
+
+    def to_pandas(self, table: str | None = None) -> "pandas.DataFrame":
+        """A table of the release as a pandas data frame; ``table`` names it if there are several.
+
+        Labels and values become categories, dates timestamps. Needs pandas, but not pyarrow.
+        """
+        if table is None and len(self.tables) > 1:
+            raise PolicyError(f"this release has the tables {named(self.tables)}; name one of them: to_pandas('quasi')")
+        name = next(iter(self.tables)) if table is None else table
+        if name not in self.tables:
+            raise PolicyError(f"there is no table {name!r}{nearest(str(name), self.tables)}")
+        return to_pandas(self.tables[name])
+
     def write(self, folder: str | Path, *, force: bool = False) -> None:
         """Write the folder whole or not at all; an existing one is refused without ``force``."""
         manifest = parse_manifest(self.manifest)
         with whole_folder(Path(folder), force=force) as draft:
-            fill(draft, manifest, self.tables)
+            fill(draft, manifest, as_stored(self.tables))
 
     def check(self, after: Sequence["Earlier | Release | str | Path"] = ()) -> list[Finding]:
         """Verify every claim of the manifest from the public part alone; raise if one does not hold.
 
         ``after`` are the earlier releases that claims about a join need.
         """
-        findings = self.findings(after)
+        findings = Findings(self.findings(after))
         broken = [f for f in findings if f.status == "broken"]
         if broken:
             told = "; ".join(f"{f.claim}: {f.detail}" for f in broken)
@@ -115,7 +173,9 @@ class Release:
         If the structure is broken, the claims that depend on it are not judged. Claims about a join are stated unless
         the earlier releases are given.
         """
-        now = Release(self.manifest, self.tables)  # the mapping may have been changed since it was first read
+        now = Release(
+            self.manifest, self.tables, page=self.page
+        )  # the mapping may have been changed since it was first read
         found = list(structure(now))
         if any(finding.status == "broken" for finding in found):
             return found
@@ -125,7 +185,9 @@ class Release:
         if found[-1].status == "broken":
             return found
         found += [warned(now)] if now.scheme_class.shows_groups else []
-        return found if any(f.status == "broken" for f in found) else found + reworded(now)
+        return (
+            found if any(f.status == "broken" for f in found) else [*found, *explained_to_readers(now), *reworded(now)]
+        )
 
     def stated(self) -> list[Finding]:
         """What else the manifest states that cannot be verified from the public part, for a release without faults."""
@@ -158,7 +220,7 @@ class Release:
 
     def remembered(self, key: Hashable, compute: Callable[[], T]) -> T:
         """The result of ``compute`` on the tables; computed once as long as these are the same."""
-        frames = list(self.tables.values())
+        frames = list(self.counted.values())
         of, known = self._known.get(key, ([], None))
         value: T = known if [id(frame) for frame in of] == [id(frame) for frame in frames] else compute()
         self._known[key] = frames, value
@@ -170,7 +232,8 @@ class Release:
         people, chosen = self.tables[self.scheme_class.people], x or tuple(self.quasi())
         if not chosen:
             return np.zeros(people.height, np.int64)
-        return self.remembered(("same labels", chosen), lambda: _equal_rows([people[n] for n in chosen]))
+        key = ("same labels" if self.row_weights is None else "same labels, by row", chosen)
+        return self.remembered(key, lambda: _equal_rows([people[n] for n in chosen]))
 
     def classes(self) -> NDArray[np.int64]:
         """The class of each person: those who show the same quasi-identifiers, which bucketization shows exactly."""
@@ -205,12 +268,16 @@ def _equal_rows(columns: list[pl.Series]) -> NDArray[np.int64]:
 
 
 def load(folder: str | Path) -> Release:
-    """Read a release that `Release.write` wrote, and verify its files against the manifest."""
+    """Read a release that `Release.write` wrote, and verify its files against the manifest.
+
+    Args:
+        folder: the folder that holds manifest.json.
+    """
     path = Path(folder)
     if path.name != "release" and (path / "release" / "manifest.json").is_file():
         raise PolicyError(f"{path} holds the public and the private part; give its release folder: {path / 'release'}")
     manifest, tables = read_folder(path)
-    return Release(manifest, tables)
+    return Release(manifest, held(tables), page=read_page(path))
 
 
 def refuse_unpublished(release: object) -> None:

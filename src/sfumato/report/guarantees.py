@@ -3,7 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sfumato.method.catalogue import METHODS
+from sfumato.errors import SfumatoError
+from sfumato.method.catalogue import METHODS, from_manifest
+from sfumato.release.manifest import Manifest
+from sfumato.release.scheme.base import Scheme
 from sfumato.requirement.base import Requirement
 from sfumato.requirement.catalogue import MODELS, from_table
 from sfumato.requirement.guarantee import RULED_OUT, Guarantee
@@ -46,6 +49,30 @@ def method_limits(name: str) -> list[str]:
             "its cuts may learn more about a group than the group shows."
         )
     return told
+
+
+def drawn_again(manifest: Manifest) -> list[str]:
+    """What a second release of the same table gives away, if the method draws."""
+    try:
+        told = from_manifest(manifest).redrawn()
+    except SfumatoError:  # a method of another version
+        return []
+    return [] if told is None else [told]
+
+
+def shown_limits(scheme: Scheme) -> list[str]:
+    """What follows from how people are shown."""
+    found = [
+        "What the policy declares is public: the manifest lists every value of a declared domain or tree, including "
+        "values that one person has, or nobody."
+    ]
+    if scheme.separates:
+        found.insert(
+            0,
+            "Nobody is hidden: quasi-identifiers are exact, and whoever knows them finds a person’s row. All that is "
+            "hidden is which of the group’s sensitive values is theirs.",
+        )
+    return found
 
 
 def general_limits(plain: Sequence[str], classes: Sequence[str], after: Sequence[str] = ()) -> list[str]:

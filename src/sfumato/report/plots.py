@@ -3,8 +3,6 @@
 Every text that comes from data passes through ``Markup.format``, which escapes it.
 """
 
-import itertools
-import unicodedata
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -12,6 +10,8 @@ from markupsafe import Markup
 from numpy.typing import NDArray
 
 from sfumato.adversary.linkage import SizeBin
+from sfumato.release.readme.texts import shortened as shortened
+from sfumato.release.readme.texts import width_of
 from sfumato.report.distributions import BeforeAfter
 from sfumato.requirement.guarantee import percent as percent
 
@@ -20,27 +20,9 @@ Floats = NDArray[np.float64]
 _WIDTH = 430
 _LABEL = 162
 _VALUE = 96
-_LONGEST = 21
 _PLOT_HEIGHT = 168
 _LEFT = 40
 _MOST_TICKS = 7
-
-
-def shortened(text: str, longest: int = _LONGEST) -> str:
-    """A text truncated to the width of about so many letters; capitals and wide scripts take more room.
-
-    >>> shortened("cardiomyopathy", 8), shortened("cardiac", 8)
-    ('cardiom…', 'cardiac')
-    """
-    if _width(text[: longest + 1]) <= longest:
-        return text
-    widths = itertools.accumulate(_width(letter) for letter in text[:longest])
-    return text[: sum(1 for width in widths if width <= longest - 1)].rstrip() + "…"
-
-
-def _width(text: str) -> float:
-    """About how many small letters a text is wide."""
-    return sum(1.9 if unicodedata.east_asian_width(c) in "WF" else 1.3 if c.isupper() else 1.0 for c in text)
 
 
 def drawn(name: str, distribution: BeforeAfter) -> Markup:
@@ -97,7 +79,7 @@ def _bars(
     series = [before] if after is None else [before, after]
     top = 1.0 if whole else max(1e-9, *(float(s[: len(s) - rest].max(initial=0)) for s in series))
     line = 22 if after is None else 28
-    left = min(_LABEL, 24 + 6.9 * max(_width(shortened(label)) for label in labels))
+    left = min(_LABEL, 24 + 6.9 * max(width_of(shortened(label)) for label in labels))
     parts: list[Markup] = []
     for i, label in enumerate(labels):
         shares = [float(s[i]) for s in series]

@@ -5,27 +5,32 @@ import heapq
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, Required, TypedDict, Unpack
 
 import jinja2
 import numpy as np
-from markupsafe import Markup
 
+from sfumato.adversary.audit import Audit
 from sfumato.engine.overview import Overview, overview_of
 from sfumato.errors import OutputError
 from sfumato.release.manifest import Claim
 from sfumato.release.people import entity_of
+from sfumato.release.readme.page import environment, prepare_readme
 from sfumato.release.release import Release
 from sfumato.release.scheme.bucket_columns import COUNT
+from sfumato.report.adversaries import adversaries
+from sfumato.report.columns import roles_told
 from sfumato.report.distributions import BeforeAfter, compare, plain
 from sfumato.report.earlier_releases import Dangling, joined
-from sfumato.report.guarantees import general_limits, guarantee, in_words, met, method_limits
-from sfumato.report.plots import drawn, losses, percent, shortened
+from sfumato.report.guarantees import drawn_again, general_limits, guarantee, in_words, met, method_limits, shown_limits
+from sfumato.report.markdown import prepare_markdown
+from sfumato.report.plots import drawn, losses
+from sfumato.report.provenance import Provenance, versions
 from sfumato.report.randomized import reconstructed, response
 from sfumato.report.risk import Risk, combinations, risk_of, risks
 from sfumato.report.sample import sample_limits, weighted
+from sfumato.report.style import resource, style
 from sfumato.report.summary import Summary, summarize
 from sfumato.requirement.guarantee import figure
 from sfumato.table.encode import Role
@@ -38,67 +43,78 @@ Labels = Mapping[str, Mapping[str, float] | None]
 _TOP_LABELS = 5
 
 
-def render_report(
-    *,
-    release: Release,
-    table: Microdata | Overview,
-    policy_text: str = "",
-    summary: Summary | None = None,
-    risk: Risk | None = None,
-    warnings: Sequence[str] = (),
-    seeded: bool = False,
-    made: dt.datetime | None = None,
-    dangling: Dangling | None = None,
-) -> str:
-    """The report as one self-contained HTML page.
+class Given(TypedDict, total=False):
+    """What a report is made from.
 
     ``table`` is the microdata that the release was made from, or an overview of it; ``summary`` and ``risk`` are what
     `summarize` and `risk_of` say about both, if already known; ``warnings`` are added to those of the release;
-    ``seeded`` says whether its randomness came from a known seed; ``made`` is when. ``dangling`` is what
-    `raw_dangling` says about earlier releases.
+    ``seeded`` says whether its randomness came from a known seed; ``dangling`` is what `raw_dangling` says about
+    earlier releases; ``provenance`` is what only the job knows, ``audit`` what adversaries found out.
     """
+
+    release: Required[Release]
+    table: Required[Microdata | Overview]
+    policy_text: str
+    summary: Summary | None
+    risk: Risk | None
+    warnings: Sequence[str]
+    seeded: bool
+    made: dt.datetime | None
+    dangling: Dangling | None
+    provenance: Provenance | None
+    audit: Audit | None
+
+
+def report_facts(**given: Unpack[Given]) -> Facts:
+    """Everything that a report says, as plain facts and plots."""
+    release, seeded = given["release"], given.get("seeded", False)
     entity = entity_of(release.description.requirements)
-    known = overview_of(table, [] if entity is None else [entity])
+    known = overview_of(given["table"], [] if entity is None else [entity])
     labels = {
         name: weighted(release, name, reconstructed(release, name, _labels(release, name))) for name in known.columns
     }
     drawn = response(release, known)
-    facts = {
+    figures = _figures(release, known, labels)
+    origin = given.get("provenance")
+    return {
         "title": release.description.title or "Untitled release",
-        "summary": (summary or summarize(release, known)).facts(),
+        "summary": (given.get("summary") or summarize(release, known)).facts(),
         "rows": known.rows,
         "published": release.description.rows,
         "scheme": release.scheme,
         "shown_by": release.scheme_class,
+        "certificate": _certificate(origin, given.get("made")),
         "requirements": _requirements(release, drawn),
+        "adversaries": adversaries(given.get("audit")),
         "response": drawn,
-        "joined": joined(release, dangling or {}),
-        "risk": risks(release, known, entity, risk or risk_of(release, known)),
+        "joined": joined(release, given.get("dangling") or {}),
+        "risk": risks(release, known, entity, given.get("risk") or risk_of(release, known)),
         "riskiest": combinations(known, entity),
         "loss": _loss(release, labels),
-        "figures": _figures(release, known, labels),
-        "making": _making(release, known, policy_text, seeded, made),
+        "figures": figures,
+        "answered": [(f["name"], f["apart"]) for f in figures if f["plot"] is not None],
+        "columns": roles_told(release, known, origin.reasons if origin else {}),
+        "making": _making(release, known, given.get("policy_text", ""), seeded),
+        "versions": versions(),
         "guarantees": [guarantee(claim.plain()) for claim in release.description.requirements],
         "limits": _limits(release, known),
-        "warnings": _warnings(release, warnings, seeded),
+        "warnings": _warnings(release, given.get("warnings", ()), seeded),
     }
-    return _template().render(facts, style=_style())
 
 
-def write_report(
-    path: str | Path,
-    *,
-    release: Release,
-    table: Microdata,
-    policy_text: str = "",
-    warnings: Sequence[str] = (),
-    seeded: bool = False,
-    made: dt.datetime | None = None,
-) -> Path:
-    """Write the report to a file and return its path; see `render_report`."""
-    page = render_report(
-        release=release, table=table, policy_text=policy_text, warnings=warnings, seeded=seeded, made=made
-    )
+def render_page(facts: Facts) -> str:
+    """The report as one self-contained HTML page."""
+    return _template().render(facts, style=style())
+
+
+def render_report(**given: Unpack[Given]) -> str:
+    """The report as one self-contained HTML page; see `Given`."""
+    return render_page(report_facts(**given))
+
+
+def write_report(path: str | Path, **given: Unpack[Given]) -> Path:
+    """Write the report to a file and return its path; see `Given`."""
+    page = render_report(**given)
     target = Path(path)
     try:
         target.write_bytes(page.encode("utf-8", errors="xmlcharrefreplace"))
@@ -108,27 +124,26 @@ def write_report(
 
 
 def prepare_report() -> None:
-    """Compile the page's template ahead of the first report of a process."""
+    """Compile the templates of all pages ahead of the first report of a process."""
     _template()
+    prepare_readme()
+    prepare_markdown()
 
 
 @cache
 def _template() -> jinja2.Template:
-    environment = jinja2.Environment(
-        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    environment.filters |= {"percent": percent, "figure": figure, "short": shortened, "number": "{:,}".format}
-    return environment.from_string(_resource("template.html.j2"))
+    return environment().from_string(resource("template.html.j2"))
 
 
-@cache
-def _style() -> Markup:
-    """The style sheet, which is part of the package, not data."""
-    return Markup(_resource("style.css"))
-
-
-def _resource(name: str) -> str:
-    return files("sfumato.report").joinpath(name).read_text(encoding="utf-8")
+def _certificate(origin: Provenance | None, made: dt.datetime | None) -> Facts:
+    """Date, context, hashes and recipe, as far as they are known."""
+    known = origin or (Provenance(made=made) if made else None)
+    return {
+        "lines": known.lines() if known else [],
+        "hashes": known.hashes() if known else [],
+        "command": known.command if known else "",
+        "population": known.population if known else "",
+    }
 
 
 def _requirements(release: Release, drawn: Facts | None) -> list[Facts]:
@@ -154,13 +169,13 @@ def _pairs(parameters: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 def _labels(release: Release, name: str) -> dict[str, int] | None:
     """How many rows show each label; None for an attribute that is not published."""
-    frame = next((t for t in release.tables.values() if name in t.columns), None)
+    frame = next((t for t in release.counted.values() if name in t.columns), None)
     if frame is None:
         return None
     series = frame[name]
     if COUNT in frame.columns and release.bucketized:
         series = series.gather(np.repeat(np.arange(frame.height), frame[COUNT].to_numpy()))
-    return distinct_texts(series).counts()
+    return distinct_texts(series).counts(release.row_weights)
 
 
 def _loss(release: Release, labels: Labels) -> Facts:
@@ -173,7 +188,8 @@ def _loss(release: Release, labels: Labels) -> Facts:
         top = heapq.nlargest(_TOP_LABELS, shown.items(), key=lambda pair: pair[1])
         lines.append({"name": name, "labels": len(shown), "top": [(label, n / rows) for label, n in top]})
     mean = sum(loss for _, loss in known) / len(known) if known else None
-    return {"mean": mean, "lines": lines, "plot": losses(known) if known else None}
+    kept = [(name, 1.0 - loss) for name, loss in known]
+    return {"mean": mean, "lines": lines, "kept": kept, "plot": losses(known) if known else None}
 
 
 def _figures(release: Release, table: Overview, labels: Labels) -> list[Facts]:
@@ -202,27 +218,28 @@ def _figure(name: str, role: str, kind: str, distribution: BeforeAfter | None) -
     }
 
 
-def _making(release: Release, table: Overview, policy_text: str, seeded: bool, made: dt.datetime | None) -> Facts:
+def _making(release: Release, table: Overview, policy_text: str, seeded: bool) -> Facts:
     manifest = release.description
     return {
         "method": manifest.method.name or "unknown",
         "settings": _pairs(manifest.method.settings),
+        "chosen": manifest.method.chosen.reason if manifest.method.chosen else None,
         "dropped": table.dropped,
         "left_out": 0 if release.sampled else max(table.rows - manifest.rows, 0),
         "version": manifest.sfumato,
         "seeded": seeded,
-        "made": made.strftime("%Y-%m-%d %H:%M") if made else None,
         "policy": policy_text.strip("\n"),
     }
 
 
 def _limits(release: Release, table: Overview) -> list[str]:
     classes = [c.name for c in table.with_role(Role.CLASS)]
-    name = release.description.method.name
+    manifest = release.description
+    always = method_limits(manifest.method.name), [*drawn_again(manifest), *shown_limits(release.scheme_class)]
     if release.sampled:
-        return method_limits(name) + sample_limits(release)
-    after = [entry.name for entry in release.description.after or ()]
-    return method_limits(name) + general_limits(list(table.plain), classes, after)
+        return [*always[0], *sample_limits(release), *always[1]]
+    after = [entry.name for entry in manifest.after or ()]
+    return [*always[0], *general_limits(list(table.plain), classes, after), *always[1]]
 
 
 def _warnings(release: Release, given: Sequence[str], seeded: bool) -> list[str]:

@@ -39,20 +39,25 @@ def risk_of(release: Release, table: Microdata | Counts, population: int | None 
 
     ``population`` is how many people the table is a sample of, if known.
     """
-    classes, shown = quasi_groups(table), release.classes()
+    weights = release.row_weights
+    classes, shown = quasi_groups(table), release.classes() if weights is None else release.counted_labels(())
     guesses, expected = _guesses_beside(release, table, classes), None
     if population is not None:
         # groups are left out whole, so that of those who fit a published label everyone sampled is still there
-        after = None if release.scheme_class.randomizes else population_risk(shown, population, rows=table.rows)
+        after = (
+            None
+            if release.scheme_class.randomizes
+            else population_risk(shown, population, rows=table.rows, weights=weights)
+        )
         expected = population_risk(classes, population, weights=table.weights), after
     before = linkage_risk(classes, weights=table.weights)
-    return Risk(classes, before, linkage_risk(shown), guesses, expected)
+    return Risk(classes, before, linkage_risk(shown, weights=weights), guesses, expected)
 
 
 def risks(release: Release, table: Microdata | Counts, entity: str | None, risk: Risk) -> Facts:
     """The risks before and after, side by side."""
     before, after = risk.before, risk.after
-    sizes = np.bincount(release.groups())
+    sizes = release.group_sizes()
     return {
         "before": before,
         "after": after,

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from sfumato import notebook
 from sfumato.engine.counts import Counted, Counts, totals
 from sfumato.method.base import PartitionMethod
 from sfumato.method.catalogue import METHODS
@@ -43,6 +44,10 @@ class Summary:
     unchanged. ``hidden``: the attributes that show one label for everyone. ``retention``: the probability with which a
     sampled sensitive value was kept. ``changed``: the number of values that a method must have changed at least.
     ``joins``: the earlier releases that it was joined with.
+
+    Of the rows ``read``, ``dropped`` had missing values, ``left_out`` were suppressed and ``published`` are in the
+    release, in ``groups``. ``cells`` is how many cells hide their value, ``guesses`` how often the best guess by group
+    is right. ``scheme`` says how people are shown.
     """
 
     method: str
@@ -79,6 +84,15 @@ class Summary:
         if self.randomized or not self.kept:
             return None
         return sum(self.kept.values()) / len(self.kept)
+
+    def __repr__(self) -> str:
+        groups = "" if self.groups is None else f" in {self.groups.number:,} groups"
+        kept = "" if self.information is None else f", {percent(self.information)} of the information kept"
+        return f"Summary({self.published:,} of {self.read:,} rows published by {self.method}{groups}{kept})"
+
+    def _repr_html_(self) -> str:
+        title = f"{self.published:,} rows published by {self.method}"
+        return notebook.panel(title, notebook.table(["", ""], self.facts()), notebook.bars(self.kept.items()))
 
     def as_dict(self) -> dict[str, Any]:
         """For machines."""
@@ -209,7 +223,7 @@ def _groups(release: Release) -> GroupSizes | None:
     """The groups as the release shows them; None if it shows none."""
     if release.scheme_class.randomizes or not release.quasi():
         return None
-    sizes = release.tables["data"][SIZE].to_numpy() if release.sampled else np.bincount(release.groups())
+    sizes = release.tables["data"][SIZE].to_numpy() if release.sampled else release.group_sizes()
     sizes = sizes[sizes > 0]
     return GroupSizes(len(sizes), int(sizes.min()), float(np.median(sizes)), int(sizes.max()))
 
@@ -218,13 +232,19 @@ def _suppressed(release: Release) -> tuple[int, tuple[str, ...]]:
     """How many cells hide their value entirely, and which attributes show a single label that covers several values."""
     cells, hidden = 0, []
     for name, entry in release.description.labelled.items() if "data" in release.tables else ():
-        shown = release.tables["data"][name].alias("label").value_counts(name="rows")
-        labels = shown.with_columns(pl.col("label").cast(pl.String))
+        labels = _label_rows(release, name)
         if entry.nodes.get(SUPPRESSED, [SUPPRESSED]) != [SUPPRESSED]:
             cells += int(labels.filter(pl.col("label") == SUPPRESSED)["rows"].sum())
         if entry.loss > 0 and labels.height == 1:
             hidden.append(name)
     return cells, tuple(hidden)
+
+
+def _label_rows(release: Release, name: str) -> pl.DataFrame:
+    """How many rows show each label."""
+    shown, weights = release.counted["data"][name].alias("label"), release.row_weights
+    rows = pl.Series("rows", np.ones(len(shown), np.int64) if weights is None else weights)
+    return pl.DataFrame([shown.cast(pl.String), rows]).group_by("label").agg(pl.col("rows").sum())
 
 
 def _randomized(release: Release, table: Microdata | Counts) -> tuple[dict[str, float], tuple[str, ...]]:

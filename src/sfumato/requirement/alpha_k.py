@@ -10,10 +10,12 @@ from numpy.typing import NDArray
 
 from sfumato.kernel import judge
 from sfumato.requirement.base import (
+    Floats,
     Key,
     Schema,
     Tally,
     Test,
+    above,
     as_fraction,
     rounded_up,
     settled,
@@ -58,6 +60,11 @@ class AlphaK(SensitiveValues):
     def achieved(self, schema: Schema, tally: Tally) -> dict[str, float]:
         shares = [float((tally.counts[key].max(axis=1) / tally.sizes).max()) for key in self.columns()]
         return {"alpha": settled(max(shares), self.alpha), "k": int(np.min(tally.sizes))}
+
+    def exceeded(self, attack: str, attribute: str, belief: Floats, before: Floats) -> bool:
+        if attack == "prosecutor":
+            return above(belief, 1 / self.k)
+        return attack == "inference" and self.is_about(attribute) and above(belief, self.alpha)
 
     def words(self) -> str:
         return f"every group has at least {self.k} rows, and no sensitive value makes up more than {self.alpha} of it"

@@ -23,6 +23,8 @@ from sfumato.table.encode import Domain
 PRIVATE = {"private": True}
 """Marks a field that is not a parameter in policy or manifest; it is set from Python or another policy section."""
 
+Floats = NDArray[np.float64]
+
 _FINEST = 10**9
 _LARGEST = 10**15
 
@@ -103,6 +105,14 @@ class Requirement(ABC):
         """The parameters as the policy file and the manifest write them."""
         values = {word: getattr(self, f.name) for word, f in self.public_fields().items()}
         return {name: _plain(v) for name, v in values.items() if v is not None and not (isinstance(v, tuple) and not v)}
+
+    def exceeded(self, attack: str, attribute: str, belief: Floats, before: Floats) -> bool:
+        """Whether beliefs in the truth about people, with and without the release, refute it.
+
+        ``attack`` is what the adversary of an audit tries (prosecutor, journalist, inference, corruption,
+        distribution), ``attribute`` the sensitive attribute that it is about.
+        """
+        return False
 
     @abstractmethod
     def met_by(self, achieved: Mapping[str, float]) -> bool:
@@ -255,6 +265,11 @@ def positive(model: str, name: str, value: object) -> float:
     if not is_number(value) or not 1 / _FINEST <= value <= _FINEST:  # type: ignore[operator]
         raise PolicyError(f"{model}: {name} = {value!r}; it must be a number from 1e-9 up to 1e9")
     return value  # type: ignore[return-value]
+
+
+def above(belief: Floats, limit: float) -> bool:
+    """Whether some belief is above a limit by more than floating-point error."""
+    return bool((belief > limit * (1 + 1e-9)).any())
 
 
 def names(value: str | Sequence[str] | None) -> Key:

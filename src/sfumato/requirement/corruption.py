@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 import polars as pl
 
 from sfumato.errors import PolicyError
-from sfumato.requirement.base import Promise, Schema, Verdict, as_fraction, rounded_up, share
+from sfumato.requirement.base import Floats, Promise, Schema, Verdict, above, as_fraction, rounded_up, share
 from sfumato.requirement.guarantee import INDEPENDENT, ONE_ROW, Guarantee, figure
 from sfumato.requirement.manifest_view import ManifestView
 from sfumato.requirement.pg_bounds import Setting, checked_rho1, checked_rho2, four_digits_up, setting
@@ -104,6 +104,11 @@ class RhoBreach(CorruptionPromise):
         prior = checked_rho1(self.model, self.rho1)
         return s.rho2(prior), s.rho2_exact(prior)
 
+    def exceeded(self, attack: str, attribute: str, belief: Floats, before: Floats) -> bool:
+        unsure = before <= self.rho1
+        about = attack in ("inference", "corruption") and bool((before <= self.skew).all())
+        return about and above(belief[unsure], self.rho2)
+
     def limit(self) -> Fraction:
         return as_fraction(self.rho2)
 
@@ -149,6 +154,10 @@ class Growth(CorruptionPromise):
 
     def bounds(self, s: Setting) -> tuple[Fraction, Fraction]:
         return s.growth(), s.growth_exact()
+
+    def exceeded(self, attack: str, attribute: str, belief: Floats, before: Floats) -> bool:
+        about = attack in ("inference", "corruption") and bool((before <= self.skew).all())
+        return about and above(belief - before, self.delta)
 
     def limit(self) -> Fraction:
         return as_fraction(self.delta)

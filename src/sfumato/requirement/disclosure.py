@@ -79,7 +79,7 @@ class Disclosure(Promise):
     quasi-identifiers is right as often as that value is frequent, whatever was randomized. Reports state both.
 
     >>> Disclosure(tau=0.5).words()
-    'nobody’s sensitive value is traced back (Equation 6) with a probability above 0.5'
+    'nobody’s sensitive value is traced back with a probability above 0.5'
     """
 
     model: ClassVar[str] = "disclosure"
@@ -117,7 +117,7 @@ class Disclosure(Promise):
         return self
 
     def words(self) -> str:
-        what = "nobody’s sensitive value is traced back (Equation 6) with a probability above "
+        what = "nobody’s sensitive value is traced back with a probability above "
         if isinstance(self.tau, Mapping):
             what += ", ".join(f"{limit:.6g} for {value}" for value, limit in self.tau.items())
         elif self.tau is not None:
@@ -133,7 +133,7 @@ class Disclosure(Promise):
             "Bounded disclosure (randomized response)",
             "An adversary who picks a row, traces its quasi-identifiers and its sensitive value back with the public "
             "matrices and assumes that it is a certain person’s row finds that person’s value with a probability of at "
-            f"most {limit} (Equation 6 of Guo, Ying and Wu).",
+            f"most {limit} (the risk of Guo, Ying and Wu).",
             (
                 "It is not how often the best attacker is right. An attacker who reconstructs the distribution and "
                 "guesses the most frequent value among people with the same quasi-identifiers is right as often as it "

@@ -1,6 +1,6 @@
 """How exposed people in groups are to an adversary with QI-based distributions: the worst p(t:x)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -92,6 +92,20 @@ def judged(
             greatest = int(p.max(axis=0).argmax())
             top = max(top, (float(p[:, greatest].max()), known.attributes, int(sets[greatest])))
     return Exposure(worst, over, top[1], top[2])
+
+
+def linked(
+    people: GroupedPeople, known: KnownDistribution, values: int, limit: float, groups: NDArray[np.int64]
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64], NDArray[np.bool_]]]:
+    """p(t:v) of the people in some groups for every value v, some values at a time: the values, the probabilities
+    (people x values), the people, and the groups (of all) that have more than ``limit`` states and are bounded."""
+    part = _part(people, groups)
+    for some in _blocks(values, len(part.rows)):
+        sets = np.zeros((len(some), values), np.bool_)
+        sets[np.arange(len(some)), some] = True
+        over = np.zeros(len(people.held), np.bool_)
+        p, over[groups] = _over_values(part, known, sets, limit, 0.0)
+        yield some, p, part.rows, over
 
 
 def exposure(

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import PolicyError
 from sfumato.kernel import judge
-from sfumato.requirement.base import GroupRequirement, Key, Schema, Tally, Test, names, whole_number
+from sfumato.requirement.base import Floats, GroupRequirement, Key, Schema, Tally, Test, above, names, whole_number
 from sfumato.requirement.guarantee import MANY_ROWS, ONE_ROW, RULED_OUT, SHARED, Guarantee, figure, percent
 
 
@@ -54,6 +54,9 @@ class KAnonymity(GroupRequirement):
     def achieved(self, schema: Schema, tally: Tally) -> dict[str, float]:
         sizes = tally.sizes if self.entity is None else tally.distinct[(self.entity,)]
         return {"k": int(np.min(sizes))}
+
+    def exceeded(self, attack: str, attribute: str, belief: Floats, before: Floats) -> bool:
+        return attack == "prosecutor" and above(belief, 1 / self.k)
 
     def bounds_confidence(self) -> bool:
         return False

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from sfumato.errors import PolicyError
-from sfumato.requirement.base import PRIVATE, Requirement, Schema, whole_number
+from sfumato.requirement.base import PRIVATE, Floats, Requirement, Schema, above, whole_number
 from sfumato.requirement.guarantee import RULED_OUT, SHARED, Guarantee, figure, percent
 from sfumato.table.population import Population
 
@@ -47,6 +47,9 @@ class KMap(Requirement):
 
     def covers(self, schema: Schema) -> frozenset[str]:
         return frozenset()
+
+    def exceeded(self, attack: str, attribute: str, belief: Floats, before: Floats) -> bool:
+        return attack == "journalist" and above(belief, 1 / self.k)
 
     def bounds_confidence(self) -> bool:
         return False

@@ -10,10 +10,12 @@ from numpy.typing import NDArray
 from sfumato.errors import PolicyError, nearest
 from sfumato.kernel import judge
 from sfumato.requirement.base import (
+    Floats,
     Key,
     Schema,
     Tally,
     Test,
+    above,
     as_fraction,
     is_number,
     ordinal,
@@ -97,6 +99,10 @@ class LDiversity(SensitiveValues):
         ranked = -np.sort(-counts, axis=1)
         tail = ranked[:, int(self.l) - 1 :].sum(axis=1)
         return float(np.divide(ranked[:, 0], tail, out=np.full(len(tail), np.inf), where=tail > 0).max())
+
+    def exceeded(self, attack: str, attribute: str, belief: Floats, before: Floats) -> bool:
+        about = self.variant == "frequency" and attack == "inference" and self.is_about(attribute)
+        return about and above(belief, 1 / self.l)
 
     def bounds_confidence(self) -> bool:
         return self.variant == "frequency"

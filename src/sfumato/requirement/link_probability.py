@@ -94,6 +94,13 @@ def sample_linkage(
 
     The intervals are asymptotic (Wilson's, with the variance of a ratio of means), each of the given confidence, and
     never above `linkage_bounds`, which is certified. Few effective draws mean that the intervals should not be trusted.
+
+    Args:
+        f: ``f[t, v]``, the probability of value v for a person like t.
+        counts: how often each value occurs in the group.
+        draws: how many worlds to draw.
+        confidence: of the intervals.
+        rng: for experiments only; without one all randomness is fresh secret entropy.
     """
     chance, held = _checked(f, counts)
     whole_number("sample_linkage", "draws", draws, 2)

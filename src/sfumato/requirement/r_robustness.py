@@ -14,11 +14,13 @@ from numpy.typing import NDArray
 
 from sfumato.errors import DataError, PolicyError
 from sfumato.requirement.base import (
+    Floats,
     Key,
     Promise,
     Schema,
     Status,
     Verdict,
+    above,
     is_number,
     names,
     sensitive_or_all,
@@ -112,6 +114,10 @@ class RRobustness(Promise):
         return self.with_parameters(
             sensitive=chosen, distributions=resolved(checked(self.distributions), quasi, leaves)
         )
+
+    def exceeded(self, attack: str, attribute: str, belief: Floats, before: Floats) -> bool:
+        about = attack == "distribution" and attribute in (names(self.sensitive) or (attribute,))
+        return about and not self.values and above(belief, 1 / self.r)
 
     def reads(self) -> Key:
         return names(self.sensitive)

@@ -21,6 +21,10 @@ class SensitiveValues(GroupRequirement):
     def bind(self, schema: Schema) -> Self:
         return self.with_parameters(sensitive=sensitive_or_all(self.model, names(self.sensitive), schema))
 
+    def is_about(self, attribute: str) -> bool:
+        """Whether an attribute is among those that it is about."""
+        return not self.sensitive or attribute in names(self.sensitive)
+
     def columns(self) -> Sequence[Key]:
         return [(name,) for name in names(self.sensitive)]
 

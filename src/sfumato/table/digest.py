@@ -2,12 +2,16 @@
 
 import hashlib
 import json
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.table.checks import is_opaque
+
+if TYPE_CHECKING:
+    from sfumato.table.microdata import Microdata
 
 _KEY_LIMIT = 1 << 63
 
@@ -31,6 +35,18 @@ def table_digest(frame: pl.DataFrame) -> str:
         span *= size
     for key in _in_order(keys):
         summed.update(key.astype("<u8", copy=False).data)
+    return summed.hexdigest()
+
+
+def coded_digest(table: "Microdata") -> str:
+    """A digest of a coded table: roles, kinds, domains with their trees, and every row, in order."""
+    summed = hashlib.sha256()
+    for c in table.columns.values():
+        told = [c.name, c.role, c.kind, c.declared, c.foresees_missing, c.domain.leaves, c.domain.named_ranges]
+        summed.update(json.dumps(told, default=str).encode())
+        summed.update(np.ascontiguousarray(c.codes).astype("<u8").data)
+    for frame in (table.plain, table.hidden):
+        summed.update(table_digest(frame).encode())
     return summed.hexdigest()
 
 

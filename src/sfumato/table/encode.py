@@ -1,5 +1,6 @@
 """Encode a column once: distinct values in domain order, and a code a row in the smallest unsigned integers."""
 
+import re
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
@@ -19,6 +20,7 @@ from sfumato.table.taxonomy import Taxonomy, named
 Codes = NDArray[Any]
 
 _MOST_EXACT = float(2**53)
+_LONGEST_CODE = 20
 DATE = (
     r"^([0-9]{4}-[0-9]{2}-[0-9]{2})"
     r"(?:[T ](?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:[.,][0-9]+)?)?"
@@ -62,8 +64,11 @@ class Attribute:
     kind: Kind | None = None
     taxonomy: TaxonomySpec | None = None
     domain: tuple[str, ...] | None = None
+    pad: int | None = None
+    """How many digits codes have: shorter ones lost their leading zeros and get them back."""
 
     def __post_init__(self) -> None:
+        _check_pad(self)
         if self.kind is not None:
             object.__setattr__(self, "kind", kind_of(self.name, self.kind))
         if self.domain is not None and self.taxonomy is not None:
@@ -95,6 +100,9 @@ class Column:
         """How many codes the domain has."""
         return self.domain.size
 
+    def __repr__(self) -> str:
+        return f"Column({self.name!r}, {self.role}, {self.kind}, {self.size:,} values)"
+
 
 class _Distinct(NamedTuple):
     """The distinct values of a column as text, each row's place among them (-1: missing), and their numbers."""
@@ -120,7 +128,7 @@ def encode(
     >>> c.codes.tolist(), c.domain.leaves
     ([1, 0, 1], ('a', 'b'))
     """
-    distinct = _distinct(series, attribute)
+    distinct = _distinct(padded(series, attribute), attribute)
     kind = attribute.kind or _kind(series, distinct, attribute)
     missing = bool((distinct.place < 0).any())
     if kind in (Kind.CONTINUOUS, Kind.DATE):
@@ -137,6 +145,32 @@ def encode(
         attribute, kind, distinct._replace(texts=texts), domain, foreseen=missing_category or not missing
     )
     return replace(column, foresees_missing=missing_category and column.declared)
+
+
+def _check_pad(attribute: Attribute) -> None:
+    pad = attribute.pad
+    if pad is None:
+        return
+    if isinstance(pad, bool) or not isinstance(pad, int) or not 1 <= pad <= _LONGEST_CODE:
+        raise PolicyError(f"{attribute.name!r}: pad is {pad!r}; it must be a number of digits, 1 to {_LONGEST_CODE}")
+    if attribute.kind in (Kind.CONTINUOUS, Kind.DATE):
+        raise PolicyError(f"{attribute.name!r} is {attribute.kind}, but pad is for codes; leave one of the two out")
+
+
+def padded(series: pl.Series, attribute: Attribute) -> pl.Series:
+    """Codes with the leading zeros that a spreadsheet took from them: 1067 is 01067 again.
+
+    >>> padded(pl.Series([1067, 99084]), Attribute(name="zip", role=Role.QUASI, pad=5)).to_list()
+    ['01067', '99084']
+    """
+    if attribute.pad is None:
+        return series
+    if series.dtype.is_float() and (series == series.round(0)).all():
+        series = series.cast(pl.Int64)
+    texts = series.cast(pl.String)
+    return pl.select(
+        pl.when(texts.str.contains(r"^[0-9]+$")).then(texts.str.zfill(attribute.pad)).otherwise(texts)
+    ).to_series()
 
 
 def _distinct(series: pl.Series, attribute: Attribute) -> _Distinct:
@@ -195,6 +229,8 @@ def _kind(series: pl.Series, distinct: _Distinct, attribute: Attribute) -> Kind:
         return Kind.DATE
     if distinct.numbers is not None or looks_numeric(distinct.texts):
         return Kind.CONTINUOUS
+    if looks_dated(distinct.texts):
+        return Kind.DATE
     return Kind.CATEGORICAL
 
 
@@ -207,6 +243,11 @@ def looks_numeric(texts: list[str]) -> bool:
     found = pl.Series(texts, dtype=pl.String)
     numbers = found.cast(pl.Float64, strict=False)
     return bool(texts) and numbers.null_count() == 0 and bool(numbers.is_finite().all()) and not has_codes(found)
+
+
+def looks_dated(texts: list[str]) -> bool:
+    """Whether all texts are dates in ISO 8601."""
+    return bool(texts) and bool(re.match(DATE, texts[0])) and _parsed_days(texts).null_count() == 0
 
 
 def has_codes(texts: pl.Series) -> bool:
@@ -251,16 +292,20 @@ def _refuse_non_finite(numbers: NDArray[np.float64], name: str) -> None:
 
 
 def _days(series: pl.Series, texts: list[str], name: str) -> NDArray[np.float64]:
-    dates = pl.Series(texts, dtype=pl.String)
-    day = dates.str.extract(DATE)
-    parsed = day.str.to_date("%Y-%m-%d", strict=False)
-    parsed = parsed.set(parsed.dt.year() < 1, None)
+    dates, parsed = pl.Series(texts, dtype=pl.String), _parsed_days(texts)
     if parsed.null_count():
         raise DataError(
             f"column {name!r} is a date but holds {named(dates.filter(parsed.is_null()))}; "
-            "write dates as YYYY-MM-DD, optionally with a time from 00:00 to 23:59:59, or make the column categorical"
+            "write dates as YYYY-MM-DD, optionally with a time from 00:00 to 23:59:59, say how they are written "
+            '(dates = "%d.%m.%Y" under [data]), or make the column categorical'
         )
     return parsed.to_physical().cast(pl.Float64).to_numpy()
+
+
+def _parsed_days(texts: list[str]) -> pl.Series:
+    """The day of each text; null for what is not a date in ISO 8601."""
+    parsed = pl.Series(texts, dtype=pl.String).str.extract(DATE).str.to_date("%Y-%m-%d", strict=False)
+    return parsed.set(parsed.dt.year() < 1, None)
 
 
 def _on_line(

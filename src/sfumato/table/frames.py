@@ -1,4 +1,4 @@
-"""Tables that are already in memory: Polars and pandas data frames, Arrow tables.
+"""Tables that are already in memory: Polars and pandas data frames, Arrow tables; and back to pandas.
 
 pandas is converted column by column through NumPy, so that neither pandas nor pyarrow is needed to
 import this module, and pyarrow is not needed to read a frame whose columns do not rest on it.
@@ -123,7 +123,7 @@ def _converter(dtype: Any) -> Callable[[Any, str], pl.Series]:
         "CategoricalDtype": _from_categories,
         "DatetimeTZDtype": _from_zoned,
         "ArrowDtype": _from_arrow_backed,
-        "StringDtype": _from_objects,
+        "StringDtype": _from_text,
         "SparseDtype": _from_sparse,
     }
     kind = type(dtype).__name__
@@ -169,6 +169,14 @@ def _from_objects(series: Any, name: str) -> pl.Series:
     )
 
 
+def _from_text(series: Any, name: str) -> pl.Series:
+    """Text columns: dtype ``string`` of pandas 2, ``str`` of pandas 3; NaN and NA are null."""
+    missing = series.isna().to_numpy()
+    values = np.array(series.to_numpy(dtype=object), dtype=object)
+    values[missing] = None
+    return pl.Series(name, values.tolist(), dtype=pl.String)
+
+
 def _from_categories(series: Any, name: str) -> pl.Series:
     """Look the codes up in the converted categories; code -1 is null."""
     codes = series.cat.codes.to_numpy().astype(np.int64)
@@ -204,6 +212,40 @@ def _from_arrow_backed(series: Any, name: str) -> pl.Series:
     import pyarrow
 
     return pl.Series(name, pyarrow.array(series.array))
+
+
+def to_pandas(frame: pl.DataFrame) -> Any:
+    """A Polars frame as a pandas one, column by column and without pyarrow; missing values become pandas' own.
+
+    Strings and enumerations become categories (of an enumeration only those that occur), whole numbers with missing
+    values the nullable integers, days timestamps.
+    """
+    try:
+        import pandas
+    except ImportError:
+        raise PolicyError("pandas is not installed; install it (pip install pandas), or use the Polars table") from None
+    return pandas.DataFrame({name: _to_pandas(frame[name], pandas) for name in frame.columns})
+
+
+def _to_pandas(series: pl.Series, pandas: Any) -> Any:
+    """One column."""
+    if series.dtype in (pl.String, pl.Enum, pl.Categorical):
+        values = series.drop_nulls().unique(maintain_order=True).sort()
+        places = {value: place for place, value in enumerate(values.to_list())}
+        codes = series.cast(pl.String).replace_strict(places, default=-1, return_dtype=pl.Int64)
+        return pandas.Categorical.from_codes(codes.fill_null(-1).to_numpy(), list(places))
+    if series.dtype == pl.Boolean or series.dtype.is_integer():
+        return _nullable(series, pandas)
+    if series.dtype == pl.Date:
+        return pandas.Series(series.cast(pl.Datetime("ms")).to_numpy())
+    return pandas.Series(series.to_numpy() if series.dtype.is_numeric() or series.dtype.is_temporal() else list(series))
+
+
+def _nullable(series: pl.Series, pandas: Any) -> Any:
+    """Integers and booleans: NumPy's if nothing is missing, else those of pandas that can be."""
+    if not series.null_count():
+        return pandas.Series(series.to_numpy())
+    return pandas.Series(series.to_list(), dtype="boolean" if series.dtype == pl.Boolean else "Int64")
 
 
 def _refuse(series: Any, name: str) -> pl.Series:

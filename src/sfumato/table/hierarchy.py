@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sfumato.errors import DataError, PolicyError
+from sfumato.errors import DataError, PolicyError, nearest
 from sfumato.table.checks import is_number, located, read_text
 from sfumato.table.ordered_domain import after, common_step, number_text
 from sfumato.table.taxonomy import Taxonomy, named
@@ -31,7 +31,8 @@ def read_taxonomy(spec: TaxonomySpec, values: Sequence[str], *, name: str, folde
     if isinstance(spec, Taxonomy):
         return spec
     if isinstance(spec, str | Path):
-        return _from_file(located(spec, folder), values, name)
+        file = file_of(str(spec))
+        return _from_file(located(file, folder), values, name, str(spec)[len(file) + 1 :])
     if not isinstance(spec, Mapping):
         raise PolicyError(
             f"the taxonomy of {name!r} is {spec!r}; give a file name, a tree such as {{ Any = ['a', 'b'] }}, "
@@ -43,18 +44,29 @@ def read_taxonomy(spec: TaxonomySpec, values: Sequence[str], *, name: str, folde
     return Taxonomy.from_tree(spec, what=f"the taxonomy of {name!r}")
 
 
+def file_of(name: str) -> str:
+    """The file in a name such as ``trees.json#education``, which means one of the trees in it.
+
+    >>> file_of("trees.json#education"), file_of("odd#name.csv")
+    ('trees.json', 'odd#name.csv')
+    """
+    at = name.lower().find(".json#")
+    return name if at < 0 else name[: at + len(".json")]
+
+
 def _is_tree(below: object) -> bool:
     """Whether this can be the content of a tree: then its root merely has the same name as a rule."""
     some = isinstance(below, list) and len(below) > 0
     return isinstance(below, Mapping) or (some and all(isinstance(b, str | dict) for b in below))  # type: ignore[attr-defined]
 
 
-def _from_file(path: Path, values: Sequence[str], name: str) -> Taxonomy:
+def _from_file(path: Path, values: Sequence[str], name: str, branch: str = "") -> Taxonomy:
+    """Read a file; ``branch`` is the one of several trees in a JSON file, by its name."""
     what = f"the taxonomy of {name!r} in {path.name}"
     remedy = "a relative name is resolved from the folder of the policy file"
     text = read_text(path, f"the taxonomy file of {name!r}, {path},", largest=_LARGEST_FILE, remedy=remedy)
     if path.suffix.lower() == ".json":
-        return _from_json(text, what)
+        return _from_json(text, what, branch)
     if path.suffix.lower() in (".csv", ".txt"):
         return _from_csv(text, values, what, name)
     raise PolicyError(
@@ -80,7 +92,7 @@ def _looks_like_header(rows: list[list[str]], values: Sequence[str], name: str) 
     return bool(told) or (len(values) > 0 and len(rows) > 2 and len(others) == 1 and first[-1] not in others)
 
 
-def _from_json(text: str, what: str) -> Taxonomy:
+def _from_json(text: str, what: str, branch: str = "") -> Taxonomy:
     def unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
         names = [name for name, _ in pairs]
         if len(set(names)) < len(names):
@@ -94,6 +106,10 @@ def _from_json(text: str, what: str) -> Taxonomy:
         raise DataError(f"{what} is not JSON: {e}") from None
     except RecursionError:
         raise DataError(f"{what} is nested too deeply to be a taxonomy; flatten it") from None
+    if branch and isinstance(tree, dict):
+        if branch not in tree:
+            raise DataError(f"{what} has no tree {branch!r}{nearest(branch, list(tree))}")
+        tree = tree[branch]
     if not isinstance(tree, dict) or not tree:
         raise DataError(f'{what} must be a nested object such as {{"ANY": {{"A": ["a1", "a2"], "b": {{}}}}}}')
     return Taxonomy.from_tree(tree, what=what)
@@ -101,6 +117,10 @@ def _from_json(text: str, what: str) -> Taxonomy:
 
 def from_arx_csv(text: str, *, what: str = "the hierarchy") -> Taxonomy:
     """Read ARX's hierarchy csv: one row per leaf, leaf first, one column per level, ``*`` last, ``;`` or ``,``.
+
+    Args:
+        text: the content of the file.
+        what: what errors call it.
 
     >>> from_arx_csv("a;x;*\\nb;x;*\\nc;y;*\\n").to_tree()
     {'*': {'x': {'a': {}, 'b': {}}, 'y': {'c': {}}}}
@@ -135,7 +155,12 @@ def _likely_levels(rows: list[list[str]]) -> tuple[bool, bool, int]:
 
 
 def to_arx_csv(taxonomy: Taxonomy, *, delimiter: str = ";") -> str:
-    """Write ARX's hierarchy csv; shorter branches repeat their leaf so that all rows have the same length."""
+    """Write ARX's hierarchy csv; shorter branches repeat their leaf so that all rows have the same length.
+
+    Args:
+        taxonomy: the tree.
+        delimiter: between the levels, ``;`` or ``,``.
+    """
     paths = [taxonomy.path(code) for code in range(taxonomy.size)]
     levels = max(len(p) for p in paths)
     out = io.StringIO()

@@ -3,21 +3,24 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Unpack
 
 import polars as pl
 
+from sfumato import notebook
 from sfumato.errors import DataError, PolicyError
+from sfumato.kernel.group import group_rows
 from sfumato.table.checks import is_opaque
 from sfumato.table.coded_columns import CodedColumns
 from sfumato.table.encode import Attribute, Column, Role, encode, kind_of
+from sfumato.table.form import Form, FormKeys
 from sfumato.table.hierarchy import TaxonomySpec
 from sfumato.table.source import read_frame
 from sfumato.table.taxonomy import named
 
 Missing = Literal["error", "category", "drop"]
 
-_CODED = (Role.QUASI, Role.SENSITIVE, Role.CLASS)
+CODED_ROLES = (Role.QUASI, Role.SENSITIVE, Role.CLASS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,6 +29,8 @@ class Microdata(CodedColumns):
 
     ``columns`` are the quasi, sensitive and class columns; ``plain`` are the insensitive ones,
     unchanged; ``hidden`` are the identifiers, kept only to count people, never published.
+
+    ``rows`` is how many there are, ``dropped`` how many were left out for missing values.
     """
 
     columns: Mapping[str, Column]
@@ -49,6 +54,25 @@ class Microdata(CodedColumns):
         """All columns that can be counted."""
         return (*self.columns, *self.hidden.columns, *self.plain.columns)
 
+    def __repr__(self) -> str:
+        roles = dict.fromkeys(role for _, role, *_ in self._declared())
+        told = [f"{r}: {', '.join(name for name, role, *_ in self._declared() if role == r)}" for r in roles]
+        return f"Microdata({'; '.join([f'{self.rows:,} rows', *told])})"
+
+    def _repr_html_(self) -> str:
+        dropped = f", {self.dropped:,} dropped for missing values" if self.dropped else ""
+        title = f"Microdata: {self.rows:,} rows{dropped}"
+        return notebook.panel(title, notebook.table(["column", "role", "kind", "values", "domain"], self._declared()))
+
+    def _declared(self) -> list[tuple[str, str, str, str, str]]:
+        """Name, role, kind, number of values and origin of the domain of each column; never a value."""
+        coded = [
+            (c.name, str(c.role), str(c.kind), f"{c.size:,}", "declared" if c.declared else "from the data")
+            for c in self.columns.values()
+        ]
+        plain = [(name, str(Role.INSENSITIVE), "", "", "") for name in self.plain.columns]
+        return [*coded, *plain, *((name, str(Role.IDENTIFIER), "", "", "") for name in self.hidden.columns)]
+
     def uncoded(self, name: str) -> pl.Series | None:
         """The values of a column that is not coded; None if there is no such column."""
         return next((frame[name] for frame in (self.hidden, self.plain) if name in frame.columns), None)
@@ -64,17 +88,23 @@ class Microdata(CodedColumns):
     ) -> "Microdata":
         """Code the named columns of a frame; columns not named are left out."""
         attributes = list(attributes)
-        _check_columns(frame, attributes)
+        check_columns(frame.columns, frame.height, attributes)
         frame, dropped = _without_nulls(_columns(frame, attributes), attributes, missing)
         category = missing == "category"
         coded = {
             a.name: encode(frame[a.name], a, folder=folder, missing_category=category)
             for a in attributes
-            if a.role in _CODED
+            if a.role in CODED_ROLES
         }
-        plain = pl.DataFrame([_typed(frame[a.name]) for a in attributes if a.role is Role.INSENSITIVE])
+        plain = pl.DataFrame([typed(frame[a.name]) for a in attributes if a.role is Role.INSENSITIVE])
         hidden = _columns(frame, [a for a in attributes if a.role is Role.IDENTIFIER])
         return cls(coded, plain, hidden, frame.height, dropped)
+
+    def people(self, entity: Sequence[str]) -> tuple[int, int]:
+        """How many people there are, by the columns that tell them apart, and how many of them have several rows."""
+        columns = [self.counted(name) for name in entity]
+        rows = group_rows([codes for codes, _ in columns], [size for _, size in columns]).size
+        return len(rows), int((rows > 1).sum())
 
 
 def _columns(frame: pl.DataFrame, attributes: list[Attribute]) -> pl.DataFrame:
@@ -82,40 +112,49 @@ def _columns(frame: pl.DataFrame, attributes: list[Attribute]) -> pl.DataFrame:
     return pl.DataFrame([frame[a.name] for a in attributes])
 
 
-def _check_columns(frame: pl.DataFrame, attributes: list[Attribute]) -> None:
-    absent = [a.name for a in attributes if a.name not in frame.columns]
+def check_columns(columns: Sequence[str], rows: int, attributes: Sequence[Attribute]) -> None:
+    """Refuse attributes that the data do not have or that have several roles, and a table without rows."""
+    absent = [a.name for a in attributes if a.name not in columns]
     if absent:
-        raise DataError(
-            f"the data have no column {named(absent)}, only {named(frame.columns)}; correct the name or the data"
-        )
+        raise DataError(f"the data have no column {named(absent)}, only {named(columns)}; correct the name or the data")
     names = [a.name for a in attributes]
     twice = {n for n in names if names.count(n) > 1}
     if twice:
         raise PolicyError(f"{named(sorted(twice))} has more than one role; give each column exactly one")
-    if frame.height == 0:
+    if rows == 0:
         raise DataError("the table has no rows; there is nothing to publish")
 
 
 def _without_nulls(frame: pl.DataFrame, attributes: list[Attribute], missing: Missing) -> tuple[pl.DataFrame, int]:
     """Apply the rule for missing values to the coded columns; `encode` turns them into a category."""
-    coded = [a.name for a in attributes if a.role in _CODED]
+    coded = [a.name for a in attributes if a.role in CODED_ROLES]
     nulls = {n: c for n in coded if (c := frame[n].null_count())}
     if not nulls or missing == "category":
         return frame, 0
     if missing == "error":
-        found = ", ".join(f"{n!r} ({c})" for n, c in list(nulls.items())[:5])
-        raise DataError(
-            f'{len(nulls)} columns have missing values: {found}; set missing = "category" to publish them as a '
-            'value of their own, missing = "drop" to leave those rows out, or fill them'
-        )
+        raise missing_values(nulls)
     lacking = pl.DataFrame([frame[n].is_null() for n in coded]).sum_horizontal()
     kept = frame.filter(lacking == 0)
     if kept.height == 0:
-        raise DataError('every row has a missing value, so missing = "drop" leaves none; set missing = "category"')
+        raise all_missing()
     return kept, frame.height - kept.height
 
 
-def _typed(series: pl.Series) -> pl.Series:
+def missing_values(nulls: Mapping[str, int]) -> DataError:
+    """The error for columns with missing values, given how many each has."""
+    found = ", ".join(f"{n!r} ({c})" for n, c in list(nulls.items())[:5])
+    return DataError(
+        f'{len(nulls)} columns have missing values: {found}; set missing = "category" to publish them as a '
+        'value of their own, missing = "drop" to leave those rows out, or fill them'
+    )
+
+
+def all_missing() -> DataError:
+    """The error for a table in which every row has a missing value."""
+    return DataError('every row has a missing value, so missing = "drop" leaves none; set missing = "category"')
+
+
+def typed(series: pl.Series) -> pl.Series:
     """A column to be published unchanged; text as numbers if writing these gives the same text again."""
     if is_opaque(series.dtype):
         raise DataError(
@@ -147,10 +186,27 @@ def read(
     missing: Missing = "error",
     nulls: Sequence[str] = (),
     query: str | None = None,
+    **form: Unpack[FormKeys],
 ) -> Microdata:
     """Read microdata from a file, a database or a data frame; columns not named are left out.
 
-    Without a taxonomy a numeric QI is continuous, a text QI is shown or suppressed.
+    Without a taxonomy a numeric QI is continuous, a text QI is shown or suppressed. ``form`` says how a file is
+    written, with the keys of [data] in a policy: encoding, separator, decimal, thousands, dates, sheet, header,
+    user_missing.
+
+    Args:
+        source: a file, a database URL, or a Polars, pandas or Arrow table.
+        quasi: what outsiders know.
+        sensitive: what must not be learned.
+        class_: what analysts predict.
+        identifiers: never published; kept to count people.
+        insensitive: published unchanged.
+        taxonomies: name of a column → its tree, or a file with one.
+        domains: name of a column → all values it can have.
+        kinds: name of a column → ``categorical``, ``ordinal``, ``continuous`` or ``date``.
+        missing: what to do with missing values: ``error``, ``category`` or ``drop``.
+        nulls: texts that mean a missing value.
+        query: a SELECT, if the source is a database.
 
     >>> table = read(pl.DataFrame({"age": [30, 41], "ill": ["flu", "HIV"]}), quasi=["age"], sensitive="ill")
     >>> table.rows, table["age"].kind.value, table["ill"].domain.leaves
@@ -181,7 +237,7 @@ def read(
         for role, names in roles.items()
         for name in names
     ]
-    frame = read_frame(source, query=query, nulls=nulls)
+    frame = read_frame(source, query=query, nulls=nulls, form=Form.of(form))
     order = {name: i for i, name in enumerate(frame.columns)}
     attributes.sort(key=lambda a: order.get(a.name, len(order)))
     return Microdata.from_frame(frame, attributes, missing=missing)

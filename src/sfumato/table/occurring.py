@@ -9,8 +9,10 @@ from sfumato.table.encode import Column, Domain, smallest
 from sfumato.table.ordered_domain import MISSING, OrderedDomain
 
 
-def occurring(column: Column) -> Column:
+def occurring(column: Column, weights: NDArray[np.int64] | None = None) -> Column:
     """The column with a domain that depends on no value outside its rows; declared domains stay unchanged.
+
+    With ``weights``, an entry stands for as many rows.
 
     >>> import numpy as np
     >>> from sfumato.table.encode import Kind, Role
@@ -25,7 +27,8 @@ def occurring(column: Column) -> Column:
     domain, kept = narrowed(column.domain, seen)
     codes = (np.cumsum(kept) - 1)[column.codes]
     if isinstance(domain, OrderedDomain) and domain.measured:  # whom a value has alone depends on who is left
-        domain = domain.sparing(np.bincount(codes, minlength=domain.size))
+        rows = np.bincount(codes, weights=weights, minlength=domain.size)
+        domain = domain.sparing(rows.astype(np.int64, copy=False))
     return replace(column, domain=domain, codes=smallest(codes, domain.size))
 
 

@@ -56,6 +56,9 @@ class OrderedDomain:
     missing: bool = False
     lone: NDArray[np.bool_] | None = None
 
+    def __repr__(self) -> str:
+        return f"OrderedDomain({len(self.values):,} {self.form}s{', or missing' if self.missing else ''})"
+
     @classmethod
     def of_numbers(cls, values: Sequence[float] | NDArray[np.float64], *, missing: bool = False) -> "OrderedDomain":
         """The domain of sorted distinct numbers."""

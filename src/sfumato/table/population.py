@@ -10,6 +10,7 @@ import polars as pl
 from sfumato.errors import DataError, PolicyError, SfumatoError
 from sfumato.table.address import expanded
 from sfumato.table.encode import Attribute, Kind, Role
+from sfumato.table.form import PLAIN, Form
 from sfumato.table.microdata import Microdata, Missing
 from sfumato.table.source import read_frame
 
@@ -20,6 +21,9 @@ class Population:
 
     ``source`` is anything that `sfumato.read` accepts; it is never shown. ``missing`` says how to treat missing values
     and should be the same as for the table.
+
+    ``query`` is a SELECT if the source is a database, ``nulls`` are texts that mean a missing value, ``folder`` is
+    where relative paths begin, ``form`` how a file is written.
     """
 
     source: object = field(repr=False)
@@ -27,6 +31,7 @@ class Population:
     nulls: tuple[str, ...] = ()
     missing: Missing = "error"
     folder: Path | None = field(default=None, repr=False)
+    form: Form = PLAIN
 
     def __post_init__(self) -> None:
         if self.missing not in ("error", "category", "drop"):
@@ -37,7 +42,7 @@ class Population:
         """The table, as read."""
         source = expanded(self.source) if isinstance(self.source, str) else self.source
         try:
-            return read_frame(source, query=self.query, nulls=self.nulls, folder=self.folder)
+            return read_frame(source, query=self.query, nulls=self.nulls, folder=self.folder, form=self.form)
         except SfumatoError as e:
             raise type(e)(f"the population: {e}") from None
 

@@ -31,9 +31,9 @@ class DistinctTexts(NamedTuple):
         at = {text: place for place, text in enumerate(domain)}
         return np.array([at.get(text, -1) for text in self.texts], np.int64)[self.of_row]
 
-    def counts(self) -> dict[str, int]:
-        """How many rows show each value."""
-        rows = np.bincount(self.of_row, minlength=len(self.texts)).tolist()
+    def counts(self, weights: Integers | None = None) -> dict[str, int]:
+        """How many rows show each value; with ``weights``, each entry stands for as many rows."""
+        rows = np.bincount(self.of_row, weights=weights, minlength=len(self.texts)).astype(np.int64).tolist()
         return dict(zip(self.texts, rows, strict=True))
 
 

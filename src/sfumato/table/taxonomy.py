@@ -33,6 +33,9 @@ class Taxonomy:
     gives the half-open interval of each label of a tree that was built from numbers. If the
     intervals were declared, they are the leaves themselves, and a number has the code of its interval.
 
+    ``labels`` are the names of the nodes, ``parent`` the number of the node above each, ``lo`` and ``hi`` the range
+    of its leaves.
+
     >>> t = Taxonomy.from_tree({"Any": {"Work": ["Nurse", "Cook"], "None": {}}})
     >>> t.leaves, t.labels
     (('Nurse', 'Cook', 'None'), ('Any', 'Work', 'Nurse', 'Cook', 'None'))
@@ -47,6 +50,9 @@ class Taxonomy:
     shown_or_suppressed: bool = False
     derived: bool = False
     intervals: Mapping[str, tuple[float, float]] | None = None
+
+    def __repr__(self) -> str:
+        return f"Taxonomy({len(self.labels):,} labels over {self.size:,} values)"
 
     @classmethod
     def from_tree(cls, tree: Mapping[str, object], *, what: str = "the taxonomy") -> "Taxonomy":

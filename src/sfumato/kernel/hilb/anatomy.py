@@ -181,3 +181,37 @@ def anatomize(buckets: Buckets, l: int, least: int, draws: NDArray[np.uint64]) -
     if groups < 0:
         raise ValueError(f"a group has a value with a share above 1/{l}")
     return out, groups
+
+
+@kernel
+def _merge(base: Any, sizes: Any, least: int, out: Any) -> int:
+    """Number the merged groups; returns how many there are. A light rest joins the merged group before it."""
+    number, first = -1, -1
+    weight = np.int64(0)
+    for g in range(len(base)):
+        if g == 0 or base[g] != base[g - 1]:
+            number += 1
+            first, weight = number, np.int64(0)
+        elif weight >= least:
+            number += 1
+            weight = np.int64(0)
+        out[g] = number
+        weight += sizes[g]
+        ends = g + 1 == len(base) or base[g + 1] != base[g]
+        if ends and weight < least and number > first:
+            at = g
+            while at >= 0 and out[at] == number:
+                out[at] -= 1
+                at -= 1
+            number -= 1
+    return number + 1
+
+
+def merge(base: NDArray[np.int64], sizes: NDArray[np.int64], least: int) -> tuple[NDArray[np.int64], int]:
+    """Merge consecutive groups of the same ascending base until each has at least ``least`` rows, if its base has.
+
+    >>> merge(np.array([0, 0, 0, 0, 0, 1]), np.array([2, 2, 2, 2, 3, 3]), 4)
+    (array([0, 0, 1, 1, 1, 2]), 3)
+    """
+    out = np.empty(len(base), np.int64)
+    return out, int(_merge(base, sizes, least, out))

@@ -24,9 +24,9 @@ from sfumato.kernel.mondrian.cut import (
     relaxed_cut,
 )
 
-_THREADS = 2
-_PIECES = 24
-_SMALL = 20_000
+THREADS = 2
+PIECES = 24
+SMALL = 20_000
 
 
 class Parts(NamedTuple):
@@ -42,7 +42,7 @@ WIDTH, FIRST, LAST, LEFT = range(4)
 
 
 @inner
-def _measure(space: Any, rows: Any, start: int, end: int, flat: Any, measures: Any, bits: Any) -> Any:
+def measure(space: Any, rows: Any, start: int, end: int, flat: Any, measures: Any, bits: Any) -> Any:
     """The width and ends of each axis; axes in ``flat`` are known to hold one code. Returns the new ``flat``."""
     one = np.uint64(1)
     for j in range(len(space.axes)):
@@ -85,7 +85,7 @@ def _find_cut(
         total += weights[i]
     if total < 2 * least:
         return flat, False
-    flat = _measure(space, rows, start, end, flat, measures, scratch.bits)
+    flat = measure(space, rows, start, end, flat, measures, scratch.bits)
     for j in range(measures.shape[1]):
         measures[LEFT, j] = measures[WIDTH, j]
     if len(spec) > 0:
@@ -101,7 +101,7 @@ def _find_cut(
             space, rows, weights, counted, sizes, spec, aux, costly, least, total, start, end, j, lo, hi, scratch
         )
         if found:
-            _flag_range(rows, start, end, j, a, b, flags)
+            flag_range(rows, start, end, j, a, b, flags)
     if relaxed is not None and not found:  # not compiled for strict cuts
         found = relaxed_cut(
             space, rows, weights, counted, sizes, spec, aux, costly, least, start, end, measures, flags, scratch
@@ -122,7 +122,7 @@ def twice(rows: Any) -> Any:
 
 
 @inner
-def _divide(words: Any, ids: Any, weights: Any, counted: Any, flags: Any, start: int, end: int, buffer: Any) -> int:
+def divide(words: Any, ids: Any, weights: Any, counted: Any, flags: Any, start: int, end: int, buffer: Any) -> int:
     """Move the flagged rows of ``[start, end)`` to the front, keeping order; returns where the others start."""
     b_words, b_ids, b_weights, b_counted = buffer
     left, right = start, 0
@@ -155,7 +155,7 @@ def _divide(words: Any, ids: Any, weights: Any, counted: Any, flags: Any, start:
 
 
 @inner
-def _flag_range(rows: Any, start: int, end: int, j: int, a: int, b: int, flags: Any) -> None:
+def flag_range(rows: Any, start: int, end: int, j: int, a: int, b: int, flags: Any) -> None:
     for i in range(start, end):
         code = np.int64(rows[i, j])
         flags[i - start] = (code >= a) & (code < b)
@@ -193,7 +193,7 @@ def _split(
             continue
         if depth + 2 > len(stack):
             stack = twice(stack)
-        middle = _divide(words, ids, weights, counted, flags, start, end, buffer)
+        middle = divide(words, ids, weights, counted, flags, start, end, buffer)
         stack[depth, 0], stack[depth, 1], stack[depth, 2] = start, middle, np.int64(flat)
         stack[depth + 1, 0], stack[depth + 1, 1], stack[depth + 1, 2] = middle, end, np.int64(flat)
         depth += 2
@@ -232,20 +232,20 @@ def partition(
     def split(begin: int, finish: int, stop: int) -> Any:
         return _split(
             space, rows, words, ids, w, c, values, tests.spec, tests.aux, costly_tests(tests.spec), max(least, 1),
-            relaxed or None, begin, finish, stop, is_start, _room(space, finish - begin, words, c, values),
+            relaxed or None, begin, finish, stop, is_start, make_room(space, finish - begin, words, c, values),
         )  # fmt: skip
 
-    pieces = split(0, n, max(n // _PIECES, _SMALL)).tolist()
+    pieces = split(0, n, max(n // PIECES, SMALL)).tolist()
     pieces.sort(key=lambda piece: piece[0] - piece[1])
     done = n - sum(end - start for start, end in pieces)
-    with ThreadPoolExecutor(_THREADS) as pool:
+    with ThreadPoolExecutor(THREADS) as pool:
         for (start, end), _ in zip(pieces, pool.map(lambda p: split(p[0], p[1], 0), pieces), strict=True):
             done += end - start
             progress(done / n)
     return Parts(ids, np.flatnonzero(is_start), rows)
 
 
-class _Room(NamedTuple):
+class Room(NamedTuple):
     """Working memory of one call: measures of a group, flags of its rows, room to move them to, and for cuts."""
 
     measures: NDArray[np.float64]
@@ -254,9 +254,9 @@ class _Room(NamedTuple):
     scratch: Scratch
 
 
-def _room(
+def make_room(
     space: Space, n: int, words: NDArray[np.uint64], counted: NDArray[np.int32], sizes: NDArray[np.int64]
-) -> _Room:
+) -> Room:
     """Working memory for up to ``n`` rows; one row more, since rows are written before it is known where they stay."""
     buffer = (
         np.empty((n + 1, words.shape[1]), np.uint64),
@@ -264,7 +264,7 @@ def _room(
         np.empty(n + 1, np.int64),
         np.empty((n + 1, counted.shape[1]), np.int32),
     )
-    return _Room(np.zeros((4, len(space.axes))), np.zeros(n + 1, np.uint8), buffer, make_scratch(space, n, sizes))
+    return Room(np.zeros((4, len(space.axes))), np.zeros(n + 1, np.uint8), buffer, make_scratch(space, n, sizes))
 
 
 def pack_rows(codes: list[NDArray[Any]]) -> tuple[NDArray[Any], NDArray[np.uint64]]:

@@ -63,6 +63,34 @@ def _value_back(shares: Any, u: int, c: float) -> tuple[float, float]:
 
 
 @inner
+def _slopes(c: Any, sizes: Any, cell: Any, seen: Any, once: Any, back: Any, grad: Any) -> None:
+    """The gradients by the axes: how the squared probabilities change, less how the table as seen does, spread back."""
+    m, stride = len(sizes), len(seen)
+    own, every, own2, every2 = np.empty(m), np.empty(m), np.empty(m), np.empty(m)
+    _factors(c, sizes, own, every, own2, every2)
+    # one column per axis, spread back together: lines m times as long, which vectorize
+    moved, one = np.empty((len(seen), m)), np.empty(len(seen))
+    for k in range(m):
+        d, q = sizes[k], every[k]
+        stride //= d
+        one[:] = seen
+        blend(one, d, stride, 1.0, -1.0 / d)
+        for i in range(len(one)):
+            moved[i, k] = one[i] * once[i] * once[i] / c[k]
+        slope_own = 2.0 * (c[k] + q) * (1.0 - 1.0 / d) + 2.0 * q / d
+        first = slope_own / own2[k]
+        one[:] = back
+        blend(one, d, stride, first, (-2.0 * q / d - first * every2[k]) / (own2[k] + d * every2[k]))
+        for j in range(len(cell)):
+            grad[j, k] = one[cell[j]]
+    spread(moved.reshape(-1), sizes, own2, every2)
+    for j in range(len(cell)):
+        i = cell[j]
+        for k in range(m):
+            grad[j, k] = c[k] * (grad[j, k] - moved[i, k]) / back[i]
+
+
+@inner
 def evaluate(c: Any, pi: Any, sizes: Any, limits: Any, out: Any, grad: Any) -> None:
     """The functions at c and, where ``grad`` has rows, their gradients by log c."""
     cell, offset, value, shares = limits
@@ -83,26 +111,7 @@ def evaluate(c: Any, pi: Any, sizes: Any, limits: Any, out: Any, grad: Any) -> N
             grad[j, m] = c[m] * slope / traced
     if not wanted:
         return
-    stride = len(pi)
-    for k in range(m):
-        stride //= sizes[k]
-        d = sizes[k]
-        q = every[k]
-        # how the table as seen changes, spread back
-        moved = seen.copy()
-        blend(moved, d, stride, 1.0, -1.0 / d)
-        for i in range(len(moved)):
-            moved[i] *= once[i] * once[i] / c[k]
-        spread(moved, sizes, own2, every2)
-        # how the squared probabilities change
-        slope_own = 2.0 * (c[k] + q) * (1.0 - 1.0 / d) + 2.0 * q / d
-        slope_every = -2.0 * q / d
-        turned = back.copy()
-        first = slope_own / own2[k]
-        blend(turned, d, stride, first, (slope_every - first * every2[k]) / (own2[k] + d * every2[k]))
-        for j in range(len(cell)):
-            i = cell[j]
-            grad[j, k] = c[k] * (turned[i] - moved[i]) / back[i]
+    _slopes(c, sizes, limits[0], seen, once, back, grad)
 
 
 @kernel

@@ -102,6 +102,19 @@ def count_sizes(rows: Any, codes: Any, cells: Any, order: Any, offset: int, at: 
 
 
 @inner
+def count_two(rows: Any, codes: Any, cells: Any, order: Any, offset: int, at: int, weights: int) -> int:
+    """As ``count_sizes`` for parts 0 and 1: sums in registers, where a cell in memory would wait for its last sum."""
+    total, second = np.int64(0), np.int64(0)
+    for row in order:
+        weight = np.int64(rows[weights + row])
+        total += weight
+        second += weight & -np.int64(codes[BRANCH, offset + rows[at + row]])
+    cells[0, COUNT] += total - second
+    cells[1, COUNT] += second
+    return total
+
+
+@inner
 def count_values(rows: Any, codes: Any, cells: Any, order: Any, offset: int, at: int, values: int) -> int:
     """How many distinct values each part of a label has, how many only it has, and all of them together.
 
@@ -198,8 +211,15 @@ def count_leaf(state: State, j: int, place: int, label: int, begin: int, end: in
     offset, first, number = state.attributes[attribute, OFFSET], templates[j, ROWS], end - begin
     order = state.order[templates[j, LEAF] + begin : templates[j, LEAF] + end]
     at, weights = first + place * all_rows, first + (templates[j, COLUMNS] - 1) * all_rows
+    kind, parts = state.attributes[attribute, KIND], np.int64(2)
+    if kind == SET:
+        parts = state.attributes[attribute, SIZE]
+    elif kind == TREE:
+        parts = state.labels[label, PARTS]
     if mode == BY_DISTINCT:
         total = count_values(rows, codes, cells, order, offset, at, weights - all_rows)
+    elif parts == 2:
+        total = count_two(rows, codes, cells, order, offset, at, weights)
     else:
         total = count_sizes(rows, codes, cells, order, offset, at, weights)
     if mode == BY_SHARE:
@@ -207,12 +227,6 @@ def count_leaf(state: State, j: int, place: int, label: int, begin: int, end: in
             cells[len(cells) - 1, value] = 0
         for y in range(templates[j, WIDTH], templates[j, COLUMNS] - 1):
             count_sensitive(rows, codes, cells, order, offset, at, first + y * all_rows, weights)
-    is_set = state.attributes[attribute, KIND] == SET
-    parts = np.int64(2)
-    if is_set:
-        parts = state.attributes[attribute, SIZE]
-    elif state.attributes[attribute, KIND] == TREE:
-        parts = state.labels[label, PARTS]
     for i in range(parts if parts <= number else number):
         cell = np.int64(i) if parts <= number else np.int64(codes[BRANCH, offset + rows[at + order[i]]])
         if cells[cell, COUNT] > 0:

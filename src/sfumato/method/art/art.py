@@ -51,6 +51,8 @@ class Art(PartitionMethod):
     by their chances go first. ``exact`` continues until p(t:x) itself, or a certified upper bound of it, is at most 1/r
     for every attribute set; ``published`` until the bound of Theorem 1 holds for every attribute set, and refuses to
     publish if p(t:x) is then above 1/r.
+
+    ``condition``: ``exact`` or ``published``. ``scheme``: how groups are shown.
     """
 
     name: ClassVar[str] = "art"

@@ -40,6 +40,8 @@ class Optimum:
     ``ties`` are the other nodes with exactly the same loss; among equals the one with the fewest steps in total is
     chosen, then the one with the lowest levels in the order of the attributes. ``nodes`` is the size of the lattice,
     ``looked_at`` how many of its nodes were judged.
+
+    ``levels``: attribute → level. ``suppressed``: how many rows are left out.
     """
 
     levels: dict[str, int]
@@ -68,6 +70,13 @@ def incognito(
     progress: Progress = silent,
 ) -> Optimum:
     """The levels with the least loss at which all groups, except a share of the rows, meet the requirements.
+
+    Args:
+        table: the private table.
+        require: the requirements, one or several.
+        suppression: the greatest share of the rows that may be left out.
+        loss: ``arx``, ``precision``, ``discernibility`` or ``aecs``.
+        progress: called with the stage and the share of it that is done.
 
     >>> import polars as pl, sfumato as sf
     >>> people = pl.DataFrame({"job": ["Nurse", "Cook", "None", "None"], "sex": ["F", "M", "M", "M"]})
@@ -144,6 +153,9 @@ class Incognito(Method):
             share = told["suppressed_share"]
             return f"{told['suppressed']} suppressed and {manifest.rows} kept rows are not a share of {share}"
         return "more rows are suppressed than allowed" if part > self.suppression + 1e-9 else None
+
+    def refuse_unserved(self, requirements: Sequence[Requirement]) -> None:
+        on_groups([r for r in requirements if not isinstance(r, KMap)], self.name)
 
     def redrawn(self) -> str | None:
         return None

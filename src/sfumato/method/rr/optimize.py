@@ -2,7 +2,9 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -29,6 +31,7 @@ _SNAP = 1e-7
 _SHOWN = 3
 _RISKIEST = 24
 _ROUNDS = 12
+_THREADS = 2
 _ROUGH = 1e-3
 _SAME = 0.01
 _FINE = 1e-9
@@ -262,7 +265,9 @@ def _descended(
             break
         active = risky
         some = Limits(limits.cell[active], limits.offset[active], limits.value[active], limits.shares[active])
-        ends = [descend(u, free, weight, pi, sizes, some, close)[0] for u in ends]
+        lower = partial(descend, free=free, weight=weight, pi=pi, sizes=sizes, limits=some, close=close)
+        with ThreadPoolExecutor(_THREADS) as pool:
+            ends = [end for end, _, _ in pool.map(lower, ends)]
     return ends
 
 

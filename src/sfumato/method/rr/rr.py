@@ -28,10 +28,11 @@ _MOST_EPSILON = 40
 
 
 _NOT_A_SUCCESS_RATE = (
-    "Equation 6 is not the success rate of the attacker it describes. Smallest counterexample: two people with "
-    "the same quasi-identifiers have a and b; with the sensitive attribute fully randomized Equation 6 gives 1/4, and "
-    "a guess is right half of the time. If all people with the same quasi-identifiers share a value, an adversary who "
-    "reconstructs the distribution learns it. Read the success rate of the best attacker along with the risk"
+    "The risk that tau bounds is not the success rate of the attacker it describes. Smallest counterexample: two "
+    "people with the same quasi-identifiers have a and b; with the sensitive attribute fully randomized the risk is "
+    "1/4, and a guess is right half of the time. If all people with the same quasi-identifiers share a value, an "
+    "adversary who reconstructs the distribution learns it. Read the success rate of the best attacker along with the "
+    "risk"
 )
 _FITTED_MATRICES_LEAK = (
     "The paper's optimal matrices are fitted to the private table and are public. An adversary who knows all rows but "
@@ -66,8 +67,9 @@ class RandomizedResponse(Method):
     name: ClassVar[str] = "rr"
     summary: ClassVar[str] = "randomized response with optimal keep probabilities, and matrices for reconstruction"
     guarantees: ClassVar[str] = (
-        "Equation 6 at most tau for everyone in the table; if the domains are declared and the matrices set by hand or "
-        "fitted to noisy counts, also the ε that the manifest states for the randomized attributes"
+        "a risk of tracing values back of at most tau for everyone in the table; if the domains are declared and the "
+        "matrices set by hand or fitted to noisy counts, also the ε that the manifest states for the randomized "
+        "attributes"
     )
     refuted: ClassVar[str | None] = f"{_NOT_A_SUCCESS_RATE}. {_FITTED_MATRICES_LEAK}"
     schemes: ClassVar[tuple[SchemeName, ...]] = ("randomization",)

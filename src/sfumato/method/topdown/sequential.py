@@ -63,6 +63,8 @@ class TopDownSequential(TopDown):
     By default all join attributes of all releases are put into X (``join_in_x``). A group of the join is then one group
     of this table with one of each other release, and refining can only make things worse. With ``join_in_x`` false X
     is as given; refinements that a join does not allow are then tried again after every step.
+
+    ``scheme`` is always generalization.
     """
 
     name: ClassVar[str] = "tdssa"

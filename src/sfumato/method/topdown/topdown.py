@@ -46,6 +46,8 @@ class TopDown(Method):
     cut into equal halves. ``categorical``: ``generalize`` along taxonomies, or ``suppress`` all values
     one by one. Ties are broken by the order of attributes, then of values.
 
+    ``templates`` are those of a run by steps; `publish` takes the requirements. ``scheme`` is always generalization.
+
     >>> frame = pl.DataFrame({"age": [21, 22, 35, 36], "buys": ["no", "no", "yes", "yes"]})
     >>> from sfumato.table.microdata import read
     >>> table = read(frame, quasi=["age"], class_="buys")
@@ -140,7 +142,10 @@ class TopDown(Method):
 
 @dataclass(frozen=True, kw_only=True)
 class TopDownDisclosure(TopDown):
-    """Top-down disclosure as in chapter 5: categorical values are suppressed and disclosed one by one."""
+    """Top-down disclosure as in chapter 5: categorical values are suppressed and disclosed one by one.
+
+    Parameters as for `TopDown`; ``scheme`` is always generalization.
+    """
 
     name: ClassVar[str] = "tdd"
     summary: ClassVar[str] = "disclose suppressed values one by one as long as no sensitive value can be inferred"

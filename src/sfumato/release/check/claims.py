@@ -5,7 +5,6 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-import numpy as np
 import polars as pl
 
 from sfumato.errors import SfumatoError
@@ -13,6 +12,7 @@ from sfumato.release.check.finding import Finding
 from sfumato.release.check.joined import on_join
 from sfumato.release.check.public import PublicSchema
 from sfumato.release.manifest import Claim, Manifest
+from sfumato.release.part_tables import sample_of
 from sfumato.release.population_match import unseen
 from sfumato.requirement.base import GroupRequirement, Promise, Requirement, Status, Verdict, names
 from sfumato.requirement.catalogue import from_table
@@ -39,7 +39,7 @@ def judged(release: "Release", claim: Claim, given: "Mapping[str, Earlier] | Non
         requirement = claimed(claim)
         view = PublicSchema(release.description.attributes, release.tables)
         if isinstance(requirement, Promise):
-            found = requirement.verify(release.description, release.tables)
+            found = requirement.verify(release.description, sample_of(release.tables))
         elif isinstance(requirement, KMap):
             found = unseen(release)
         elif isinstance(requirement, JoinTemplate):
@@ -72,8 +72,7 @@ def _on_groups(
 
 def _in_part(release: "Release", requirement: GroupRequirement, hidden: str, achieved: Mapping[str, float]) -> Verdict:
     """What can be said if the requirement counts a column that is not published."""
-    groups = release.groups(names(requirement.groups_by()))
-    least, k = int(np.bincount(groups).min()), requirement.parameters().get("k", 1)
+    least, k = int(release.group_sizes(names(requirement.groups_by())).min()), requirement.parameters().get("k", 1)
     if isinstance(k, int) and least < max(k, achieved.get("k", k)):
         return Verdict("broken", {}, f"a group has only {least} rows")
     why = f"{hidden!r} is not published in the form in which it was counted; every group has at least {least} rows"

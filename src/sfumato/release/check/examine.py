@@ -16,6 +16,7 @@ from sfumato.release.check.label_looks import loss_of
 from sfumato.release.check.made import told
 from sfumato.release.check.statement import parse_manifest
 from sfumato.release.manifest import ValueAttribute
+from sfumato.release.part_tables import as_stored
 from sfumato.table.checks import is_opaque
 from sfumato.table.encode import Role
 from sfumato.table.ordered_domain import MISSING
@@ -54,23 +55,24 @@ def _rows(release: "Release") -> Finding:
     claim, wanted = release.description.rows, release.scheme_class.columns_of(release.description)
     if release.tables.keys() != wanted.keys():
         return Finding("the tables are those of the scheme", "broken", f"the release has {named(release.tables)}")
-    rows = next(iter(release.tables.values())).height
+    rows = next(iter(as_stored(release.tables).values())).height
     fault = None if rows == claim else f"the data have {rows}"
     return verdict(f"the release has {claim} rows", fault, f"the data have {rows}")
 
 
 def _columns(release: "Release") -> Finding:
     claim = "each table has the columns that the scheme and the roles call for"
+    tables = as_stored(release.tables)
     for name, wanted in release.scheme_class.columns_of(release.description).items():
-        there = release.tables[name].columns
+        there = tables[name].columns
         if taken := release.scheme_class.own_columns & release.description.attributes.keys():
             return Finding(claim, "broken", f"an attribute has the name of the scheme's column {named(taken)}")
         if wrong := sorted(set(there) ^ wanted):
             return Finding(claim, "broken", f"table {name!r}: only in one of the two: {named(wrong)}")
-        for column in release.tables[name].get_columns():
-            if is_opaque(column.dtype):
-                return Finding(claim, "broken", f"column {column.name!r} holds {column.dtype}")
-    number = sum(t.width for t in release.tables.values())
+        for column, dtype in tables[name].schema.items():
+            if is_opaque(dtype):
+                return Finding(claim, "broken", f"column {column!r} holds {dtype}")
+    number = sum(len(t.columns) for t in tables.values())
     return Finding(claim, "holds", f"{number} columns")
 
 
@@ -96,7 +98,7 @@ def _values(release: "Release") -> Finding:
 
 
 def _column(release: "Release", name: str) -> pl.Series:
-    return next(t[name] for t in release.tables.values() if name in t.columns)
+    return next(t[name] for t in release.counted.values() if name in t.columns)
 
 
 def _outside(column: pl.Series, domain: Sequence[str]) -> str | None:

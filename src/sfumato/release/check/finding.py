@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from sfumato import notebook
 from sfumato.requirement.base import Status
 
 
@@ -22,6 +23,19 @@ class Finding:
     def as_dict(self) -> dict[str, str]:
         """For machines."""
         return {"claim": self.claim, "status": self.status, "detail": self.detail}
+
+
+class Findings(list[Finding]):
+    """What a check found about each claim, in order: a list that a notebook shows as a table."""
+
+    def _repr_html_(self) -> str:
+        broken = sum(f.status == "broken" for f in self)
+        title = f"{broken} of {len(self)} claims are broken" if broken else f"{len(self)} claims, none broken"
+        return notebook.panel(title, notebook.table(["claim", "status", "found"], [_cells(f) for f in self]))
+
+
+def _cells(finding: Finding) -> tuple[str, str, str]:
+    return finding.claim, finding.status, finding.detail
 
 
 def verdict(claim: str, fault: str | None, detail: str) -> Finding:

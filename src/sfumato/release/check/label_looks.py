@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 def labels_explained(release: "Release") -> Finding:
     claim = "every label is explained and means what it shows"
     for name in release.quasi():
-        if why := fault_of(name, release.description.label(name), release.tables["data"][name]):
+        if why := fault_of(name, release.description.label(name), release.counted["data"][name]):
             return Finding(claim, "broken", why)
     return Finding(claim, "holds", f"{len(release.quasi())} quasi-identifiers")
 
@@ -29,5 +29,5 @@ def losses_fit(release: "Release") -> Finding:
 
 def loss_of(release: "Release", name: str) -> tuple[float, float]:
     """The least and the greatest loss that the labels of a quasi-identifier can have."""
-    weights = release.scheme_class.weights(release)
-    return loss_bounds(release.description.label(name), release.tables["data"][name], weights)
+    weights = release.scheme_class.weights(release) if release.row_weights is None else release.row_weights
+    return loss_bounds(release.description.label(name), release.counted["data"][name], weights)

@@ -50,6 +50,15 @@ def _method(release: "Release") -> Any:
     return import_module("sfumato.method.catalogue").from_manifest(release.description)
 
 
+def may_change_values(manifest: Manifest) -> bool:
+    """Whether the method publishes groups with sensitive values that it may have changed."""
+    return bool(getattr(import_module("sfumato.method.catalogue").METHODS.get(manifest.method.name), "perturbs", False))
+
+
+def _choices() -> Any:
+    return import_module("sfumato.method.choice")
+
+
 def _lacking(missing: list[str]) -> str | None:
     return f"the manifest lacks the warning {missing[0]!r}" if missing else None
 
@@ -69,6 +78,8 @@ def examined(release: "Release") -> Finding:
             return Finding(claim, "broken", contradiction)
         method.refuse_unserved(promised(manifest))
         due = _due(release)
+        if (odd := _choices().contradiction(manifest, promised(manifest))) is not None:
+            return Finding(claim, "broken", odd)
     except (SfumatoError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as e:
         return Finding(claim, "broken", str(e))
     missing = [w for w in due if w not in release.warnings]
@@ -83,8 +94,9 @@ def told(manifest: Manifest) -> list[Finding]:
     for name, entry in manifest.attributes.items():
         by_role.setdefault(str(entry.role), []).append(name)
     roles = "; ".join(f"{role}: {named(found)}" for role, found in by_role.items())
-    settings = manifest.method.settings
+    settings, chosen = manifest.method.settings, manifest.method.chosen
     return [
+        *([Finding("its method was not named but chosen", "stated", chosen.reason)] if chosen else []),
         Finding("the roles, kinds and domains of the columns are right", "stated", roles),
         Finding(
             f"the release was made by {manifest.method.name} of sfumato {manifest.sfumato}",

@@ -7,6 +7,7 @@ from sfumato.errors import SfumatoError
 from sfumato.release.check.finding import Finding
 from sfumato.release.check.plausible import FALSE_ALARM, MOST_VALUES, Floats, PublishedColumn, implausible, tests_of
 from sfumato.release.manifest import ValueAttribute
+from sfumato.release.part_tables import sample_of
 from sfumato.requirement.base import is_number
 from sfumato.table.distortion import retention_matrix
 from sfumato.table.encode import Role
@@ -56,7 +57,7 @@ def one_sensitive(scheme: str, sensitive: int) -> str | None:
 
 
 def _seen(release: "Release", name: str, matrix: Floats | None) -> PublishedColumn:
-    column, entry = release.tables["data"][name], release.description.attributes[name]
+    column, entry = sample_of(release.tables)["data"][name], release.description.attributes[name]
     if matrix is None and not isinstance(entry, ValueAttribute):
         codes, size = value_codes(column)
         return PublishedColumn(name, codes.astype("int64"), size, None)

@@ -10,8 +10,10 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from sfumato.errors import PolicyError, ReleaseError
 from sfumato.release.manifest import (
+    CONTEXT,
     MOST_ROWS,
     SCHEME_NAMES,
+    ChosenEntry,
     Claim,
     EarlierEntry,
     LabelAttribute,
@@ -56,11 +58,30 @@ def _check_parts(plain: Mapping[str, Any], scheme: str) -> None:
         _check_claim(entry)
     for name, entry in plain["attributes"].items():
         _check_attribute(name, entry, scheme)
+    if "chosen" in plain["method"]:
+        _check_chosen(plain["method"]["chosen"])
     if plain.get("output") not in (None, {"spreadsheet": "plain"}, {"spreadsheet": "safe"}):
         raise ReleaseError("manifest.json states an output that is neither plain nor safe for spreadsheets")
+    _check_context(plain.get("context"))
     _check_after(plain)
     if not all(isinstance(w, str) and w for w in plain.get("warnings", ())):
         raise ReleaseError("manifest.json has a warning that is not text")
+
+
+def _check_context(context: Mapping[str, Any] | None) -> None:
+    """Refuse a context that says nothing, or something else than who published for whom and for what."""
+    if context is None:
+        return
+    if not context or not context.keys() <= set(CONTEXT) or not all(isinstance(v, str) and v for v in context.values()):
+        raise ReleaseError(f"manifest.json has a context with something else than texts for some of {named(CONTEXT)}")
+
+
+def _check_chosen(entry: object) -> None:
+    """Refuse a reason for the choice of the method that no release can give."""
+    _check_keys("the choice of the method of manifest.json", entry, ChosenEntry)
+    assert isinstance(entry, Mapping)
+    if not entry["among"] or not all(isinstance(name, str) for name in entry["among"]) or not entry["reason"]:
+        raise ReleaseError("manifest.json must say among which methods its method was chosen, and why")
 
 
 def _check_after(plain: Mapping[str, Any]) -> None:

@@ -119,7 +119,7 @@ def whole_file(path: Path) -> Iterator[Path]:
         stages.reached("file in place")
 
 
-def write_private(folder: Path, texts: Mapping[str, str]) -> None:
+def write_private(folder: Path, texts: Mapping[str, str | bytes]) -> None:
     """Write the private part of an output, which only its owner can read, whatever the umask."""
     if unknown := texts.keys() - set(PRIVATE_FILES):
         raise ValueError(f"{unknown} would not be recognized as files of sfumato")
@@ -127,9 +127,9 @@ def write_private(folder: Path, texts: Mapping[str, str]) -> None:
     private.mkdir(mode=0o700)
     private.chmod(0o700)
     for name, text in texts.items():
-        with (private / name).open("x", encoding="utf-8") as file:
+        with (private / name).open("xb") as file:
             (private / name).chmod(0o600)
-            file.write(text)
+            file.write(text.encode("utf-8") if isinstance(text, str) else text)
 
 
 @contextlib.contextmanager

@@ -1,14 +1,16 @@
 """Which folders sfumato wrote: by their manifest and by the names of all files in them."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from sfumato.errors import SfumatoError
+from sfumato.release.files.part_files import looks_like_parts, strange_parts
 from sfumato.release.files.store import MANIFEST, RELEASE_FILES, listed_files, read_manifest
+from sfumato.release.readme.page import README
 
 PUBLIC, PRIVATE = "release", "private"
-PRIVATE_FILES = ("report.html", "audit.json", "policy.toml", "log.txt")
+PRIVATE_FILES = ("report.html", "report.md", "report.pdf", "audit.json", "policy.toml", "log.txt")
 """All files that the private part of an output may hold."""
 
 
@@ -52,7 +54,7 @@ def unknown_files(folder: Path) -> Iterator[Path]:
         yield from (path for path in folder.iterdir() if path not in places or not _is_folder(path))
     for place, names in places.items():
         if _is_folder(place):
-            yield from (path for path in place.iterdir() if path.name not in names or not _is_file(path))
+            yield from (path for path in place.iterdir() if not _is_ours(path, names, public=names is RELEASE_FILES))
 
 
 def _unstated(public: Path, folder: Path) -> str:
@@ -61,10 +63,16 @@ def _unstated(public: Path, folder: Path) -> str:
         listed = listed_files(read_manifest(public).get("tables"))
     except SfumatoError:
         return "it has no valid manifest.json"
-    for path in public.iterdir():
-        if path.name not in (MANIFEST, *listed):
+    folders = {file.partition("/")[0] for file in listed if "/" in file}
+    for path in [*public.iterdir(), *strange_parts(public, listed)]:
+        if path.name not in (MANIFEST, README, *listed, *folders) or path.parent != public:
             return f"its manifest does not list {path.relative_to(folder)}"
     return ""
+
+
+def _is_ours(path: Path, names: Sequence[str], *, public: bool) -> bool:
+    """Whether a part of an output is a file of it or, in the public part, a folder of parts."""
+    return (path.name in names and _is_file(path)) or (public and looks_like_parts(path))
 
 
 def _is_folder(path: Path) -> bool:

@@ -2,36 +2,46 @@
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
 import polars as pl
 
+from sfumato.engine.base import Table
 from sfumato.engine.local import write_table
+from sfumato.engine.parts import Parts
 from sfumato.errors import OutputError, ReleaseError
 from sfumato.release.check.statement import parse_manifest
 from sfumato.release.files import stages
+from sfumato.release.files.part_files import is_part, put_parts, read_parts, refuse_gaps, strange_parts
 from sfumato.release.files.spreadsheet import csv_of
 from sfumato.release.manifest import Manifest, TableFile
+from sfumato.release.part_tables import as_stored
+from sfumato.release.readme.page import README, readme
 from sfumato.table.checks import is_opaque, open_regular, read_bytes
 
 MANIFEST = "manifest.json"
 _TABLES = ("data", "quasi", "sensitive")
-RELEASE_FILES = (MANIFEST, *(f"{name}.{end}" for name in _TABLES for end in ("csv", "parquet")))
+RELEASE_FILES = (MANIFEST, README, *(f"{name}.{end}" for name in _TABLES for end in ("csv", "parquet")))
 """All names that a file of a release can have."""
 _MANIFEST_LIMIT = 512 * 1024 * 1024
+_README_LIMIT = 64 * 1024 * 1024
 
 
 Write = Callable[[pl.DataFrame, Path], None]
 """How a table is written to a file: that of an engine."""
 
 
-def fill(draft: Path, manifest: Manifest, tables: dict[str, pl.DataFrame], write: Write = write_table) -> None:
-    """Write manifest and tables into an existing empty folder."""
+def fill(draft: Path, manifest: Manifest, tables: Mapping[str, Table], write: Write = write_table) -> dict[str, str]:
+    """Write tables, manifest and README.html into an existing empty folder; returns the SHA-256 of each file."""
     entries = []
-    for name, frame in tables.items():
+    for name, frame in as_stored(tables).items():  # type: ignore[arg-type]
+        if isinstance(frame, Parts):
+            entries += put_parts(draft, name, frame, digest)
+            continue
         write(frame, draft / f"{name}.parquet")
         write(csv_of(frame, manifest.output), draft / f"{name}.csv")
         for end in ("parquet", "csv"):
@@ -42,6 +52,18 @@ def fill(draft: Path, manifest: Manifest, tables: dict[str, pl.DataFrame], write
     text = json.dumps(told, ensure_ascii=False, indent=1, allow_nan=False)
     (draft / MANIFEST).write_text(text + "\n", encoding="utf-8")
     stages.reached("manifest written")
+    (draft / README).write_bytes(readme(Manifest.from_plain(json.loads(text))))
+    return {entry.file: entry.sha256 for entry in entries} | {name: digest(draft / name) for name in (MANIFEST, README)}
+
+
+def read_page(folder: Path) -> bytes | None:
+    """README.html of a release folder; None if it has none, as releases of earlier versions."""
+    try:
+        return read_bytes(folder / README, largest=_README_LIMIT, links=False)
+    except FileNotFoundError:
+        return None
+    except OSError as e:
+        raise ReleaseError(f"{README} cannot be read ({e.strerror}); remove it, or ask for an intact copy") from None
 
 
 def digest(file: Path) -> str:
@@ -50,25 +72,32 @@ def digest(file: Path) -> str:
         return hashlib.file_digest(f, "sha256").hexdigest()
 
 
-def read_folder(folder: Path) -> tuple[dict[str, Any], dict[str, pl.DataFrame]]:
+def read_folder(folder: Path) -> tuple[dict[str, Any], dict[str, Table]]:
     """Read a release folder; every file must be the one that the manifest describes."""
     plain = read_manifest(folder)
     manifest, entries = parse_manifest(plain), plain.get("tables")
     refuse_unlisted(folder, entries)
-    tables: dict[str, pl.DataFrame] = {}
+    tables: dict[str, Table] = {}
     twins: dict[str, Path] = {}
+    parts: dict[str, list[Path]] = {}
     if not isinstance(entries, list) or not entries:
         raise ReleaseError("manifest.json does not list any tables; the release is damaged")
     for entry in entries:
         file = _file_of(folder, entry)
-        if file.suffix == ".parquet":
+        if file.parent != folder:
+            parts.setdefault(str(entry["name"]), []).append(file)
+        elif file.suffix == ".parquet":
             tables[str(entry["name"])] = _read_table(file, entry, manifest.rows)
         else:
             twins[str(entry["name"])] = file
-    if tables.keys() not in ({"data"}, {"quasi", "sensitive"}) or twins.keys() != tables.keys():
+    frames = {name: table for name, table in tables.items() if isinstance(table, pl.DataFrame)}
+    columns = {entry["name"]: entry for entry in entries}
+    for name, files in parts.items():
+        tables[name] = read_parts(files, manifest, partial(_read_table_of, columns[name]))
+    if tables.keys() not in ({"data"}, {"quasi", "sensitive"}) or twins.keys() != frames.keys():
         raise ReleaseError("manifest.json does not list the tables of its scheme; the release is damaged")
     for name, file in twins.items():
-        if not _same_content(file, csv_of(tables[name], manifest.output)):
+        if not _same_content(file, csv_of(frames[name], manifest.output)):
             raise ReleaseError(f"{file.name} differs in content from {name}.parquet; the release is damaged")
     return plain, tables
 
@@ -91,12 +120,14 @@ def listed_files(entries: object) -> list[str]:
 
 
 def refuse_unlisted(folder: Path, entries: object) -> None:
-    """A release folder holds the manifest and the files that it lists, each once, and nothing else."""
+    """A release folder holds the manifest, its page and the files that it lists, each once, and nothing else."""
     files = listed_files(entries)
     if len(set(files)) < len(files):
         raise ReleaseError("manifest.json lists a file twice; the release is damaged")
-    for place in sorted(folder.iterdir()):
-        if place.name not in (MANIFEST, *files):
+    refuse_gaps(files)
+    there = {*files, *(file.partition("/")[0] for file in files if "/" in file)}
+    for place in [*sorted(folder.iterdir()), *strange_parts(folder, files)]:
+        if place.name not in (MANIFEST, README, *there) or place.parent != folder:
             raise ReleaseError(
                 f"{place.name!r} is in the release folder but not in its manifest; a release must contain only what "
                 "the manifest lists: remove it before handing over the release"
@@ -139,14 +170,19 @@ def _file_of(folder: Path, entry: object) -> Path:
     """The file of a table; only plain names that sfumato writes are accepted, inside the folder."""
     if not isinstance(entry, dict) or {"name", "file", "sha256", "columns"} != entry.keys():
         raise ReleaseError("manifest.json has a table without name, file, sha256 and columns")
-    if entry["name"] not in _TABLES or entry["file"] not in (f"{entry['name']}.csv", f"{entry['name']}.parquet"):
+    whole = (f"{entry['name']}.csv", f"{entry['name']}.parquet")
+    if entry["name"] not in _TABLES or not (entry["file"] in whole or is_part(entry["name"], entry["file"])):
         raise ReleaseError(f"manifest.json names the file {entry['file']!r}; a release has no such file")
     file = folder / str(entry["file"])
-    if not file.is_file() or file.is_symlink():
+    if not file.is_file() or file.is_symlink() or file.parent.is_symlink():
         raise ReleaseError(f"{entry['file']} is missing from the release")
     if digest(file) != entry["sha256"]:
         raise ReleaseError(f"{entry['file']} is not the file that the manifest describes (its SHA-256 differs)")
     return file
+
+
+def _read_table_of(entry: dict[str, Any], file: Path, most: int) -> pl.DataFrame:
+    return _read_table(file, entry, most)
 
 
 def _read_table(file: Path, entry: dict[str, Any], most: int) -> pl.DataFrame:

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.engine.base import Engine
+from sfumato import notebook
+from sfumato.engine.base import Engine, Table
 from sfumato.engine.counts import Counts
 from sfumato.engine.decision import Grouping
 from sfumato.engine.draws import Draws
@@ -46,8 +46,18 @@ class Decision:
     warnings: Sequence[str] = ()
     judgements: Sequence[Judgement] = ()
 
+    def facts(self) -> list[tuple[str, str]]:
+        """What was decided, in numbers and names of columns: a title and a figure each; never a value."""
+        return [("warnings", str(len(self.warnings)))] if self.warnings else []
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{title}: {figure}' for title, figure in self.facts())})"
+
+    def _repr_html_(self) -> str:
+        return notebook.panel(type(self).__name__, notebook.table(["decided", ""], self.facts()))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Grouped(Decision):
     """How many people of each vector go to which group, and what groups show if that is not the narrowest label.
 
@@ -60,6 +70,13 @@ class Grouped(Decision):
     sets: bool = True
     again: "Callable[[Counts], Grouped] | None" = None
 
+    def facts(self) -> list[tuple[str, str]]:
+        sizes = self.grouping.sizes[self.grouping.sizes > 0]
+        told = [("people", f"{int(sizes.sum()):,}"), ("groups", f"{len(sizes):,}")]
+        if len(sizes):
+            told += [("smallest", f"{int(sizes.min()):,}"), ("largest", f"{int(sizes.max()):,}")]
+        return [*told, *super().facts()]
+
 
 class Made(NamedTuple):
     """What a scheme made of a decision: tables, the manifest's attributes, and how the requirements fare.
@@ -67,7 +84,7 @@ class Made(NamedTuple):
     ``facts`` are further entries of the manifest.
     """
 
-    tables: dict[str, pl.DataFrame]
+    tables: Mapping[str, Table]
     judgements: Sequence[Judgement]
     attributes: Mapping[str, AttributeEntry]
     rows: int
@@ -142,8 +159,12 @@ class Scheme(ABC):
 
     def judge(self, release: "Release", bound: GroupRequirement, view: PublicSchema) -> Judgement:
         """Judge a requirement on the groups that are shown."""
-        groups = self.groups(release, names(bound.groups_by()))
-        return judge(bound, view, view.counted, groups, int(groups.max()) + 1)
+        if not {n for key in (*bound.columns(), *bound.distinct_columns()) for n in key} <= {*release.counted_columns}:
+            groups = self.groups(release, names(bound.groups_by()))
+            return judge(bound, view, view.counted, groups, int(groups.max()) + 1)
+        groups = release.counted_labels(names(bound.groups_by()))
+        seen = PublicSchema(release.description.attributes, release.counted)
+        return judge(bound, seen, seen.counted, groups, int(groups.max()) + 1, release.row_weights)
 
     def values_by_group(self, release: "Release", name: str) -> GroupValues | None:
         """The published values of an attribute by group; None if they are not shown that way."""

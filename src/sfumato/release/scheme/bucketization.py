@@ -12,7 +12,8 @@ from sfumato.engine.base import AsIs, Engine, Numbered, Output
 from sfumato.engine.counts import Counted, Counts
 from sfumato.engine.draws import Draws
 from sfumato.engine.local import as_published
-from sfumato.errors import PolicyError
+from sfumato.engine.parts import Parts
+from sfumato.errors import DataError, PolicyError
 from sfumato.kernel.arrange import sort_order
 from sfumato.release.best_guess import GroupValues
 from sfumato.release.check.finding import Finding, verdict, whole_numbers
@@ -141,6 +142,11 @@ class Bucketization(Scheme):
         outputs += [AsIs(name) for name in table.plain.columns]
         outputs.append(Numbered(GROUP, number))
         quasi = engine.publish(outputs, draws, grouping, counts)
+        if isinstance(quasi, Parts):
+            raise DataError(
+                f"bucketization shows every one of {quasi.height:,} people exactly, and an engine that publishes in "
+                'parts cannot check that; set scheme = "generalization", or name = "local" under [engine]'
+            )
         tables = {"quasi": quasi, "sensitive": _sensitive(people, number[grouping.group])}
         return Made(tables, judgements, attribute_entries(table), quasi.height)
 

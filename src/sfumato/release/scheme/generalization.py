@@ -31,10 +31,10 @@ class Generalization(Scheme):
     looks: ClassVar[tuple[Look, ...]] = (labels_explained, losses_fit)
 
     def values_by_group(self, release: "Release", name: str) -> GroupValues | None:
-        if name not in release.tables["data"].columns:
+        if name not in release.counted["data"].columns:
             return None
-        shown = distinct_texts(release.tables["data"][name])
-        return GroupValues(release.groups(), shown.of_row, words=shown.texts)
+        shown = distinct_texts(release.counted["data"][name])
+        return GroupValues(release.counted_labels(()), shown.of_row, release.row_weights, words=shown.texts)
 
     def publish(
         self,

@@ -16,7 +16,7 @@ from sfumato.requirement.local_privacy import Guarantee, statement
 from sfumato.table.distortion import Distortion
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Matrices(Decision):
     """How each column is distorted, what is stated about it, and which adversary the noise protects against.
 
@@ -27,6 +27,10 @@ class Matrices(Decision):
     matrices: Mapping[str, Any]
     guarantee: Guarantee
     fit_epsilon: float | None
+
+    def facts(self) -> list[tuple[str, str]]:
+        kept = {name: float(way.matrix.diagonal().min()) for name, way in self.ways.items()}
+        return [(f"{name} kept", f"{least:.3f} or more") for name, least in kept.items()] + super().facts()
 
 
 class Randomization(Scheme):

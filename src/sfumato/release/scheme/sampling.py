@@ -44,7 +44,7 @@ _MOST_PEOPLE = 1 << 53
 _MOST_LISTED = 1 << 30
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Sample(Grouped):
     """One person drawn from each group; the box of each group in codes, and how the sensitive value is perturbed."""
 

@@ -1,0 +1,89 @@
+"""Which engine serves a job: the one that is asked for, or the smallest that can hold the table."""
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import NamedTuple
+
+import polars as pl
+
+from sfumato.engine.settings import EngineName, EngineSettings
+from sfumato.table.checks import located
+from sfumato.table.file_set import FileSet, file_set, is_several
+
+_CSV_GROWTH = 4
+"""How many times larger a text file is in memory while it is coded and published."""
+_BYTES_PER_CELL = 24
+_SHARE = 3
+"""A table that takes more than one part in so many of the machine's memory is not read into it."""
+
+
+class Choice(NamedTuple):
+    """The engine of a job and the reason, as a clause."""
+
+    name: EngineName
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.name}, since {self.why}"
+
+
+def choose_engine(
+    settings: EngineSettings,
+    source: object,
+    query: str | None,
+    folder: Path | None,
+    memory: Callable[[], int] = lambda: physical_memory(),
+) -> Choice:
+    """The engine for a source; nothing is read but sizes."""
+    if settings.name != "auto":
+        return Choice(settings.name, "the policy or the command asks for it")
+    if isinstance(source, str) and source.startswith("spark://"):
+        return Choice("spark", "the source is a table of a Spark cluster")
+    if isinstance(source, str) and source.startswith("duckdb://"):
+        return Choice("duckdb", "the source is a DuckDB database")
+    if query is not None or not isinstance(source, str | Path):
+        return Choice("local", "the source is not a file that another engine reads in place")
+    if is_several(source, folder):
+        return Choice("duckdb", "the source is a folder or a pattern of files")
+    if not located(source, folder).is_file():
+        return Choice("local", "the source is not a file that another engine reads in place")
+    return _by_size(source, folder, memory())
+
+
+def _by_size(source: str | Path, folder: Path | None, memory: int) -> Choice:
+    if located(source, folder).stat().st_size * _CSV_GROWTH * _SHARE < min(memory, 1 << 30):  # not even worth a look
+        return Choice("local", "the table is small")
+    files = file_set(source, folder)
+    if files is None:
+        return Choice("local", "only this engine reads such files")
+    need = _in_memory(files)
+    told = f"the table takes about {need / 1e9:.1f} GB in memory, and this machine has {memory / 1e9:.1f} GB"
+    if need * _SHARE <= memory:
+        return Choice("local", told)
+    if find_spec("duckdb") is None:
+        return Choice("local", f"DuckDB is not installed (pip install 'sfumato[outofcore]'), although {told}")
+    return Choice("duckdb", told)
+
+
+def _in_memory(files: FileSet) -> int:
+    """How much memory a table takes while it is coded and published, roughly."""
+    if files.kind == "csv":
+        return files.bytes * _CSV_GROWTH
+    rows = int(pl.scan_parquet(list(files.files), glob=False).select(pl.len()).collect().item())
+    return rows * len(files.columns) * _BYTES_PER_CELL
+
+
+def physical_memory() -> int:
+    """The memory of this machine in bytes; 8 GiB where it cannot be found out."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return 8 << 30
+
+
+def asked_for(settings: EngineSettings, name: str | None) -> EngineSettings:
+    """The settings with the engine that a command names, if it names one."""
+    return settings if name is None else replace(settings, name=name)  # type: ignore[arg-type]

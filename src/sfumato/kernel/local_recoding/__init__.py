@@ -1,0 +1,1 @@
+"""Local recoding by peeling boxes, and moves that improve it."""

@@ -1,0 +1,1 @@
+"""Cuts that are refused at random, so that a refusal tells little."""

@@ -1,0 +1,1 @@
+"""Local recoding: each group shows one node of the taxonomy per attribute."""

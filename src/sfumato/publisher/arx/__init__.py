@@ -1,0 +1,1 @@
+"""Projects of ARX: read safely, and as a policy."""

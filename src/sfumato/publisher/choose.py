@@ -1,0 +1,152 @@
+"""Choose the method of a job that names none: by what is required, and where several may be, by a trial.
+
+The rule is in `sfumato.method.choice`. The trial never sees whose sensitive value is whose: the values are dealt out
+at random first. It is a function of the quasi-identifiers, of how often each sensitive value occurs and of fresh
+secret draws, so every table that an adversary considers possible after the release, which has the same
+quasi-identifiers and the same values, leads to each choice with the same probability.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sfumato.engine.counts import Counts
+from sfumato.engine.draws import Draws
+from sfumato.engine.local import LocalEngine
+from sfumato.errors import SfumatoError
+from sfumato.method.base import Method, Progress, silent
+from sfumato.method.catalogue import METHODS
+from sfumato.method.choice import Wanted, cannot_choose, caveat, contenders, eligible, entry, ready
+from sfumato.publisher.compare.points import served_by, unserved
+from sfumato.publisher.policy import Policy
+from sfumato.release.judgement import TableSchema, completed
+from sfumato.release.manifest import ChosenEntry
+from sfumato.release.release import Release
+from sfumato.report.summary import summarize
+from sfumato.requirement.base import Requirement
+from sfumato.requirement.join_template import JoinTemplate
+from sfumato.table.microdata import Microdata
+
+MOST_ROWS = 100_000
+"""The rows of a trial, drawn at random if the table has more."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The method that was chosen, and among which; ``losses`` are those of the trial, for the steward alone."""
+
+    method: Method
+    among: tuple[str, ...]
+    losses: Mapping[str, float]
+
+    @property
+    def entry(self) -> ChosenEntry:
+        """What the manifest says about it."""
+        return entry(self.method.name, self.among)
+
+    def stated_by(self, release: Release) -> Release:
+        """The release, saying that its method was chosen and why."""
+        return release.stating(method={**release.manifest["method"], "chosen": self.entry.plain()})
+
+
+def choose(
+    table: Microdata,
+    requirements: Sequence[Requirement],
+    *,
+    counts: Counts | None = None,
+    earlier: Method | None = None,
+    draws: Draws | None = None,
+    progress: Progress = silent,
+) -> Choice:
+    """The method for these requirements; raises if only refuted ones, or none at all, can serve them.
+
+    ``counts`` are those of all coded columns, if they are known; ``earlier`` is the method that was told of earlier
+    releases, if there are any.
+
+    >>> import polars as pl, sfumato as sf
+    >>> table = sf.read(pl.DataFrame({"age": [20, 21, 40, 41]}), quasi=["age"])
+    >>> choose(table, [sf.KAnonymity(k=2)]).method
+    Mondrian(scheme='generalization', strict=True, labels='siblings')
+    """
+    bound = earlier.bind(table, requirements) if earlier else completed(requirements, table)
+    wanted = Wanted(bound, [c.name for c in table.quasi], earlier is not None)
+    found = [earlier] if earlier and eligible(wanted) else [] if earlier else eligible(wanted)
+    able = [m for m in found if unserved(m, table, requirements) is None]
+    if not able:
+        raise _cannot(table, requirements, bound, earlier)
+    tried = contenders(able, partial=wanted.partial)
+    names = tuple(m.name for m in tried)
+    if len(tried) == 1:
+        return Choice(tried[0], names, {})
+    counted = counts or LocalEngine(table).count(list(table.columns))
+    losses = trial(tried, dealt_out(counted, draws or Draws()), requirements, draws or Draws(), progress)
+    best = min(tried, key=lambda m: losses.get(m.name, 2.0))
+    return Choice(best, names, losses)
+
+
+def trial(
+    methods: Sequence[Method], dealt: Microdata, requirements: Sequence[Requirement], draws: Draws, progress: Progress
+) -> dict[str, float]:
+    """The information that each method loses on a table whose sensitive values were dealt out at random."""
+    progress("trial", 0.0)
+    losses: dict[str, float] = {}
+    for i, method in enumerate(methods):
+        try:
+            made = method.release(LocalEngine(method.prepared(dealt)), requirements, draws=draws)
+            losses[method.name] = 1.0 - (summarize(made, dealt).information or 0.0)
+        except SfumatoError:  # if none can do it, the job itself says why
+            continue
+        finally:
+            progress("trial", (i + 1) / len(methods))
+    return losses
+
+
+def dealt_out(counts: Counts, draws: Draws) -> Microdata:
+    """The people of a table, with the values of each sensitive attribute dealt out anew; at most `MOST_ROWS` people."""
+    rows = _people(counts, draws)
+    columns = {n: replace(c, codes=c.codes[rows]) for n, c in counts.columns.items()}
+    for c in counts.sensitive:
+        columns[c.name] = replace(c, codes=c.codes[_people(counts, draws)])
+    return Microdata(columns, pl.DataFrame(), pl.DataFrame(), len(rows), 0)
+
+
+def _people(counts: Counts, draws: Draws) -> NDArray[np.int64]:
+    """The vector of each person, in random order; of a larger table, those of people drawn independently."""
+    ends = np.cumsum(counts.weights)
+    if counts.rows <= MOST_ROWS:
+        places = draws.order(counts.rows)
+    else:
+        places = draws.below(np.full(MOST_ROWS, counts.rows))
+    return np.searchsorted(ends, places, side="right")
+
+
+def _cannot(
+    table: Microdata, requirements: Sequence[Requirement], bound: Sequence[Requirement], earlier: Method | None
+) -> SfumatoError:
+    """Who serves the requirements although it is refuted, or what each of them is served by."""
+    every = [earlier] if earlier else [ready(name, requirements) for name in METHODS]
+    able = [m for m, why in (served_by(m, table, requirements) for m in every) if why is None]
+    refuted = [m.name for m in able if caveat(m, bound) is not None]
+    each = {r.model: _served(table, r, earlier) for r in requirements}
+    private = {c.name for c in table.sensitive}
+    values = any(private & set(r.covers(TableSchema(table))) for r in bound if not isinstance(r, JoinTemplate))
+    return cannot_choose([r.model for r in requirements], refuted, each, about_values=values)
+
+
+def _served(table: Microdata, requirement: Requirement, earlier: Method | None) -> list[str]:
+    """The methods that serve one requirement alone."""
+    every = [earlier] if earlier else [ready(name, [requirement]) for name in METHODS]
+    return [m.name for m in every if served_by(m, table, [requirement])[1] is None]
+
+
+def with_method(
+    job: Policy, table: Microdata, counts: Counts, draws: Draws, progress: Progress
+) -> tuple[Policy, Choice | None]:
+    """The job with a method: the one that it names, or the one that is chosen."""
+    if "method" in job.content or job.integrate is not None:
+        return job, None
+    chosen = choose(table, job.requirements, counts=counts, earlier=job.named, draws=draws, progress=progress)
+    return replace(job, named=chosen.method), chosen

@@ -1,0 +1,1 @@
+"""Compare methods on one table: privacy, utility and run time of each, side by side."""

@@ -1,0 +1,1 @@
+"""README.html: what a recipient should know about a release, told from its manifest alone."""

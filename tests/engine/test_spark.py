@@ -1,0 +1,134 @@
+"""The Spark engine: the same releases as in memory, whole jobs, and tasks that fail once."""
+
+import os
+import shutil
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import sfumato as sf
+from sfumato.engine.base import AsIs, Engine
+from sfumato.engine.counted import Limits
+from sfumato.engine.draws import Draws
+from sfumato.engine.local import LocalEngine
+from sfumato.engine.settings import EngineSettings
+from sfumato.table.encode import Attribute, Role
+
+pyspark = pytest.importorskip("pyspark", reason="PySpark is not installed (sfumato[spark])")
+if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
+    pytest.skip("Spark needs Java, which is not installed", allow_module_level=True)
+
+from sfumato.engine.spark import SparkEngine  # noqa: E402 - only where it can run
+
+SETTINGS = EngineSettings(name="spark", master="local[2,3]")
+"""Two threads; a task may fail twice before the job does."""
+ROLES = {"age": Role.QUASI, "job": Role.QUASI, "ill": Role.SENSITIVE, "note": Role.INSENSITIVE, "who": Role.IDENTIFIER}
+
+
+@pytest.fixture(scope="module")
+def spark() -> Iterator[Any]:
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    from sfumato.engine.spark import session
+
+    found = session(SETTINGS)
+    found.conf.set("spark.sql.shuffle.partitions", "2")
+    yield found
+    found.stop()
+
+
+def attributes(columns: Sequence[str]) -> list[Attribute]:
+    return [Attribute(name=n, role=ROLES[n]) for n in columns]
+
+
+def table(rows: int = 120) -> pl.DataFrame:
+    rng = np.random.default_rng(5)
+    return pl.DataFrame(
+        {
+            "age": rng.integers(20, 40, rows) / 2,
+            "job": [None if i % 11 == 0 else j for i, j in enumerate(rng.choice(["clerk", "boss"], rows))],
+            "ill": rng.choice(["a", "b", "c"], rows),
+            "note": rng.choice(["1", "2"], rows),
+            "who": [f"p{i % 100}" for i in range(rows)],
+        }
+    )
+
+
+def rows_of(release: sf.Release) -> Counter[Any]:
+    return Counter(map(str, release.tables["data"].rows()))
+
+
+def made(engine: Engine, method: Any, require: Any) -> sf.Release:
+    return method.release(engine.prepared(method.prepared), [require], draws=Draws())  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize("limits", [Limits(), Limits(in_memory=10, part_rows=50)], ids=["whole", "parts"])
+def test_spark_gives_the_same_releases(spark: Any, limits: Limits) -> None:
+    there = SparkEngine.read(table(), attributes, missing="category", settings=SETTINGS, limits=limits)
+    here = LocalEngine.read(table(), attributes, missing="category")
+    cases = [(sf.Incognito(suppression=0.2), sf.KAnonymity(k=4)), (sf.MondrianPlus(), sf.LDiversity(l=2))]
+    for method, require in cases[: 1 if limits.part_rows < 100 else 2]:
+        one, two = made(here, method, require), made(there, method, require)
+        assert two.manifest == one.manifest
+        assert rows_of(two) == rows_of(one)
+        two.check()
+    assert dict(there.tally("who").iter_rows()) == dict(here.tally("who").iter_rows())
+    assert there.table.people(["who"]) == here.table.people(["who"]) == (100, 20)
+    assert there.digest() == SparkEngine.read(table().reverse(), attributes, missing="drop", settings=SETTINGS).digest()
+
+
+def test_a_job_on_files_and_on_a_table_of_the_cluster(spark: Any, tmp_path: Path) -> None:
+    (tmp_path / "parts").mkdir()
+    for i in range(2):
+        table().slice(60 * i, 60).write_csv(tmp_path / "parts" / f"{i}.csv")
+    roles = "\n".join(f'{name} = "{role}"' for name, role in ROLES.items())
+    rest = f'missing = "category"\n[attributes]\n{roles}\n[[require]]\nmodel = "k-anonymity"\nk = 3\n'
+    rest += '[method]\nname = "mondrian"\n[engine]\nmaster = "local[2,3]"\n'
+    (tmp_path / "policy.toml").write_text(f'[data]\nsource = "parts"\n{rest}')
+    one = sf.publish_policy(tmp_path / "policy.toml", tmp_path / "one", engine="spark", ledger=False).release
+    two = sf.publish_policy(tmp_path / "policy.toml", tmp_path / "two", engine="duckdb", ledger=False).release
+    assert one.manifest == two.manifest
+    assert rows_of(one) == rows_of(two)
+    spark.read.csv(str(tmp_path / "parts"), header=True).createOrReplaceTempView("people")
+    source = 'source = "spark://"\nquery = "select * from people"'
+    (tmp_path / "policy.toml").write_text(f"[data]\n{source}\n{rest}")
+    three = sf.publish_policy(tmp_path / "policy.toml", tmp_path / "three", ledger=False).release
+    assert rows_of(three) == rows_of(one)
+
+
+def test_a_task_that_fails_runs_again_with_the_same_rows(spark: Any, tmp_path: Path) -> None:
+    """Each task fails once, then runs again: every row is published once, and with its own values."""
+    marks = str(tmp_path)
+
+    def fails_once(batches: Iterator[Any]) -> Iterator[Any]:
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        mark = Path(marks) / f"{context.stageId()}-{context.partitionId()}"
+        yield from batches
+        if not mark.exists():
+            mark.touch()
+            raise RuntimeError("a worker died")
+
+    whole = table().with_columns(note=pl.int_range(pl.len()), job=pl.col("job").fill_null("none"))
+    frame = spark.createDataFrame(whole.to_arrow(compat_level=pl.CompatLevel.oldest())).repartition(3)
+    frame.mapInArrow(fails_once, frame.schema).createOrReplaceTempView("failing")
+    there = SparkEngine.read("spark://", attributes, query="select * from failing", settings=SETTINGS)
+    assert list(tmp_path.iterdir())
+    counts = there.count(["ill"])
+    shown = there.publish([AsIs("age"), AsIs("ill"), AsIs("note")], Draws())
+    assert isinstance(shown, pl.DataFrame)
+    assert sorted(shown.rows()) == sorted(whole.select("age", "ill", "note").rows())
+    assert counts.rows == whole.height
+
+
+def test_what_spark_cannot_read_is_said(spark: Any, tmp_path: Path) -> None:
+    with pytest.raises(sf.PolicyError, match="needs a query"):
+        SparkEngine.read("spark://", attributes, settings=SETTINGS)
+    with pytest.raises(sf.DataError, match="Spark cannot read or count"):
+        SparkEngine.read("spark://", attributes, query="select * from nowhere", settings=SETTINGS)
