@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 
 import sfumato as sf
+from benchmarks import tables
 from benchmarks.measure import Line, median_time
 from sfumato import datasets
 from sfumato.method.base import PartitionMethod
@@ -20,6 +21,7 @@ TARGETS: list[tuple[PartitionMethod, float | None]] = [
     (sf.HilbSafe(), 2.0),
     (sf.MondrianPlus(), 4.0),
     (sf.MondrianPlusPlus(), 4.0),
+    (sf.MondrianBlur(), 3.0),
     (sf.Hilb(), None),
     (sf.HilbPlus(), None),
     (sf.HilbPlusPlus(), None),
@@ -43,10 +45,20 @@ def lines() -> Iterator[Line]:
         for method, target in TARGETS:
             ours = median_time(lambda m=method, r=rows, b=bound: m.draw(r, b))
             yield Line(f"{method.name}, l = 4{people}", rows.rows, ours, FLOOR, sort, target)
+    yield from blurred()
     for people, rows in (("", table), (", everybody", everybody())):
         three = bind([sf.MConfidentiality(m=3)], rows)
         ours = median_time(lambda r=rows, b=three: sf.MaskPlusPlus(k=50).draw(r, b))
         yield Line(f"mask++, k = 50, m = 3{people}", rows.rows, ours, FLOOR, sort_time(rows), 6.0)
+
+
+def blurred() -> Iterator[Line]:
+    """mondrian-blur on a million rows of blown-up Adult, k = 5."""
+    million = tables.coded(tables.million())
+    for l in (2, 3):
+        bound = bind([sf.KAnonymity(k=5), sf.LDiversity(l=l)], million)
+        ours = median_time(lambda b=bound: sf.MondrianBlur().draw(million, b))
+        yield Line(f"mondrian-blur, k = 5, l = {l}, Adult", million.rows, ours, FLOOR, sort_time(million), 3.0)
 
 
 def sort_time(table: sf.Microdata, repeats: int = 5) -> float:

@@ -137,10 +137,6 @@ def test_a_wrong_section_is_refused(tmp_path: Path, more: str, words: str) -> No
 
 def test_what_an_engine_cannot_do_is_refused_in_words(tmp_path: Path) -> None:
     table().write_csv(tmp_path / "t.csv")
-    no_method = policy(tmp_path, "t.csv").read_text().partition("[method]")[0]
-    (tmp_path / "policy.toml").write_text(no_method)
-    with pytest.raises(sf.PolicyError, match="name one under"):
-        sf.publish_policy(tmp_path / "policy.toml", tmp_path / "out", engine="duckdb")
     file = policy(tmp_path, "t.csv", data='decimal = ","')
     with pytest.raises(sf.PolicyError, match="insensitive column 'note'"):
         sf.publish_policy(file, tmp_path / "out", engine="duckdb")

@@ -110,6 +110,21 @@ def test_every_engine_gives_the_same_release(method: Method, require: list[Requi
     assert [f.as_dict() for f in parts.check()] == [f.as_dict() for f in local.check()]
 
 
+def test_people_with_several_rows_are_counted_by_every_engine() -> None:
+    frame = people(150).with_columns(who=pl.Series([f"p{i % 70}" for i in range(150)]))
+    about = chosen(["age", "job", "ill", "note", "who"])
+    require = [sf.KAnonymity(k=3, entity="who")]
+    for method in (sf.Mondrian(), sf.Incognito(suppression=0.1)):
+        local = made(LocalEngine.read(frame, about, missing="category"), method, require)
+        for limits in (None, IN_PARTS):
+            other = DuckDBEngine.read(frame, about, missing="category", limits=limits)
+            release = made(other, method, require)
+            assert release.manifest == local.manifest
+            assert rows_of(release) == rows_of(local)
+    with pytest.raises(sf.PolicyError, match="70 of 70 people"):
+        made(other, sf.Mondrian(), [*require, sf.LDiversity(l=2)])
+
+
 def test_the_probabilities_of_rr_are_those_of_the_counts() -> None:
     names, method = ["age", "job", "ill"], from_table({"name": "rr", "unchanged": "allow"})
     frame = people(400).with_columns(age=(pl.col("age") // 15).cast(pl.Int64))
@@ -184,3 +199,20 @@ def test_too_many_rows_for_memory_are_refused_in_words(monkeypatch: pytest.Monke
     assert release.check()
     with pytest.raises(sf.ReleaseError, match="150 rows in 4 parts"):
         release.groups()
+
+
+def test_count_queries_on_parts_are_answered_from_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    local, _, parts = engines()
+    here = sf.Analyst(made(local, sf.Mondrian(), [sf.KAnonymity(k=3)]))
+    monkeypatch.setattr("sfumato.release.part_tables.MOST_ROWS", 100)
+    there = sf.Analyst(made(parts, sf.Mondrian(), [sf.KAnonymity(k=3)]))
+    for where in ("age >= 30", "ill = 'HIV' and age < 40", "job = 'clerk' or score = 1"):
+        one, two = here.count(where), there.count(where)
+        assert two.estimate == pytest.approx(one.estimate)
+        assert two.standard_error == pytest.approx(one.standard_error)
+        assert two.bounds == pytest.approx(one.bounds)
+    question = "SELECT COUNT(*), ill WHERE age >= 30 GROUP BY ill"
+    one, two = (a.query(question).sort("ill") for a in (here, there))
+    assert one.drop("ill").to_numpy() == pytest.approx(two.drop("ill").to_numpy())
+    with pytest.raises(sf.ReleaseError, match="'note' is insensitive"):
+        there.count("note = 1")

@@ -9,6 +9,7 @@ _DIVERSITY = 'model = "l-diversity"\nvariant = "frequency"\nl = 1.5'
 REQUIRED = {
     "mondrian+": _DIVERSITY.replace("1.5", "2"),
     "mondrian++": _DIVERSITY.replace("1.5", "2"),
+    "mondrian-blur": _DIVERSITY.replace("1.5", "2"),
     "hilb": _DIVERSITY.replace("1.5", "2"),
     "hilb-safe": _DIVERSITY.replace("1.5", "2"),
     "mask": _DIVERSITY.replace("1.5", "2"),

@@ -10,5 +10,6 @@ from sfumato.report.report import _labels
 
 @pytest.mark.parametrize("name", ["count", "value", "*"])
 def test_labels_are_counted_whatever_the_column_is_called(name: str) -> None:
-    release = SimpleNamespace(bucketized=False, tables={"data": pl.DataFrame({name: ["a", "b", "a"]})})
+    tables = {"data": pl.DataFrame({name: ["a", "b", "a"]})}
+    release = SimpleNamespace(bucketized=False, counted=tables, row_weights=None)
     assert _labels(release, name) == {"a": 2, "b": 1}  # type: ignore[arg-type]

@@ -17,6 +17,7 @@ from sfumato.engine.counts import Counted
 from sfumato.errors import PolicyError, ReleaseError, nearest
 from sfumato.release.label_meaning import Interval, LabelMeaning, fits, masks_of, read, spans
 from sfumato.release.manifest import MOST_ROWS, LabelAttribute, ValueAttribute
+from sfumato.release.part_tables import is_too_large
 from sfumato.release.release import Release, refuse_unpublished
 from sfumato.table.distortion import WORDS, Distortion, Floats
 from sfumato.table.encode import Kind, Role
@@ -146,8 +147,11 @@ class View:
         self.release = release
         self.attributes = release.description.attributes
         self.ways = _ways(release)
-        table = release.tables[release.scheme_class.people]
-        sizes = release.scheme_class.weights(release)
+        self.counted = release.scheme_class.labels_people and is_too_large(release.tables)
+        """Whether entries are distinct rows with their numbers, since there are too many rows for memory."""
+        self._tables = release.counted if self.counted else release.tables
+        table = self._tables[release.scheme_class.people]
+        sizes = release.row_weights if self.counted else release.scheme_class.weights(release)
         self.sizes = np.ones(table.height) if sizes is None else sizes.astype(np.float64)
         self.rows = table.height
         self.people = float(self.sizes.sum())
@@ -165,10 +169,19 @@ class View:
         about = self.attributes[name]
         if self.separate(name):
             raise ReleaseError(f"{name!r} is in the table of sensitive values; it is read by groups")
-        column = self.release.tables[self.release.scheme_class.people][name]
+        column = self._column(name)
         if isinstance(about, LabelAttribute):
             return _labelled(name, column, about, self.sizes)
         return self._read(name, column)
+
+    def _column(self, name: str) -> pl.Series:
+        table = self._tables[self.release.scheme_class.people]
+        if self.counted and name not in table.columns:
+            raise ReleaseError(
+                f"{name!r} is insensitive, and this release has too many rows to be read into memory; ask about "
+                "quasi-identifiers, sensitive attributes and classes, or read the parts one by one"
+            )
+        return table[name]
 
     def separate(self, name: str) -> bool:
         """Whether an attribute is in the table of sensitive values, apart from the quasi-identifiers."""

@@ -28,6 +28,7 @@ STAGES = {
     "labels": "Labelling the groups",
     "judgement": "Judging the groups",
     "order": "Shuffling the rows",
+    "parts": "Writing the parts",
     "audit": "Attacking the release",
     "write": "Writing release and report",
     "print": "Printing the report",
@@ -50,13 +51,26 @@ def progress_bar() -> Iterator[Listener]:
         yield lambda stage, done: None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        SpinnerColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
 
     from sfumato.kernel.jit import hearing_compilation
     from sfumato.method.base import STEP
 
     words = ""
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("", total=None)
 

@@ -13,12 +13,13 @@ from typing import NamedTuple, Protocol, Self
 import numpy as np
 import polars as pl
 
-from sfumato.engine.base import AsIs, ByGroup, Numbered, Output, Randomized, Table
+from sfumato.engine.base import AsIs, Output, Randomized, Table
 from sfumato.engine.counts import Counted, Counts, Integers, count
 from sfumato.engine.dealing import Dealer
 from sfumato.engine.decision import Grouping
 from sfumato.engine.draws import Draws
-from sfumato.engine.local import as_published, recode, write_table
+from sfumato.engine.local import write_table
+from sfumato.engine.output_column import ENTRY, VECTOR, OutputColumn
 from sfumato.engine.parts import Compressing, Parts, compress, write_parts
 from sfumato.engine.shuffle import Spill, in_buckets
 from sfumato.errors import PolicyError, SfumatoError
@@ -38,7 +39,6 @@ PART_ROWS = 2_000_000
 MOST_TALLIED = 2_000_000
 """An uncoded column with more different values is not looked at."""
 _BATCH = 1 << 20
-_VECTOR, _ENTRY = "vector", "entry"
 
 
 class StoredRows(Protocol):
@@ -217,7 +217,7 @@ class CountedEngine:
         rows, whole = self._table.rows, self._table.rows <= self._limits.in_memory
         batches = self._dealt(known, dealer, [o.name for o in outputs if self._is_plain(o)], draws)
         buckets = in_buckets(batches, rows, rows if whole else self._limits.part_rows, draws, self._spill)
-        makers = [_Maker(o, known.finest, grouping, draws, one=whole) for o in outputs]
+        makers = [OutputColumn(o, known.finest, grouping, draws, one=whole) for o in outputs]
         frames = (pl.DataFrame([make(bucket) for make in makers]) for bucket in self._heard(buckets, rows))
         if whole:
             return next(frames)
@@ -250,8 +250,8 @@ class CountedEngine:
             if dealer is None:
                 yield batch
             else:
-                entries = dealer.take(known.of_finest[batch[_VECTOR].to_numpy()])
-                yield batch.with_columns(pl.Series(_ENTRY, entries.astype(np.uint32)))
+                entries = dealer.take(known.of_finest[batch[VECTOR].to_numpy()])
+                yield batch.with_columns(pl.Series(ENTRY, entries.astype(np.uint32)))
 
     def _placed(self, batches: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
         """The batches by the vectors of this engine, without the rows that were left out."""
@@ -259,11 +259,11 @@ class CountedEngine:
             if self._place is None:
                 yield batch
             else:
-                vector = self._place[batch[_VECTOR].to_numpy()]
-                yield batch.with_columns(pl.Series(_VECTOR, vector)).filter(pl.Series(vector >= 0))
+                vector = self._place[batch[VECTOR].to_numpy()]
+                yield batch.with_columns(pl.Series(VECTOR, vector)).filter(pl.Series(vector >= 0))
 
     def _parts(
-        self, frames: Iterator[pl.DataFrame], coded: "list[_Maker]", known: _Known, dealer: Dealer | None
+        self, frames: Iterator[pl.DataFrame], coded: "list[OutputColumn]", known: _Known, dealer: Dealer | None
     ) -> Parts:
         """Write the rows in parts; count what they show, from the vectors if these decide it."""
         compressing = Compressing()
@@ -288,69 +288,6 @@ class CountedEngine:
         write_table(table, file)
 
 
-class _Maker:
-    """Makes the column of an output for some rows, with one type for all of them."""
-
-    def __init__(self, output: Output, finest: Counts, grouping: Grouping | None, draws: Draws, *, one: bool) -> None:
-        self.output, self._draws, self._one = output, draws, one
-        self._column = finest.columns.get(output.name)
-        self._of_entry: Integers | None = None
-        if isinstance(output, ByGroup | Numbered):
-            if grouping is None:
-                raise SfumatoError(f"{output.name!r} shows groups, but there are none; please report this")
-            self._of_entry = output.of_group[grouping.group]
-        elif grouping is not None and isinstance(output, AsIs) and output.name in grouping.values:
-            self._of_entry = grouping.values[output.name]
-        self._words = self._shown_words()
-
-    def _shown_words(self) -> pl.Series | None:
-        """The word of each code as a column whose type lists the words that some row shows; None for numbers."""
-        if isinstance(self.output, ByGroup):
-            return _words(self.output.name, self.output.labels, self._of_entry)
-        if self._column is None or isinstance(self.output, Numbered | Randomized):
-            return None
-        if self._column.domain.typed_values() is not None:
-            return None
-        codes = self._column.codes if self._of_entry is None else self._of_entry
-        return _words(self.output.name, self._column.domain.leaves, codes)
-
-    def __call__(self, rows: pl.DataFrame) -> pl.Series:
-        """The column, for rows with their vectors and entries."""
-        if self._column is None and isinstance(self.output, AsIs):
-            return rows[plain_name(self.output.name)].alias(self.output.name)
-        codes = self._codes(rows)
-        if isinstance(self.output, Numbered):
-            return pl.Series(self.output.name, codes)
-        if self._words is not None:
-            return self._words.gather(pl.Series(codes))
-        assert self._column is not None
-        if isinstance(self.output, Randomized):
-            codes = self.output.way.draw(codes, self._draws.bytes)
-        return _column(replace(self._column, codes=codes), unseen=not self._one)
-
-    def _codes(self, rows: pl.DataFrame) -> Integers:
-        if self._of_entry is not None:
-            return np.asarray(self._of_entry[rows[_ENTRY].to_numpy()])
-        assert self._column is not None
-        return np.asarray(self._column.codes[rows[_VECTOR].to_numpy()])
-
-
-def _words(name: str, labels: Sequence[str], codes: Integers | None) -> pl.Series:
-    """The label of each code; those that no row shows are missing, so that the type does not list them."""
-    assert codes is not None
-    there = np.bincount(codes, minlength=len(labels)) > 0
-    shown = sorted({label for label, here in zip(labels, there, strict=True) if here})
-    kept = [label if here else None for label, here in zip(labels, there, strict=True)]
-    return pl.Series(name, kept, dtype=pl.Enum(shown))
-
-
-def _column(column: Column, *, unseen: bool) -> pl.Series:
-    """A column as published; with ``unseen`` its type lists the whole domain, so that it is the same for all parts."""
-    if unseen and column.domain.typed_values() is None:
-        return recode(column.name, column.domain.leaves, column.codes, unseen=True)
-    return as_published(column)
-
-
 def _expanded(weights: Integers) -> Iterator[pl.DataFrame]:
     """Each vector as often as it has rows, a batch at a time."""
     ends = np.cumsum(weights)
@@ -361,21 +298,16 @@ def _expanded(weights: Integers) -> Iterator[pl.DataFrame]:
         number[0] = ends[begin] - first if end > begin else last - first
         if end > begin:
             number[-1] = last - ends[end - 1]
-        yield pl.DataFrame({_VECTOR: np.repeat(np.arange(begin, end + 1, dtype=np.uint32), number)})
+        yield pl.DataFrame({VECTOR: np.repeat(np.arange(begin, end + 1, dtype=np.uint32), number)})
 
 
-def _compressed(coded: list[_Maker], known: _Known, dealer: Dealer | None) -> tuple[pl.DataFrame, Integers]:
+def _compressed(coded: list[OutputColumn], known: _Known, dealer: Dealer | None) -> tuple[pl.DataFrame, Integers]:
     """The distinct published rows, made of the vectors."""
-    rows = pl.DataFrame({_VECTOR: np.arange(len(known.finest), dtype=np.uint32)})
+    rows = pl.DataFrame({VECTOR: np.arange(len(known.finest), dtype=np.uint32)})
     if dealer is not None:
         entries = dealer.of_vectors()[known.of_finest]
-        rows = rows.with_columns(pl.Series(_ENTRY, entries.astype(np.uint32)))
+        rows = rows.with_columns(pl.Series(ENTRY, entries.astype(np.uint32)))
     return compress(pl.DataFrame([make(rows) for make in coded]), known.finest.weights)
-
-
-def plain_name(name: str) -> str:
-    """What batches of rows call an insensitive column, so that no name is taken for a vector or an entry."""
-    return f"= {name}"
 
 
 def _elsewhere(columns: dict[str, Column]) -> dict[str, Column]:

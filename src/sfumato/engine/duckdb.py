@@ -18,8 +18,9 @@ import polars as pl
 
 from sfumato.engine import counted
 from sfumato.engine.base import Attributes
-from sfumato.engine.counted import CountedEngine, Limits, Progress, plain_name, rowless
+from sfumato.engine.counted import CountedEngine, Limits, Progress, rowless
 from sfumato.engine.counts import Counts, Integers
+from sfumato.engine.output_column import plain_name
 from sfumato.engine.packing import Packing
 from sfumato.engine.settings import EngineSettings
 from sfumato.engine.shuffle import Spill

@@ -32,8 +32,8 @@ class PartTables(Mapping[str, pl.DataFrame]):
         if table.height > MOST_ROWS:
             raise ReleaseError(
                 f"the table {name!r} has {table.height:,} rows in {len(table.files)} parts; what was asked for needs "
-                f"all rows in memory, at most {MOST_ROWS:,}: use check, which counts the parts, or read the "
-                "files one by one"
+                f"all rows in memory, at most {MOST_ROWS:,}: use check or count queries, which work on counts, or "
+                "read the files one by one"
             )
         if name not in self._read:
             self._read[name] = table.read()
@@ -88,6 +88,11 @@ def counted(tables: Mapping[str, pl.DataFrame]) -> Mapping[str, pl.DataFrame]:
 def sample_of(tables: Mapping[str, pl.DataFrame]) -> Mapping[str, pl.DataFrame]:
     """The tables; of one in parts the first rows, which are a random sample of them."""
     return tables.head() if isinstance(tables, PartTables) else tables
+
+
+def is_too_large(tables: Mapping[str, pl.DataFrame]) -> bool:
+    """Whether a table has too many rows to be read into memory."""
+    return any(isinstance(t, Parts) and t.height > MOST_ROWS for t in as_stored(tables).values())
 
 
 def parts_of(tables: Mapping[str, pl.DataFrame], name: str) -> Parts | None:

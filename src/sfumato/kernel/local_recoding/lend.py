@@ -127,6 +127,16 @@ def _list_lenders(
 
 
 @inner
+def _give_back(rows: Any, chosen: int, loans: Any) -> int:
+    """Undo the choice of lenders; returns 0, how many are chosen then."""
+    for t in range(chosen):
+        i = loans.chosen[t]
+        loans.group[i] = -1 - loans.group[i]
+        loans.size[loans.group[i]] += rows.weight[i]
+    return 0
+
+
+@inner
 def _borrow(rows: Any, slot: int, cost: float, least: int, weight: int, saved: float, loans: Any) -> int:
     """Choose lenders of a box, those that lose least first: how many, or 0 if there are too few or it does not pay."""
     chosen = 0
@@ -138,13 +148,10 @@ def _borrow(rows: Any, slot: int, cost: float, least: int, weight: int, saved: f
             if loans.cost[g] > dearest and loans.size[g] - rows.weight[i] >= least:
                 best, dearest = i, loans.cost[g]
             i = loans.following[i]
-        if best >= 0:
-            saved -= rows.weight[best] * (cost - dearest)
-        if best < 0 or saved <= 0:
-            for t in range(chosen):
-                loans.size[-1 - loans.group[loans.chosen[t]]] += rows.weight[loans.chosen[t]]
-                loans.group[loans.chosen[t]] = -1 - loans.group[loans.chosen[t]]
-            return 0
+        # all that is still lacking costs at least what this lender loses per row
+        if best < 0 or saved <= (least - weight) * (cost - dearest):
+            return _give_back(rows, chosen, loans)
+        saved -= rows.weight[best] * (cost - dearest)
         loans.size[loans.group[best]] -= rows.weight[best]
         loans.group[best] = -1 - loans.group[best]  # not to be chosen twice
         loans.chosen[chosen] = best
@@ -157,7 +164,7 @@ def _borrow(rows: Any, slot: int, cost: float, least: int, weight: int, saved: f
             while loans.following[i] != best:
                 i = loans.following[i]
             loans.following[i] = loans.following[best]
-    return chosen
+    return chosen if saved > 0 else _give_back(rows, chosen, loans)
 
 
 @inner

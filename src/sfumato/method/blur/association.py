@@ -15,13 +15,13 @@ from sfumato.engine.counts import Counted, Counts, count, totals
 from sfumato.engine.draws import Draws
 from sfumato.method.blur.budget import LOG_UNIT
 
-_TYPICAL = 0.03
+_TYPICAL = 0.05
 """Attributes with less association than this are tried in almost the same order, by width."""
 
-_PRECISION = 0.03
+_PRECISION = 0.05
 """The noise is chosen so that its scale is this share of the people."""
 
-_LEAST_UNITS = 4
+_LEAST_UNITS = 2
 _PART = 10
 """At most one part in so many of what the whole table can spend goes into the order."""
 
@@ -30,7 +30,7 @@ def units_per_attribute(people: int, attributes: int, budget: int) -> int:
     """What the order costs a group, in units per attribute in which its members differ; 0 if it is too dear.
 
     >>> units_per_attribute(45_222, 7, 693), units_per_attribute(10_000, 7, 693), units_per_attribute(1000, 7, 693)
-    (4, 7, 0)
+    (2, 5, 0)
     """
     units = max(_LEAST_UNITS, math.ceil(2 / (_PRECISION * people * LOG_UNIT)))
     return units if units * attributes * _PART <= budget else 0

@@ -30,8 +30,8 @@ from sfumato.release.scheme.group_labels import space_of
 from sfumato.requirement.base import Requirement, as_fraction, is_number, whole_number
 from sfumato.table.microdata import Microdata
 
-_ENOUGH = 3000
-"""Price times distance at which a cut is refused with probability e^-3 = 5%."""
+_ENOUGH = 4000
+"""Price times distance at which a cut is refused with probability e^-4 = 2%."""
 
 _LEAST_BLUR, _MOST_BLUR = 0.001, 999
 
