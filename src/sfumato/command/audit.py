@@ -33,7 +33,8 @@ def audit(
 ) -> None:  # fmt: skip
     """Attack a release with the private table at hand.
 
-    Who learns what, about how many people. OUT is the folder that `sfumato publish` wrote. Exit code 4: a claim of the release does not hold.
+    Who learns what, about how many people. OUT is the folder that `sfumato publish` wrote. Exit code 4: a claim of the
+    release does not hold.
     """
     from sfumato.publisher.audit_output import audit_output, refuse_broken
 
