@@ -326,10 +326,17 @@ def test_a_policy_is_not_written_into_what_is_handed_over(job: Path, capsys: pyt
     assert run("check", "out/release") == 0
 
 
-def test_without_a_command_help_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run() == 2
-    told = capsys.readouterr().err
-    assert told.startswith("Usage: sfumato [OPTIONS] COMMAND")
+def test_without_a_command_three_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run() == 0
+    told = capsys.readouterr().out
+    assert told.startswith("Three commands to start with")
+    assert all(f"sfumato {command} " in told for command in ("demo", "init", "publish"))
+
+
+def test_help_lists_the_commands(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("--help") == 0
+    told = capsys.readouterr().out
+    assert told.startswith("Usage: sfumato [OPTIONS] [COMMAND]")
     for command in ("init", "publish", "check", "query", "plan", "methods", "models", "demo"):
         assert any(line.startswith(f"  {command} ") for line in told.splitlines())
     assert "..." not in told.partition("Commands:")[2]

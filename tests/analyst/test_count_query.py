@@ -128,7 +128,7 @@ def test_labels_of_every_rule_are_read(taxonomies: dict[str, object], k: int) ->
     queries = sf.Workload(dimension=3, selectivity=1, queries=3).draw(table)
     assert np.allclose(estimates(release, queries), 300)
     halves = sf.Workload(dimension=1, selectivity=0.25, queries=60).draw(table)
-    for q, estimate in enumerate(estimates(release, halves)):
+    for q, estimate in enumerate(estimates(release, halves, spread="even")):
         wanted = halves.wanted(q)
         name = next(iter(wanted))
         rows = release.tables["data"].filter(pl.col("ill").cast(pl.String).is_in(wanted["ill"]))
@@ -239,6 +239,35 @@ def test_groups_one_by_one_give_what_cells_give(monkeypatch: pytest.MonkeyPatch)
     table = sf.read(frame, quasi=["x", "y", "z"], sensitive="s", taxonomies={"y": tree})
     release = sf.publish(table, require=sf.KAnonymity(k=7))
     queries = sf.Workload(dimension=2, selectivity=0.2, queries=300).draw(table)
-    fast = count_query.estimates(release, queries)
+    buckets = in_buckets(table, 7)
+    fast = [count_query.estimates(r, queries) for r in (release, buckets)]
     monkeypatch.setattr(count_query, "_MOST_CELLS", 0)
-    assert np.allclose(count_query.estimates(release, queries), fast, rtol=1e-12, atol=1e-9)
+    for r, found in zip((release, buckets), fast, strict=True):
+        assert np.allclose(count_query.estimates(r, queries), found, rtol=1e-12, atol=1e-9)
+
+
+def test_workloads_are_answered_as_the_analyst_answers() -> None:
+    """One estimator: where the table has no other values than the release shows, the answers are the same."""
+    rng = np.random.default_rng(2)
+    frame = pl.DataFrame(
+        {
+            "age": np.concatenate([np.arange(40), rng.integers(0, 40, 460)]),
+            "status": rng.choice(["Divorced", "Widowed", "Single", "Married"], 500, p=[0.1, 0.1, 0.2, 0.6]),
+            "ill": [f"ill{v}" for v in rng.integers(0, 8, 500)],
+        }
+    )
+    table = sf.read(frame, quasi=["age", "status"], sensitive="ill", taxonomies={"status": TREE})
+    boxes = sf.publish(table, require=sf.KAnonymity(k=5), method="mondrian")
+    queries = sf.Workload(dimension=2, selectivity=0.1, queries=40).draw(table)
+    for release in (boxes, in_buckets(table, 5)):
+        analyst = sf.Analyst(release)
+        for q, estimate in enumerate(estimates(release, queries)):
+            parts = [f"{n} in ({', '.join(map(repr, v))})" for n, v in queries.wanted(q).items()]
+            alone = analyst.count(" and ".join(parts))
+            assert estimate == pytest.approx(alone.estimate, rel=1e-3, abs=1e-3)
+
+
+def test_a_wrong_way_to_spread_is_refused() -> None:
+    table = people()
+    with pytest.raises(sf.PolicyError, match=r"spread = 'flat'; it must be 'likely' .* or 'even'"):
+        sf.relative_errors(sf.publish(table, require=sf.KAnonymity(k=5)), table, sf.Workload(), spread="flat")  # type: ignore[arg-type]

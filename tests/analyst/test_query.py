@@ -51,6 +51,13 @@ def test_grammar() -> None:
         ("select count(*) where a = 1; drop table t", "syntax error at 'drop'"),
         ("select count(*) where " + "(" * 100 + "a = 1" + ")" * 100, "nested deeper"),
         ("select count(*) where a not = 1", "BETWEEN after 'a'"),
+        ("select count(*) order by a", "are about groups, and the query has none"),
+        ("select count(*) limit 3", "are about groups, and the query has none"),
+        ("select count(*) group by a limit -1", "LIMIT needs a whole number"),
+        (
+            "select count(*) group by a order by b",
+            "ordered by 'b', which is not in the answer; order by one of a, count",
+        ),
     ],
 )
 def test_what_is_not_understood_is_said(text: str, told: str) -> None:
@@ -209,6 +216,17 @@ def test_questions_that_make_no_sense(generalized: sf.Release) -> None:
         sf.Analyst(generalized, sampling="both")  # type: ignore[arg-type]
     with pytest.raises(sf.PolicyError, match="name at least one"):
         analyst.group_by([])
+
+
+def test_groups_are_sorted_and_cut_off(generalized: sf.Release) -> None:
+    analyst = sf.Analyst(generalized)
+    found = analyst.query("SELECT COUNT(*), ill GROUP BY ill ORDER BY COUNT(*) DESC, ill LIMIT 2")
+    everything = analyst.group_by("ill").sort("count", descending=True)
+    assert isinstance(found, pl.DataFrame)
+    assert found.rows() == everything.head(2).rows()
+    by_name = analyst.query("select count(*) group by ill order by ill desc limit 1")
+    assert isinstance(by_name, pl.DataFrame)
+    assert by_name["ill"].to_list() == ["none"]
 
 
 def test_the_error_of_drawing_people_is_for_randomized_releases(generalized: sf.Release) -> None:

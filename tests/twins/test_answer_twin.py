@@ -89,6 +89,11 @@ def comparison(rng: Random, sample: Sample) -> tuple[str, Met]:
     return f"{name} {op} {text}", met
 
 
+def named(value: object) -> str:
+    """A value as an answer names it."""
+    return "(missing)" if value is None else str(value)
+
+
 def refused(wrong: sf.SfumatoError) -> bool:
     """What an analyst may be told instead of an answer."""
     known = ("shows nothing of", "has no value", "without an order", "and this is not one")
@@ -151,10 +156,15 @@ def test_groups_answer_as_single_counts_do(made: Any, sample: Sample, k: int, rn
         if any("." in row[n] or "-" in row[n] or row[n].lstrip("-").isdigit() for n in by):
             continue  # a range of numbers, named by its start
         parts = [f"{n} = '{row[n]}'" for n in by]
-        alone = analyst.count(" and ".join([*parts, f"({where})"]))
+        try:
+            alone = analyst.count(" and ".join([*parts, f"({where})"]))
+        except sf.PolicyError as wrong:  # everything is suppressed: the label is all there is to group by
+            if not refused(wrong):
+                raise
+            continue
         assert row["count"] == pytest.approx(alone.estimate, abs=1e-6)
         assert (row["least"], row["greatest"]) == alone.bounds
-        truth = sum(met(r) and all(str(r[n]) == row[n] for n in by) for r in sample.facts.rows)
+        truth = sum(met(r) and all(named(r[n]) == row[n] for n in by) for r in sample.facts.rows)
         assert row["least"] <= truth <= row["greatest"]
         assert row["least"] <= row["low"] <= row["high"] <= row["greatest"]
 

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from sfumato import notebook
-from sfumato.analyst.answer import BUCKETS, EXACT, LABELS, RANDOMIZED, SAMPLED, SUPPRESSED_ROWS, Answer
+from sfumato.analyst.answer import ADDED, BUCKETS, EXACT, LABELS, RANDOMIZED, SAMPLED, SUPPRESSED_ROWS, Answer
 from sfumato.analyst.buckets import count_buckets
 from sfumato.analyst.condition import All, Condition
 from sfumato.analyst.counting import MOST_CELLS as MOST_CELLS
@@ -22,9 +22,6 @@ from sfumato.errors import PolicyError
 from sfumato.release.release import Release
 from sfumato.table.distortion import Distortion
 from sfumato.table.microdata import Microdata
-
-ADDED = ("count", "standard_error", "low", "high", "least", "greatest")
-"""The columns that an answer by groups adds: the count, its standard error, its 95% interval and its bounds."""
 
 _MOST_ANSWERS = 20_000_000
 _MOST_CUBE = 12
@@ -79,11 +76,16 @@ class Analyst:
         return self._cube(_listed(columns), parse_condition(where))
 
     def query(self, text: str) -> Answer | pl.DataFrame:
-        """Answer ``SELECT COUNT(*) [, columns] [WHERE condition] [GROUP BY columns | CUBE columns]``."""
+        """Answer ``SELECT COUNT(*) [, columns] [WHERE condition] [GROUP BY columns | CUBE columns]
+        [ORDER BY columns [DESC]] [LIMIT number]``."""
         asked = parse(text)
         if not asked.columns:
             return self._count(asked.where)
-        return (self._cube if asked.cube else self._grouped)(list(asked.columns), asked.where)
+        found = (self._cube if asked.cube else self._grouped)(list(asked.columns), asked.where)
+        if asked.order:
+            names, down = zip(*asked.order, strict=True)
+            found = found.sort(names, descending=list(down), maintain_order=True)
+        return found if asked.limit is None else found.head(asked.limit)
 
     def distribution(self, columns: str | Sequence[str]) -> Reconstruction:
         """The shares that a randomized release shows, ready for reconstruction; ask only for the attributes needed."""

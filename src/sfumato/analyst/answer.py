@@ -6,6 +6,9 @@ from sfumato import notebook
 
 Ends = tuple[float, float]
 
+ADDED = ("count", "standard_error", "low", "high", "least", "greatest")
+"""The columns that an answer by groups adds: the count, its standard error, its 95% interval and its bounds."""
+
 
 @dataclass(frozen=True)
 class Answer:

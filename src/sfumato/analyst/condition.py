@@ -136,13 +136,14 @@ class PossibleValues:
         return np.asarray(np.arange(len(self.texts)) == self._place(attribute, wanted), np.bool_)
 
     def _place(self, attribute: str, text: str) -> int:
-        if text in self.texts:
+        shown = self.texts if self.listed is None else [t for t, l in zip(self.texts, self.listed, strict=True) if l]
+        if text in shown:
             return self.texts.index(text)
-        if len(self.texts) > _MOST_TOLD:
+        if len(shown) > _MOST_TOLD:
             kind = "words" if self.numbers is None else "dates" if self.days else "numbers"
-            known = f"; it has {len(self.texts):,} values, {kind} such as {self.texts[0]!r} and {self.texts[-1]!r}"
+            known = f"; it has {len(shown):,} values, {kind} such as {shown[0]!r} and {shown[-1]!r}"
         else:
-            known = nearest(text, self.texts)
+            known = nearest(text, shown)
         raise PolicyError(f"{attribute!r} has no value {text!r}{known}")
 
 

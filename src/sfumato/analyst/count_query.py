@@ -1,7 +1,8 @@
 """How well a release answers random count queries (ASAP, section 8.1.3; Xiao and Tao, Anatomy, VLDB 2006).
 
-The analyst answers from the release alone: from the labels of a group, assuming that its rows are spread evenly over
-the values they stand for, or from the exact quasi-identifiers of a bucket, assuming that its values are spread evenly.
+The analyst answers from the release alone, as `sf.Analyst` does: from labels, assuming that their rows are spread over
+the values they stand for as in the rest of the release (or evenly, as in the papers), or from the exact
+quasi-identifiers of a bucket, assuming that its values are spread evenly.
 """
 
 from collections.abc import Sequence
@@ -10,12 +11,24 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.analyst.shares import Spread, check_spread, label_shares
 from sfumato.analyst.workload import Queries, Workload
 from sfumato.errors import DataError, PolicyError, ReleaseError
 from sfumato.kernel.arrange import sort_order
 from sfumato.kernel.group import group_rows
 from sfumato.kernel.queries.bitmap import Items, make_items
-from sfumato.kernel.queries.sums import LANES, SMALL, Blocks, ValueCounts, Weights, count, pair, spread, spread_cells
+from sfumato.kernel.queries.sums import (
+    LANES,
+    SMALL,
+    Blocks,
+    LabelShares,
+    ValueCounts,
+    Weights,
+    count,
+    pair,
+    spread,
+    spread_cells,
+)
 from sfumato.release.labels import ColumnLabels, exact, read_labels, read_values
 from sfumato.release.release import Release, refuse_unpublished
 from sfumato.release.scheme.bucket_columns import COUNT, GROUP
@@ -63,14 +76,19 @@ class RelativeErrors:
         return float(np.nanmedian(self.error))
 
 
-def relative_errors(release: Release, truth: Microdata, workload: Workload, *, bound: float = 0.0) -> RelativeErrors:
-    """Score a release, of either scheme, by the queries of a workload; the truth serves to score only.
+def relative_errors(
+    release: Release, truth: Microdata, workload: Workload, *, bound: float = 0.0, spread: Spread = "likely"
+) -> RelativeErrors:
+    """Score a generalized or bucketized release by the queries of a workload; the truth serves to score only.
+
+    ``spread``: how the rows of a label are spread over its values, ``likely`` (`sf.Analyst`) or ``even`` (the papers).
 
     ``bound`` is the sanity bound of the literature: errors of smaller counts are relative to it (0.1% of the rows is
     a usual choice). Without one, queries that count no row are left out.
     """
     if isinstance(bound, bool) or not isinstance(bound, int | float) or not 0 <= bound < np.inf:
         raise PolicyError(f"the sanity bound is {bound!r}; it must be a number, 0 or more")
+    check_spread(spread)
     refuse_unpublished(release)
     refuse_raw(truth)
     if not isinstance(workload, Workload):
@@ -81,7 +99,7 @@ def relative_errors(release: Release, truth: Microdata, workload: Workload, *, b
             f"the release has {release.description.rows} rows and the table {truth.rows}; the release was made from "
             "another table, or rows were suppressed: give the table that it was made from, or publish all rows"
         )
-    found = RelativeErrors(true_counts(truth, queries), estimates(release, queries), float(bound))
+    found = RelativeErrors(true_counts(truth, queries), estimates(release, queries, spread=spread), float(bound))
     if found.left_out == len(queries):
         raise PolicyError(
             f"none of the {len(queries)} queries counts a row, so there is no relative error; raise the selectivity, "
@@ -99,19 +117,18 @@ def true_counts(truth: Microdata, queries: Queries) -> Integers:
     return count(_items(queries, columns), queries.predicates)
 
 
-def estimates(release: Release, queries: Queries) -> NDArray[np.float64]:
+def estimates(release: Release, queries: Queries, *, spread: Spread = "likely") -> NDArray[np.float64]:
     """The answer to each query from the release alone.
 
-    Generalization: the sum over groups of c · product over the asked quasi-identifiers of |label and pred| / |label|,
-    where c is the number of rows of the group with an allowed sensitive value and |label| is the number of values
-    of the domain that it stands for. Bucketization: the sum over groups of c · (the share of the group's
-    rows that meet the predicates on quasi-identifiers).
+    Generalization: the sum over groups of c · product over the asked quasi-identifiers of the share of the label within
+    the predicate, where c is the number of rows of the group with an allowed sensitive value. Bucketization: the sum
+    over groups of c · (the share of the group's rows that meet the predicates on quasi-identifiers).
     """
     _refuse_other(release, queries)
     if release.bucketized:
         return _bucketized(release, queries)
     if release.scheme_class.labels_people:
-        return _generalized(release, queries)
+        return _generalized(release, queries, spread)
     raise PolicyError(
         f"this needs a generalized or bucketized release, and this one is by {release.scheme}; use Analyst instead"
     )
@@ -158,7 +175,7 @@ def _ends(columns: Sequence[ColumnLabels]) -> Integers:
     return np.cumsum([0, *(len(column.lo) for column in columns)])
 
 
-def _generalized(release: Release, queries: Queries) -> NDArray[np.float64]:
+def _generalized(release: Release, queries: Queries, how: Spread) -> NDArray[np.float64]:
     """Groups are the rows that show the same labels."""
     data, told = release.tables["data"], release.description
     columns = [read_labels(data[n], told.label(n).nodes, queries.domains[n]) for n in queries.quasi]
@@ -166,14 +183,25 @@ def _generalized(release: Release, queries: Queries) -> NDArray[np.float64]:
     groups = group_rows([c.of_row for c in columns], [len(c.lo) for c in columns])
     number, size = len(groups.first), len(values.lo)
     asked, chosen = queries.predicates, queries.sensitive_sets()
+    shares = _shares([label_shares(c, queries.domains[n], how) for c, n in zip(columns, queries.quasi, strict=True)])
     if number * size <= _MOST_CELLS:
         pairs = group_rows([groups.of_row, values.of_row], [number, size])
-        counted = ValueCounts(groups.of_row[pairs.first], values.of_row[pairs.first], pairs.size, size)
+        item = groups.of_row[pairs.first]
+        order = sort_order(item, number)
+        start, each = np.append(0, np.cumsum(np.bincount(item, minlength=number))), np.arange(number)
+        held = values.of_row[pairs.first][order], pairs.size[order].astype(np.float64)
+        counted = ValueCounts(each, each, start, *held, size)
         shown = [c._replace(of_row=c.of_row[groups.first]) for c in columns]
-        return spread_cells(_items(queries, shown), number, _ends(shown), counted, asked, chosen)
+        return spread_cells(_items(queries, shown), number, _ends(shown), shares, counted, asked, chosen)
     order, weights = _weights(groups.of_row, number, values)
     shown = [c._replace(of_row=c.of_row[groups.first[order]]) for c in columns]
-    return spread(_items(queries, shown), _ends(shown), weights, asked, chosen)
+    return spread(_items(queries, shown), _ends(shown), shares, weights, asked, chosen)
+
+
+def _shares(of_columns: Sequence[list[NDArray[np.float64]]]) -> LabelShares:
+    """The shares of the values of all labels, label after label, each added up from 0 to 1."""
+    labels = [np.append(0.0, np.cumsum(part)) for column in of_columns for part in column]
+    return LabelShares(np.concatenate(labels), np.cumsum([0, *(len(part) for part in labels[:-1])]))
 
 
 def _weights(group_of_row: Integers, groups: int, values: ColumnLabels) -> tuple[Integers, Weights]:
@@ -199,21 +227,49 @@ def _weights(group_of_row: Integers, groups: int, values: ColumnLabels) -> tuple
 
 
 def _bucketized(release: Release, queries: Queries) -> NDArray[np.float64]:
-    """The quasi-identifiers and the sensitive values of a group occupy the same places, each in any order."""
+    """The quasi-identifiers and the sensitive values of a group, in any order."""
     quasi, sensitive = release.tables["quasi"], release.tables["sensitive"]
     number = sensitive[COUNT].to_numpy()
-    codes = np.concatenate([quasi[GROUP].to_numpy(), np.repeat(sensitive[GROUP].to_numpy(), number)])
+    codes = np.concatenate([quasi[GROUP].to_numpy(), sensitive[GROUP].to_numpy()])
     groups = group_rows([codes - codes.min()], [int(codes.max() - codes.min()) + 1])
-    of_row, of_value = groups.of_row[: quasi.height], groups.of_row[quasi.height :]
+    of_row, of_entry = groups.of_row[: quasi.height], groups.of_row[quasi.height :]
     sizes = np.bincount(of_row, minlength=len(groups.first))
-    if not np.array_equal(sizes, np.bincount(of_value, minlength=len(groups.first))):
+    if not np.array_equal(sizes, np.bincount(of_entry, weights=number, minlength=len(groups.first))):
         raise ReleaseError("a group has more or fewer sensitive values than people; the release is damaged")
-    blocks, first, step = _blocks(sizes)
     columns = [read_values(quasi[n], queries.domains[n]) for n in queries.quasi]
     values = read_values(sensitive[queries.sensitive], queries.domains[queries.sensitive])
-    columns.append(values._replace(of_row=np.repeat(values.of_row, number)))
+    vectors = group_rows([c.of_row for c in columns], [len(c.lo) for c in columns])
+    if len(vectors.first) * len(values.lo) > _MOST_CELLS:
+        return _dealt(queries, columns, values, (of_row, of_entry, sizes), number)
+    by, order = sort_order(of_row, len(sizes)), sort_order(of_entry, len(sizes))
+    start = np.append(0, np.cumsum(np.bincount(of_entry, minlength=len(sizes))))
+    held = values.of_row[order], (number / sizes[of_entry])[order]
+    shown = [c._replace(of_row=c.of_row[vectors.first]) for c in columns]
+    return spread_cells(
+        _items(queries, shown),
+        len(vectors.first),
+        _ends(shown),
+        _shares([[np.ones(1)] * len(c.lo) for c in columns]),
+        ValueCounts(vectors.of_row[by], of_row[by], start, *held, len(values.lo)),
+        queries.predicates,
+        queries.sensitive_sets(),
+    )
+
+
+def _dealt(
+    queries: Queries,
+    columns: Sequence[ColumnLabels],
+    values: ColumnLabels,
+    groups: tuple[Integers, Integers, Integers],
+    number: Integers,
+) -> NDArray[np.float64]:
+    """The same where that would take too much room: people and values of a group occupy the same places."""
+    of_row, of_entry, sizes = groups
+    of_value = np.repeat(of_entry, number)
+    blocks, first, step = _blocks(sizes)
+    all_columns = [*columns, values._replace(of_row=np.repeat(values.of_row, number))]
     people, dealt = (first[of] + step[of] * _ranks(of, sizes) for of in (of_row, of_value))
-    items = _items(queries, columns, [people] * len(queries.quasi) + [dealt], 64 * int(blocks.at[-1]))
+    items = _items(queries, all_columns, [people] * len(queries.quasi) + [dealt], 64 * int(blocks.at[-1]))
     return pair(items, queries.predicates, blocks)
 
 

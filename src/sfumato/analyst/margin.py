@@ -18,13 +18,13 @@ from sfumato.requirement.wilson import deviations
 from sfumato.table.distortion import Floats
 
 CONFIDENCE = 0.95
-INFORMED = 0.1
+INFORMED = 0.15
 """The correlation within labels whose inside other labels of the release show."""
-UNINFORMED = 0.3
+UNINFORMED = 0.4
 """The correlation within labels of which nothing more is known."""
-ENOUGH = 5.0
+ENOUGH = 10.0
 """How many rows with narrower labels halve the way between the two."""
-BUCKETED = 0.01
+BUCKETED = 0.02
 """The correlation of quasi-identifiers and sensitive values inside the groups of a bucketization."""
 
 _Z = deviations(CONFIDENCE)
@@ -108,7 +108,7 @@ def correlation(resolved: Floats) -> Floats:
     """Of the people in a label, given how many rows show narrower labels that tell what is asked.
 
     >>> correlation(np.array([0.0, ENOUGH, np.inf])).round(3).tolist()
-    [0.3, 0.2, 0.1]
+    [0.4, 0.275, 0.15]
     """
     return np.asarray(INFORMED + (UNINFORMED - INFORMED) * ENOUGH / (ENOUGH + resolved), np.float64)
 

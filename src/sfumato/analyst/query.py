@@ -1,4 +1,5 @@
-"""The small language of queries: SELECT COUNT(*) [, columns] [WHERE condition] [GROUP BY columns | CUBE columns].
+"""The small language of queries: SELECT COUNT(*) [, columns] [WHERE condition] [GROUP BY columns | CUBE columns]
+[ORDER BY columns [DESC]] [LIMIT number].
 
 >>> parse("select count(*), sex where age >= 30 and job in ('Nurse', 'Cook') group by sex").columns
 ('sex',)
@@ -10,6 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from sfumato.analyst.answer import ADDED
 from sfumato.analyst.condition import All, Comparison, Condition, Not, Some
 from sfumato.errors import PolicyError
 
@@ -20,19 +22,43 @@ _TOKEN = re.compile(
     r"|(?P<word>[^\W\d][\w.-]*)"
     r"|(?P<sign><=|>=|<>|!=|==|[=<>(),*;]))"
 )
-_FORM = "write SELECT COUNT(*) [, columns] [WHERE condition] [GROUP BY columns | CUBE columns]"
+_FORM = (
+    "write SELECT COUNT(*) [, columns] [WHERE condition] [GROUP BY columns | CUBE columns] [ORDER BY columns [DESC]] "
+    "[LIMIT number]"
+)
 _LONGEST = 100_000
 _DEEPEST = 60
-_RESERVED = {"select", "count", "from", "where", "group", "by", "cube", "and", "or", "not", "in", "between"}
+_RESERVED = {
+    "select",
+    "count",
+    "from",
+    "where",
+    "group",
+    "by",
+    "cube",
+    "and",
+    "or",
+    "not",
+    "in",
+    "between",
+    "order",
+    "limit",
+}
 
 
 @dataclass(frozen=True)
 class Query:
-    """What is asked: counts of the rows for which ``where`` is true, by ``columns``, with all subtotals if ``cube``."""
+    """What is asked: counts of the rows for which ``where`` is true, by ``columns``, with all subtotals if ``cube``.
+
+    ``order``: by which columns of the answer it is sorted, and whether from the greatest down; ``limit``: how many
+    groups are shown at most.
+    """
 
     columns: tuple[str, ...] = ()
     cube: bool = False
     where: Condition = All()  # noqa: RUF009 - it is frozen
+    order: tuple[tuple[str, bool], ...] = ()
+    limit: int | None = None
 
 
 class _Token(NamedTuple):
@@ -51,6 +77,7 @@ def parse(text: str) -> Query:
         reader.name()
     where: Condition = reader.condition() if reader.takes("where") else All()
     columns, cube = reader.grouping()
+    order, limit = reader.ordering(), reader.most()
     reader.takes(";")
     reader.end()
     if columns and (extra := [c for c in selected if c not in columns]):
@@ -58,7 +85,16 @@ def parse(text: str) -> Query:
     chosen = columns or selected
     if len(set(chosen)) < len(chosen):
         raise PolicyError("the query names a column twice; name it once")
-    return Query(tuple(chosen), cube, where)
+    if (order or limit is not None) and not chosen:
+        raise PolicyError(
+            "ORDER BY and LIMIT are about groups, and the query has none; add GROUP BY, or leave them out"
+        )
+    if unknown := [n for n, _ in order if n not in (*chosen, *ADDED)]:
+        raise PolicyError(
+            f"the query is ordered by {unknown[0]!r}, which is not in the answer; order by one of "
+            f"{', '.join([*chosen, *ADDED])}"
+        )
+    return Query(tuple(chosen), cube, where, tuple(order), limit)
 
 
 def parse_condition(text: str) -> Condition:
@@ -151,6 +187,36 @@ class _Reader:
         if inside:
             self.need(")")
         return columns, cube
+
+    def ordering(self) -> list[tuple[str, bool]]:
+        """ORDER BY columns, each with ASC or DESC; COUNT(*) is the column count."""
+        if not self.takes("order"):
+            return []
+        self.need("by")
+        found = [self._ordered()]
+        while self.takes(","):
+            found.append(self._ordered())
+        return found
+
+    def _ordered(self) -> tuple[str, bool]:
+        if self.takes("count"):
+            if self.takes("("):
+                self.need("*")
+                self.need(")")
+            name = "count"
+        else:
+            name = self.name()
+        return name, self.takes("desc") or (self.takes("asc") and False)
+
+    def most(self) -> int | None:
+        """LIMIT number."""
+        if not self.takes("limit"):
+            return None
+        token = self.now
+        if token.kind != "number" or not token.text.isdigit():
+            raise PolicyError(f"syntax error at {self.here}: LIMIT needs a whole number, 0 or more")
+        self.at += 1
+        return int(token.text)
 
     def condition(self) -> Condition:
         self.depth += 1

@@ -5,12 +5,18 @@ most likely distribution of the values, given all labels, is found by expectatio
 1976: data grouped and censored to intervals); where no label tells, it stays even.
 """
 
+from typing import Literal
+
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.errors import PolicyError
+from sfumato.release.labels import ColumnLabels
 from sfumato.table.distortion import Floats
+from sfumato.table.encode import Domain
 
 Bools = NDArray[np.bool_]
+Spread = Literal["likely", "even"]
 
 EVENLY = 0.05
 """The part of each label that is spread evenly whatever the others show, so that nothing possible has no share."""
@@ -74,3 +80,25 @@ def narrower(covers: Bools) -> Floats | None:
         return None
     outside = (~covers).astype(np.float32).T @ covers.astype(np.float32)
     return np.asarray(outside == 0, np.float64)
+
+
+def check_spread(spread: str) -> None:
+    """Refuse an unknown word."""
+    if spread not in ("likely", "even"):
+        raise PolicyError(f"spread = {spread!r}; it must be 'likely' (as the whole release tells) or 'even'")
+
+
+def label_shares(column: ColumnLabels, domain: Domain, spread: Spread) -> list[Floats]:
+    """For each label of a column, the shares of the values of a table's domain that it stands for."""
+    lengths = (column.hi - column.lo).tolist()
+    if spread == "even" or domain.size * len(lengths) > MOST_CELLS:
+        return [np.full(n, 1.0 / n) for n in lengths]
+    covers = np.zeros((domain.size, len(lengths)), np.bool_)
+    values = [np.arange(a, b) for a, b in zip(column.lo, column.hi, strict=True)]
+    if not domain.ordered:
+        values = [column.leaves[v] for v in values]
+    for label, covered in enumerate(values):
+        covers[covered, label] = True
+    rows = np.bincount(column.of_row, minlength=len(lengths)).astype(np.float64)
+    weights = likely_shares(covers, np.ones(domain.size), rows)
+    return [weights[covered, label] for label, covered in enumerate(values)]

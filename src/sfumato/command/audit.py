@@ -31,9 +31,9 @@ def audit(
     out: Path, adversaries: tuple[str, ...], after: tuple[Path, ...], policy: Path | None, budget: float,
     sample: int | None, margin: float, kept: Path | None, seed: int | None, as_json: bool,
 ) -> None:  # fmt: skip
-    """Attack the release in OUT with the private table at hand: who learns what about how many people.
+    """Attack a release with the private table at hand.
 
-    OUT is the folder that `sfumato publish` wrote. Exit code 4: a claim of the release does not hold.
+    Who learns what, about how many people. OUT is the folder that `sfumato publish` wrote. Exit code 4: a claim of the release does not hold.
     """
     from sfumato.publisher.audit_output import audit_output, refuse_broken
 

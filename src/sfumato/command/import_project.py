@@ -14,7 +14,7 @@ from sfumato.command.streams import printing_result
 @click.option("-o", "--out", type=NamedPath(), required=True, help="The folder to write.")
 @common_options
 def import_project(project: Path, out: Path, as_json: bool) -> None:
-    """Turn the ARX project PROJECT (.deid) into a policy, its table and its hierarchies.
+    """Turn an ARX project (.deid) into a policy and its files.
 
     What has no counterpart is listed, here and in the policy. Nothing that Java serialized is read.
     """

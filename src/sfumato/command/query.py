@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 )
 @common_options
 def query(release: Path, question: str, iid: bool, as_json: bool) -> None:
-    """Estimate counts from RELEASE, with standard errors, 95% intervals and certain bounds.
+    """Estimate counts from RELEASE, with intervals and bounds.
 
     RELEASE is the folder OUT/release. QUESTION is SELECT COUNT(*) [, columns] [WHERE condition]
-    [GROUP BY columns | CUBE columns], for instance "SELECT COUNT(*) WHERE age >= 30 AND job = 'Sales'" or
-    "SELECT COUNT(*), sex GROUP BY sex".
+    [GROUP BY columns | CUBE columns] [ORDER BY columns [DESC]] [LIMIT number], for instance
+    "SELECT COUNT(*) WHERE age >= 30 AND job = 'Sales'" or "SELECT COUNT(*), sex GROUP BY sex".
     """
     from sfumato.analyst.analyst import Analyst
     from sfumato.analyst.answer import Answer

@@ -11,7 +11,6 @@ from sfumato.kernel.group import group_rows
 from sfumato.kernel.jit import inner, kernel
 from sfumato.kernel.queries.bitmap import (
     LINE,
-    LIST,
     WIDE_LINE,
     Items,
     Predicates,
@@ -139,49 +138,42 @@ def _pair(items: Any, asked: Any, at: Any, size: Any, cuts: Any, begin: int, end
 
 
 @inner
-def _share_of_lines(lo: Any, hi: Any, first: int, last: int, a: int, b: int, shares: Any) -> None:
+def _share_of_lines(
+    lo: Any, hi: Any, first: int, last: int, below: Any, at: Any, a: int, b: int, shares: Any
+) -> None:  # fmt: skip
     """Which share of each label's range a predicate's range holds."""
     for label in range(first, last):
-        shares[label] = max(min(hi[label], b) - max(lo[label], a), 0) / (hi[label] - lo[label])
+        low, high = lo[label], hi[label]
+        start, end = min(max(a, low), high), min(max(b, low), high)
+        shares[label] = below[at[label] + end - low] - below[at[label] + start - low] if end > start else 0.0
 
 
 @inner
-def _share_of_sets(
-    lo: Any, hi: Any, first: int, last: int, sets: Any, at: int, width: int, words: Any, start: int, shares: Any
-) -> None:
-    """Which share of each label's values a predicate's set holds; ``width`` words per set."""
+def _share_of_lists(
+    lo: Any, hi: Any, first: int, last: int, leaves: Any, below: Any, at: Any, words: Any, start: int, shares: Any
+) -> None:  # fmt: skip
+    """Which share of each label's values a predicate's set holds."""
     for label in range(first, last):
-        inside = 0
-        for w in range(width):
-            inside += ones(sets[at + (label - first) * width + w] & words[start + w])
-        shares[label] = inside / (hi[label] - lo[label])
-
-
-@inner
-def _share_of_lists(lo: Any, hi: Any, first: int, last: int, leaves: Any, words: Any, start: int, shares: Any) -> None:
-    """The same if there are too many values for sets."""
-    for label in range(first, last):
-        inside = 0
-        for at in range(lo[label], hi[label]):
-            inside += has(words, start, leaves[at])
-        shares[label] = inside / (hi[label] - lo[label])
+        inside = 0.0
+        for k in range(hi[label] - lo[label]):
+            if has(words, start, leaves[lo[label] + k]):
+                inside += below[at[label] + k + 1] - below[at[label] + k]
+        shares[label] = inside
 
 
 @inner
 def _fill_shares(
-    lo: Any, hi: Any, leaves: Any, kind: Any, size: Any, bounds: Any, sets: Any, set_at: Any, column: Any, a: Any,
-    b: Any, words: Any, q: int, shares: Any,
+    lo: Any, hi: Any, leaves: Any, kind: Any, bounds: Any, below: Any, at: Any, column: Any, a: Any, b: Any, words: Any,
+    q: int, shares: Any,
 ) -> None:  # fmt: skip
     """Which share of each label of the columns asked the predicates of a query hold."""
     for j in range(column.shape[1] - 1):
         c = column[q, j]
         first, last = bounds[c], bounds[c + 1]
         if kind[c] == LINE or kind[c] == WIDE_LINE:
-            _share_of_lines(lo, hi, first, last, a[q, j], b[q, j], shares)
-        elif kind[c] == LIST:
-            _share_of_sets(lo, hi, first, last, sets, set_at[c], (size[c] + 63) >> 6, words, a[q, j], shares)
+            _share_of_lines(lo, hi, first, last, below, at, a[q, j], b[q, j], shares)
         else:
-            _share_of_lists(lo, hi, first, last, leaves, words, a[q, j], shares)
+            _share_of_lists(lo, hi, first, last, leaves, below, at, words, a[q, j], shares)
 
 
 @inner
@@ -209,11 +201,11 @@ def _sum(
 
 @kernel
 def _spread(
-    items: Any, bounds: Any, sets: Any, set_at: Any, weights: Any, asked: Any, chosen: Any, cuts: Any,
+    items: Any, bounds: Any, below: Any, at: Any, weights: Any, asked: Any, chosen: Any, cuts: Any,
     begin: int, end: int, out: Any,
 ) -> None:  # fmt: skip
     """For each query, the sum over items of weight · the shares of its labels that the predicates hold."""
-    labels, lo, hi, leaves, kind, size, _ = items
+    labels, lo, hi, leaves, kind, _, _ = items
     start, word, times, mask = weights
     column, a, b, words = asked
     final = column.shape[1] - 1
@@ -226,41 +218,79 @@ def _spread(
         for q in range(begin, end):
             if not select(items, room, first, last, asked, q, 0, final, met):
                 continue
-            _fill_shares(lo, hi, leaves, kind, size, bounds, sets, set_at, column, a, b, words, q, shares)
+            _fill_shares(lo, hi, leaves, kind, bounds, below, at, column, a, b, words, q, shares)
             out[q] += _sum(labels, shares, start, word, times, mask, column, chosen, q, met, first, last)
+
+
+@inner
+def _by_cells(counts: Any, weight: Any, met: Any, number: int, wanted: Any, q: int, sums: Any) -> float:
+    """The cells met added up value by value, then the values wanted."""
+    values = counts.shape[1]
+    for v in range(values):
+        sums[v] = 0.0
+    for i in range(number):
+        t = met[i]
+        w = weight[t]
+        for v in range(values):
+            sums[v] += w * counts[t, v]
+    total = 0.0
+    for v in range(values):
+        if has(wanted[q], 0, v):
+            total += sums[v]
+    return total
+
+
+@inner
+def _by_values(turned: Any, weight: Any, wanted: Any, q: int, number: int, sums: Any) -> float:
+    """The values wanted added up cell by cell, or those not wanted if they are fewer, then the cells."""
+    values, cells = turned.shape[0] - 1, turned.shape[1]
+    most = 2 * number > values
+    for t in range(cells):
+        sums[t] = turned[values, t] if most else 0.0
+    sign = -1.0 if most else 1.0
+    for v in range(values):
+        if has(wanted[q], 0, v) != most:
+            for t in range(cells):
+                sums[t] += sign * turned[v, t]
+    total = 0.0
+    for t in range(cells):
+        total += weight[t] * sums[t]
+    return total
 
 
 @kernel
 def _spread_cells(
-    labels: Any, items: Any, bounds: Any, sets: Any, set_at: Any, counts: Any, asked: Any, chosen: Any, queries: Any,
-    out: Any,
+    labels: Any, items: Any, bounds: Any, below: Any, at: Any, counts: Any, turned: Any, asked: Any, chosen: Any,
+    queries: Any, out: Any,
 ) -> None:  # fmt: skip
-    """The same over cells that show the same labels on the columns asked; ``counts[v, t]``: how often t has value v."""
-    _, lo, hi, leaves, kind, size, _ = items
+    """The same over cells that show the same labels on the columns asked; ``counts[t, v]``: how often t has value v.
+
+    ``turned`` is the same with values first, and at last their sum.
+    """
+    _, lo, hi, leaves, kind, _, _ = items
     column, a, b, words = asked
-    values, cells = counts.shape[0] - 1, counts.shape[1]
+    cells, values = counts.shape
     asks = column.shape[1] - 1
-    shares, weight = np.empty(bounds[-1]), np.empty(cells)
+    shares, weight, met = np.empty(bounds[-1]), np.empty(cells), np.empty(cells, np.int64)
+    sums = np.empty(max(cells, values))
     for q in queries:
-        _fill_shares(lo, hi, leaves, kind, size, bounds, sets, set_at, column, a, b, words, q, shares)
+        _fill_shares(lo, hi, leaves, kind, bounds, below, at, column, a, b, words, q, shares)
+        for t in range(cells):
+            weight[t] = shares[labels[0, t]]
+        for j in range(1, asks):
+            for t in range(cells):
+                weight[t] *= shares[labels[j, t]]
+        number = 0
+        for t in range(cells):
+            met[number] = t
+            number += weight[t] != 0.0
         wanted = 0
         for v in range(values):
             wanted += has(chosen[q], 0, v)
-        most = 2 * wanted > values
-        for t in range(cells):
-            weight[t] = counts[values, t] if most else 0.0
-        sign = -1.0 if most else 1.0
-        for v in range(values):
-            if has(chosen[q], 0, v) != most:
-                for t in range(cells):
-                    weight[t] += sign * counts[v, t]
-        for j in range(asks):
-            for t in range(cells):
-                weight[t] *= shares[labels[j, t]]
-        total = 0.0
-        for t in range(cells):
-            total += weight[t]
-        out[q] = total
+        if number * values <= 2 * min(wanted, values - wanted) * cells:
+            out[q] = _by_cells(counts, weight, met, number, chosen, q, sums)
+        else:
+            out[q] = _by_values(turned, weight, chosen, q, wanted, sums)
 
 
 def _step(items: Items) -> int:
@@ -296,8 +326,15 @@ def pair(items: Items, asked: Predicates, blocks: Blocks) -> NDArray[np.float64]
     return out
 
 
+class LabelShares(NamedTuple):
+    """How the rows of each label are spread over its values: up to its k-th value ``below[at[label] + k]`` of them."""
+
+    below: NDArray[np.float64]
+    at: NDArray[np.int64]
+
+
 def spread(
-    items: Items, bounds: NDArray[np.int64], weights: Weights, asked: Predicates, chosen: Words
+    items: Items, bounds: NDArray[np.int64], shares: LabelShares, weights: Weights, asked: Predicates, chosen: Words
 ) -> NDArray[np.float64]:
     """For each query, the sum over items of weight · the shares of its labels that all predicates but the last hold.
 
@@ -305,29 +342,41 @@ def spread(
     """
     out = np.zeros(len(asked.column))
     cuts = _cuts(items)
-    sets, at = _label_sets(items, bounds)
-    _halved(len(out), lambda a, b: _spread(items, bounds, sets, at, weights, asked, chosen, cuts, a, b, out))
+    below, at = shares
+    _halved(len(out), lambda a, b: _spread(items, bounds, below, at, weights, asked, chosen, cuts, a, b, out))
     return out
 
 
 class ValueCounts(NamedTuple):
-    """How often an item has a value: ``number`` times ``value`` in ``item``, one entry each, of ``values`` possible."""
+    """How often items have values: person ``r`` is one of item ``item[r]`` and has a share of each value of the group
+    g = ``group[r]``, which are ``value[e]``, ``number[e]`` times, for e from ``start[g]`` up to ``start[g + 1]``."""
 
     item: NDArray[np.int64]
+    group: NDArray[np.int64]
+    start: NDArray[np.int64]
     value: NDArray[np.int64]
-    number: NDArray[np.int64]
+    number: NDArray[np.float64]
     values: int
 
 
+@kernel
+def _tally(looks: Any, item: Any, group: Any, start: Any, value: Any, number: Any, table: Any) -> None:
+    """How often each cell has each value."""
+    for r in range(len(item)):
+        cell, g = looks[item[r]], group[r]
+        for e in range(start[g], start[g + 1]):
+            table[cell, value[e]] += number[e]
+
+
 def spread_cells(
-    items: Items, number: int, bounds: NDArray[np.int64], counted: ValueCounts, asked: Predicates, chosen: Words
-) -> NDArray[np.float64]:
+    items: Items, number: int, bounds: NDArray[np.int64], shares: LabelShares, counted: ValueCounts, asked: Predicates,
+    chosen: Words,
+) -> NDArray[np.float64]:  # fmt: skip
     """What `spread` gives, by first adding up the first ``number`` items that look alike to a query.
 
-    Queries about the same columns share the cells. It needs memory for one count per cell and value.
+    Queries about the same columns share the cells. It needs memory for two counts per cell and value.
     """
     out = np.zeros(len(asked.column))
-    sets, at = _label_sets(items, bounds)
     labels = items.labels[:, :number]
     asks = asked.column[:, :-1]
     subsets = group_rows([asks[:, j] for j in range(asks.shape[1])], [len(bounds)] * asks.shape[1])
@@ -336,32 +385,13 @@ def spread_cells(
         columns = asks[subsets.first[subset]]
         looks = group_rows([labels[c] - bounds[c] for c in columns], [int(bounds[c + 1] - bounds[c]) for c in columns])
         cells = len(looks.first)
-        places = counted.value * cells + looks.of_row[counted.item]
-        counts = np.bincount(places, weights=counted.number, minlength=counted.values * cells)
-        table = counts.reshape(counted.values, cells)
-        table = np.concatenate([table, table.sum(axis=0, keepdims=True)])
+        table = np.zeros((cells, counted.values))
+        _tally(looks.of_row, *counted[:-1], table)
+        turned = np.concatenate([table.T, table.sum(axis=1)[None, :]])
         queries = np.flatnonzero(subsets.of_row == subset)
-        _spread_cells(labels[columns][:, looks.first], items, bounds, sets, at, table, asked, chosen, queries, out)
+        shown = labels[columns][:, looks.first]
+        _spread_cells(shown, items, bounds, *shares, table, turned, asked, chosen, queries, out)
 
     with ThreadPoolExecutor(_THREADS) as pool:
         list(pool.map(work, range(len(subsets.first))))
     return out
-
-
-def _label_sets(items: Items, bounds: NDArray[np.int64]) -> tuple[Words, NDArray[np.int64]]:
-    """The values of each label of a list column as a bit set, and where the sets of each column start."""
-    parts, at, length = [np.zeros(1, np.uint64)], [], 1
-    for c, kind in enumerate(items.kind):
-        at.append(length)
-        if kind != LIST:
-            continue
-        width, labels = -(-int(items.size[c]) // 64), np.arange(bounds[c], bounds[c + 1])
-        sizes = items.hi[labels] - items.lo[labels]
-        owner = np.repeat(labels - bounds[c], sizes)
-        first = np.repeat(items.lo[labels] - np.cumsum(sizes) + sizes, sizes)
-        value = items.leaves[first + np.arange(len(owner))].astype(np.int64)
-        sets = np.zeros(len(labels) * width, np.uint64)
-        np.bitwise_or.at(sets, owner * width + (value >> 6), np.uint64(1) << (value & 63).astype(np.uint64))
-        parts.append(sets)
-        length += len(sets)
-    return np.concatenate(parts), np.array(at)
