@@ -1,9 +1,12 @@
 """Codes of several columns packed into as few 64-bit keys as they fit into."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from sfumato.table.encode import Codes, smallest
 
 _LIMIT = 1 << 63
 
@@ -42,12 +45,13 @@ class Packing:
             found.append(key)
         return found
 
-    def unpacked(self, keys: Sequence[NDArray[np.uint64]]) -> list[NDArray[np.int64]]:
-        """The codes of each column."""
-        found: dict[int, NDArray[np.int64]] = {}
+    def unpacked(self, keys: Sequence[NDArray[Any]]) -> list[Codes]:
+        """The codes of each column, in the smallest unsigned integers that hold them."""
+        found: dict[int, Codes] = {}
         for columns, key in zip(self._columns, keys, strict=True):
             rest = key.astype(np.int64)
             for column in reversed(columns[1:]):
-                rest, found[column] = np.divmod(rest, self.sizes[column])
-            found[columns[0]] = rest
+                rest, code = np.divmod(rest, self.sizes[column])
+                found[column] = smallest(code, self.sizes[column])
+            found[columns[0]] = smallest(rest, self.sizes[columns[0]])
         return [found[column] for column in range(len(self.sizes))]
