@@ -120,7 +120,7 @@ class Ranges:
 
     def _weighed(self, left: Floats, right: Floats) -> Floats:
         weight = self.measure(left, right)
-        return np.append(np.where(weight > 0, weight, 1e-9), 1.0)
+        return np.append(np.where(weight > 0, weight, 1e-9), float(MISSING in self.spans))
 
     def _covers(self, left: Floats, right: Floats, parts: "_Parts") -> Bools:
         """Which pieces, and at last the missing value, each label covers: pieces x labels."""

@@ -41,7 +41,9 @@ def count_sample(view: View, seen: Sequence[Touched], truth: NDArray[np.bool_]) 
     weights = boxes.within @ table.T
     people = np.bincount(boxes.of_row, weights=view.sizes, minlength=number)
     squares = np.bincount(boxes.of_row, weights=view.sizes**2, minlength=number)
-    seen_share = np.bincount(shown.codes, weights=view.sizes, minlength=shown.size) / max(view.people, 1.0)
+    half = view.people / max(2 * view.rows, 1)  # half a row more of each value, so that none is taken for impossible
+    seen_share = np.bincount(shown.codes, weights=view.sizes, minlength=shown.size) + half
+    seen_share /= seen_share.sum()
     estimate = (view.sizes * weights[boxes.of_row, shown.codes]).sum()
     drawn = squares @ (weights**2 @ seen_share - (weights @ seen_share) ** 2)
     spread = people * _inside_variance(boxes.within, np.clip(seen_share @ table, 0.0, 1.0))

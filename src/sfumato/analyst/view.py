@@ -198,8 +198,18 @@ class View:
             texts = tuple(str(v) for v in about.domain)
             codes = domain_codes(column, texts, ReleaseError)
             way = self.ways.get(name)
+            if way is not None and way.share is None and self.release.scheme_class.rows_are_groups:
+                raise PolicyError(
+                    f"the retention probability of the sample is 0, so it says nothing about {name!r}; ask about the "
+                    "other attributes only"
+                )
             values = _values(texts, about.kind)
-            return AttributeView(name, Counted(codes, len(texts)), values, way if way and way.changes else None)
+            drawn = (
+                self.release.scheme_class.rows_are_groups
+            )  # of a box only one value is known, even if it is the true one
+            return AttributeView(
+                name, Counted(codes, len(texts)), values, way if way and (way.changes or drawn) else None
+            )
         shown = distinct_texts(column)
         return AttributeView(name, Counted(shown.of_row, len(shown.texts)), _values(tuple(shown.texts)), None)
 
