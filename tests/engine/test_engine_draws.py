@@ -7,6 +7,7 @@ which raises a false alarm with probability below 1e-7 per test.
 from collections import Counter
 from collections.abc import Callable, Sequence
 from itertools import permutations
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -100,3 +101,21 @@ def test_buckets_lose_and_repeat_no_row_and_are_uniform(most: int) -> None:
     assert not list(place.iterdir())
     spill.remove()
     assert not place.exists()
+
+
+def test_what_a_killed_process_spilled_is_removed_by_the_next(tmp_path: Path) -> None:
+    left = tmp_path / "sfumato-spill-dead"
+    left.mkdir()
+    (left / "sfumato.lock").touch()
+    (left / "0-0.ipc").write_bytes(b"rows")
+    stranger = tmp_path / "sfumato-spill-without-a-lock"
+    stranger.mkdir()
+    living = Spill(tmp_path)
+    (living.path / "0-0.ipc").write_bytes(b"rows")
+    another = Spill(tmp_path)
+    assert not left.exists()
+    assert stranger.exists()
+    assert living.path.exists()
+    for spill in (living, another):
+        spill.remove()
+        assert not spill.path.exists()

@@ -5,26 +5,39 @@ one after the other are then a uniformly random order of all rows, as if each ro
 the rows had been sorted by it: a bucket is the first digit.
 """
 
+import os
+import shutil
+import stat
 import tempfile
 from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 
 from sfumato.engine.draws import Draws
+from sfumato.engine.locks import locked
 from sfumato.errors import OutputError, os_words
+
+_PREFIX, _LOCK = "sfumato-spill-", "sfumato.lock"
 
 
 class Spill:
-    """A private folder for what does not fit into memory; it is gone when nobody needs it any more."""
+    """A private folder for what does not fit into memory; it is gone when nobody needs it any more.
+
+    A killed process leaves its folder behind; the next one that spills to the same place removes it.
+    """
 
     def __init__(self, folder: Path | None = None) -> None:
+        _sweep(folder or Path(tempfile.gettempdir()))
         try:
-            self._holder = tempfile.TemporaryDirectory(prefix="sfumato-", dir=folder, ignore_cleanup_errors=True)
+            self._holder = tempfile.TemporaryDirectory(prefix=_PREFIX, dir=folder, ignore_cleanup_errors=True)
+            self.path = Path(self._holder.name)
+            self._lock = ExitStack()
+            self._lock.enter_context(locked(self.path / _LOCK, create=True))
         except OSError as e:
             raise OutputError(f"{folder or 'the temporary folder'} cannot hold spilled rows: {os_words(e)}") from None
-        self.path = Path(self._holder.name)
 
     def place(self, name: str) -> Path:
         """A new folder inside."""
@@ -34,7 +47,19 @@ class Spill:
 
     def remove(self) -> None:
         """Delete the folder and everything in it."""
+        self._lock.close()
         self._holder.cleanup()
+
+
+def _sweep(folder: Path) -> None:
+    """Remove what processes that were killed left: folders of ours whose lock nobody holds."""
+    for left in folder.glob(f"{_PREFIX}*"):
+        with suppress(OSError):
+            seen = left.lstat()
+            ours = not hasattr(os, "getuid") or seen.st_uid == os.getuid()
+            if ours and stat.S_ISDIR(seen.st_mode):
+                with locked(left / _LOCK, wait=False):
+                    shutil.rmtree(left, ignore_errors=True)
 
 
 def in_buckets(

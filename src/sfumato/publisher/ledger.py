@@ -18,9 +18,9 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from sfumato.engine.locks import locked
 from sfumato.errors import OutputError
 from sfumato.publisher.policy import Policy
-from sfumato.release.files.locks import locked
 from sfumato.release.files.output import whole_file
 from sfumato.release.files.recognize import public_part_around
 from sfumato.release.files.store import MANIFEST, digest

@@ -18,10 +18,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from sfumato.engine.locks import locked
 from sfumato.errors import OutputError, os_words
 from sfumato.release.files import stages
 from sfumato.release.files.exchange import exchange
-from sfumato.release.files.locks import locked
 from sfumato.release.files.recognize import PRIVATE, PRIVATE_FILES, public_part_around, stranger_in, unknown_files
 
 _DRAFT = re.compile(r"\.(?P<name>.+)\.[a-z0-9_]{8}\.draft", re.DOTALL)
