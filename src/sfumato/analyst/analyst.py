@@ -14,8 +14,9 @@ from sfumato.analyst.condition import All, Condition
 from sfumato.analyst.counting import MOST_CELLS as MOST_CELLS
 from sfumato.analyst.counting import count_rows, flat_index, group_rows_by, kept
 from sfumato.analyst.margin import Totals
+from sfumato.analyst.moments import Sides, checked_share, sides
 from sfumato.analyst.plan import Plan
-from sfumato.analyst.query import parse, parse_condition
+from sfumato.analyst.query import Figure, parse, parse_condition
 from sfumato.analyst.randomized import Estimator, Reconstruction, Sampling, check_sampling, too_large, uncertainty
 from sfumato.analyst.view import AttributeView, View
 from sfumato.errors import PolicyError
@@ -75,10 +76,34 @@ class Analyst:
         """The counts by all subsets of the columns; a missing value in a column means all of its values."""
         return self._cube(_listed(columns), parse_condition(where))
 
+    def mean(self, column: str, where: str = "") -> Answer:
+        """The mean of a number over the people who satisfy a condition; those whose value is missing are left out."""
+        return self._sides(column, parse_condition(where)).mean()
+
+    def sum(self, column: str, where: str = "") -> Answer:
+        """The sum of a number over the people who satisfy a condition."""
+        return self._sides(column, parse_condition(where)).total()
+
+    def quantile(self, column: str, q: float = 0.5, where: str = "") -> Answer:
+        """The least value that a share ``q`` of the people who satisfy a condition do not exceed; 0.5: the median."""
+        return self._sides(column, parse_condition(where)).quantile(checked_share(q))
+
+    def _figure(self, asked: Figure, where: Condition) -> Answer:
+        people = self._sides(asked.column, where)
+        if asked.name in ("avg", "sum"):
+            return people.mean() if asked.name == "avg" else people.total()
+        return people.quantile(checked_share(asked.share))
+
+    def _sides(self, column: str, where: Condition) -> Sides:
+        return sides(self._look(column), where, self._count)
+
     def query(self, text: str) -> Answer | pl.DataFrame:
         """Answer ``SELECT COUNT(*) [, columns] [WHERE condition] [GROUP BY columns | CUBE columns]
-        [ORDER BY columns [DESC]] [LIMIT number]``."""
+        [ORDER BY columns [DESC]] [LIMIT number]``, or ``SELECT AVG(column) [WHERE condition]``, SUM, MIN, MAX, MEDIAN
+        and QUANTILE(column, share) likewise."""
         asked = parse(text)
+        if asked.figure is not None:
+            return self._figure(asked.figure, asked.where)
         if not asked.columns:
             return self._count(asked.where)
         found = (self._cube if asked.cube else self._grouped)(list(asked.columns), asked.where)

@@ -24,7 +24,7 @@ _TOKEN = re.compile(
 )
 _FORM = (
     "write SELECT COUNT(*) [, columns] [WHERE condition] [GROUP BY columns | CUBE columns] [ORDER BY columns [DESC]] "
-    "[LIMIT number]"
+    "[LIMIT number], or SELECT AVG(column) [WHERE condition] (SUM, MIN, MAX, MEDIAN, QUANTILE(column, share) likewise)"
 )
 _LONGEST = 100_000
 _DEEPEST = 60
@@ -59,6 +59,18 @@ class Query:
     where: Condition = All()  # noqa: RUF009 - it is frozen
     order: tuple[tuple[str, bool], ...] = ()
     limit: int | None = None
+    figure: "Figure | None" = None
+
+
+class Figure(NamedTuple):
+    """A figure of a number: avg, sum, or the quantile of a share."""
+
+    name: str
+    column: str
+    share: float = 0.5
+
+
+_FIGURES = {"avg": 0.5, "sum": 0.5, "min": 0.0, "max": 1.0, "median": 0.5, "quantile": 0.5}
 
 
 class _Token(NamedTuple):
@@ -72,10 +84,15 @@ def parse(text: str) -> Query:
     if reader.now.kind == "end":
         raise PolicyError(f"the query is empty; {_FORM}")
     reader.need("select")
-    selected = reader.selection()
+    figure = reader.figure()
+    selected = [] if figure else reader.selection()
     if reader.takes("from"):
         reader.name()
     where: Condition = reader.condition() if reader.takes("where") else All()
+    if figure:
+        reader.takes(";")
+        reader.alone(figure)
+        return Query(where=where, figure=figure)
     columns, cube = reader.grouping()
     order, limit = reader.ordering(), reader.most()
     reader.takes(";")
@@ -157,6 +174,30 @@ class _Reader:
         while self.takes(","):
             found.append(self.name())
         return found
+
+    def figure(self) -> Figure | None:
+        """AVG(column), SUM, MIN, MAX, MEDIAN, or QUANTILE(column, share); a column may have the same name."""
+        name, after = self.now.text.lower(), self.tokens[min(self.at + 1, len(self.tokens) - 1)]
+        if self.now.kind != "word" or name not in _FIGURES or after.text != "(":
+            return None
+        self.at += 2
+        column, share = self.name(), _FIGURES[name]
+        if name == "quantile":
+            self.need(",")
+            value = self.literal()
+            if isinstance(value, str):
+                raise PolicyError("QUANTILE needs a column and a share from 0 to 1: QUANTILE(age, 0.9)")
+            share = value
+        self.need(")")
+        return Figure(name, column, share)
+
+    def alone(self, figure: Figure) -> None:
+        """Nothing may follow a figure and its condition."""
+        if self.now.kind != "end":
+            raise PolicyError(
+                f"syntax error at {self.here}: {figure.name.upper()} answers for one set of people at a time; put the "
+                "group into WHERE, and ask once for each"
+            )
 
     def selection(self) -> list[str]:
         """COUNT(*) exactly once, optionally with columns."""

@@ -29,7 +29,8 @@ def query(release: Path, question: str, iid: bool, as_json: bool) -> None:
 
     RELEASE is the folder OUT/release. QUESTION is SELECT COUNT(*) [, columns] [WHERE condition]
     [GROUP BY columns | CUBE columns] [ORDER BY columns [DESC]] [LIMIT number], for instance
-    "SELECT COUNT(*) WHERE age >= 30 AND job = 'Sales'" or "SELECT COUNT(*), sex GROUP BY sex".
+    "SELECT COUNT(*) WHERE age >= 30 AND job = 'Sales'" or "SELECT COUNT(*), sex GROUP BY sex"; or SELECT AVG(column)
+    [WHERE condition], and SUM, MIN, MAX, MEDIAN and QUANTILE(column, share) likewise.
     """
     from sfumato.analyst.analyst import Analyst
     from sfumato.analyst.answer import Answer
