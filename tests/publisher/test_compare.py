@@ -14,6 +14,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
 
 import sfumato as sf
 from sfumato.errors import PolicyError
@@ -243,7 +244,7 @@ def test_two_processes_find_what_one_finds() -> None:
     one = sf.compare(table(), require=required, methods=methods, workers=1)
     two = sf.compare(table(), require=required, methods=methods, workers=2)
     figures = ["method", "gain_worst", "gain_mean", "linked", "query_error", "loss", "groups"]
-    assert two.frame.select(figures).equals(one.frame.select(figures))
+    assert_frame_equal(two.frame.select(figures), one.frame.select(figures))
 
 
 def test_a_process_that_dies_costs_its_own_point_only() -> None:

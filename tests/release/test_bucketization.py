@@ -101,7 +101,7 @@ def test_what_cannot_be_served_is_refused() -> None:
         ([sf.LDiversity(l=2)] * 2, sf.Anatomy(), "needs exactly one l-diversity"),
         (sf.LDiversity(l=2, variant="entropy"), sf.MondrianPlus(), "cannot serve"),
         (sf.LDiversity(l=2.5), sf.MondrianPlusPlus(), "whole number"),
-        ([sf.LDiversity(l=2), sf.KAnonymity(k=5)], sf.Anatomy(scheme="generalization"), "at most l"),
+        ([sf.LDiversity(l=2), sf.KAnonymity(k=5)], sf.Hilb(scheme="generalization"), "at most l"),
     ):
         with pytest.raises(sf.PolicyError, match=told):
             sf.publish(table, require=require, method=method)

@@ -91,7 +91,6 @@ def test_groups_left_out_do_not_change_the_share_that_was_sampled() -> None:
         ('size = 9\nsource = "r.csv"', "a size and a source"),
         ('query = "select 1"', "must have a source"),
         ("sise = 9", "unknown key 'sise'"),
-        ('source = "r.csv"', "give only the size"),
     ],
 )
 def test_what_a_population_must_be(population: str, told: str, tmp_path: Path) -> None:

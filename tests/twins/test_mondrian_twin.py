@@ -71,7 +71,7 @@ def found_groups(table: Microdata, required: Sequence[Requirement], method: Mond
 
 
 def agree(sample: Sample, required: Sequence[Requirement], *, labels: str = "siblings", small: int = 20_000) -> None:
-    with patch.object(partition, "_SMALL", small):
+    with patch.object(partition, "SMALL", small):
         found = found_groups(sample.read(), required, Mondrian(labels=labels))  # type: ignore[arg-type]
     expected = expected_groups(sample, required, sets=labels == "siblings")
     event(f"groups: {min(len(expected), 4)}{'' if len(expected) < 4 else ' or more'}")

@@ -84,15 +84,15 @@ def _proposal(data: str, query: str | None, out: Path | None) -> "Proposal":
 def _sniffed(data: str) -> "Sniffed":
     """How a file writes its rows; for anything else, and for a file that cannot be read, nothing is said."""
     from sfumato.table.address import expanded
-    from sfumato.table.checks import check_file, located
+    from sfumato.table.checks import located
     from sfumato.table.form import PLAIN
     from sfumato.table.sniff import Sniffed, sniffed
 
-    if "://" in data:
+    source = expanded(data)
+    path = None if "://" in source else located(source, None)
+    if path is None or not path.is_file() or path.stat().st_size == 0:  # reading it says what is wrong
         return Sniffed(PLAIN)
-    path = located(expanded(data), None)
-    check_file(path, data)
-    return sniffed(path, data) if path.stat().st_size else Sniffed(PLAIN)
+    return sniffed(path, data)
 
 
 def _as_seen_from(data: str, policy: Path | None) -> tuple[str, list[str]]:

@@ -6,11 +6,13 @@ counted table and, if there are insensitive columns, these with the number of ea
 """
 
 import os
+import signal
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from threading import current_thread, main_thread
 from typing import Any, Self
 
 import numpy as np
@@ -98,13 +100,18 @@ def session(settings: EngineSettings) -> Any:
     builder: Any = SparkSession.builder
     if master.startswith("sc://"):
         return builder.remote(master).getOrCreate()
+    handler = signal.getsignal(signal.SIGINT)
     quiet = {
         "spark.ui.enabled": "false",
         "spark.sql.session.timeZone": "UTC",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.execution.arrow.pyspark.enabled": "true",
     }
-    return builder.master(master).appName("sfumato").config(map=quiet).getOrCreate()
+    try:
+        return builder.master(master).appName("sfumato").config(map=quiet).getOrCreate()
+    finally:
+        if current_thread() is main_thread():  # Spark takes Ctrl-C for itself
+            signal.signal(signal.SIGINT, handler)
 
 
 @contextmanager

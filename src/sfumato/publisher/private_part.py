@@ -2,8 +2,10 @@
 
 import datetime as dt
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from sfumato.adversary.audit import Audit
@@ -74,7 +76,7 @@ def private_files(
         "seed": seed,
         "response": response(release, table),
         "adversaries": None if found is None else found.as_dict(private=True),
-        "table": {"digest": digests.cells, "file": digests.file, "folder": str(job.folder.resolve())},
+        "table": {"digest": digests.cells, "file": digests.file, "folder": _written(job.folder.resolve())},
         "dangling": {name: {"here": here, "there": there} for name, (here, there) in dangling.items()},
     }
     return {
@@ -115,6 +117,11 @@ def _population(job: Policy) -> str:
     if source := job.content.get("population", {}).get("source"):
         return f"The people of the table belong to the population in {masked(str(source))}."
     return "The policy names no population: the risks take the table for everyone, which never understates them."
+
+
+def _written(folder: Path) -> str:
+    """A path as text; bytes that are not UTF-8 are replaced."""
+    return os.fsencode(folder).decode("utf-8", "replace")
 
 
 class Log:

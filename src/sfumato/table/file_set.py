@@ -84,7 +84,12 @@ def _matching(path: Path, where: str) -> list[Path]:
         names = (Path(name) for name in matches)
         found = [file for file in names if file.suffix.lower() in _KINDS and file.is_file()]
     if not found:
-        raise DataError(f"{where} names no file that ends in {', '.join(_KINDS)}. Check the path.")
+        kinds, is_folder = ", ".join(_KINDS), path.is_dir()
+        raise DataError(
+            f"{where} is a folder without a file that ends in {kinds}. Name the file that contains the table."
+            if is_folder
+            else f"{where} names no file that ends in {kinds}. Check the path."
+        )
     if len(found) > _MOST_FILES:
         raise DataError(f"{where} names {len(found):,} files; at most {_MOST_FILES:,} can be read. Merge some of them.")
     return sorted(found)

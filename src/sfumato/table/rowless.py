@@ -20,6 +20,8 @@ class Elsewhere:
         return self
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # what tools ask of any object
+            raise AttributeError(name)
         raise _unread()
 
     def __getitem__(self, place: object) -> Any:
