@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 import sfumato as sf
+from sfumato.adversary import auditing
 from sfumato.adversary.auditing import closed_form_audit
 from sfumato.adversary.base import Adversary
 from sfumato.adversary.catalogue import ADVERSARIES
@@ -277,3 +278,14 @@ def test_sentences() -> None:
     assert "may be certain of it for up to 1 of the 1 people" in bound.sentence()
     guess = finding("inference", "knows you", "of it", np.array([0.5]), np.array([0.1]), exact=False)
     assert "was at most 50% sure of it" in guess.sentence()
+
+
+def test_publish_leaves_large_tables_to_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = sf.read(pl.DataFrame({"x": [1, 2] * 10, "s": ["a", "b"] * 10}), quasi=["x"], sensitive="s")
+    release = sf.publish(table, require=sf.KAnonymity(k=2), method="mondrian")
+    assert auditing.closed_form_audit(release, table).findings
+    monkeypatch.setattr(auditing, "MOST_ATTACKED", 10)
+    found = auditing.closed_form_audit(release, table)
+    assert not found.findings
+    assert {"linkage", "inference"} <= {r.adversary for r in found.left_out}
+    assert all("sfumato audit" in r.reason for r in found.left_out)

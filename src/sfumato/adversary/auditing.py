@@ -78,12 +78,27 @@ def audit(
     return run(situation, chosen_of(adversary))
 
 
+MOST_ATTACKED = 300_000
+"""The rows up to which `publish` runs the adversaries that are computed from counts."""
+
+
 def closed_form_audit(
     release: Release, truth: Microdata | Counts, *, population: Population | int | None = None, margin: float = MARGIN
 ) -> Audit:
-    """What the adversaries that are computed from counts find; claims are not checked. Used by `publish`."""
+    """What the adversaries that are computed from counts find; claims are not checked. Used by `publish`.
+
+    Beyond `MOST_ATTACKED` rows they would take longer than the job itself, so they are left to `sfumato audit`.
+    """
+    if truth.rows > MOST_ATTACKED:
+        many = f"the table has {truth.rows:,} rows, more than the {MOST_ATTACKED:,} that publish attacks"
+        why = f"{many}; run `sfumato audit`"
+        return Audit(findings=(), left_out=tuple(Refused(name, why) for name in _closed_form()), rows=truth.rows)
     situation = Situation(release, truth, population=population, margin=margin)
     return run(situation, [a for a in chosen_of(None) if a.closed_form], check=False)
+
+
+def _closed_form() -> list[str]:
+    return [a.name for a in chosen_of(None) if a.closed_form]
 
 
 def chosen_of(adversary: Chosen | Sequence[Chosen] | None) -> list[Adversary]:
