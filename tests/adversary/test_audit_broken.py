@@ -187,7 +187,7 @@ def test_values_of_other_people(job: Path, capsys: pytest.CaptureFixture[str]) -
 
 def test_a_damaged_file_is_refused(job: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (job / "release" / "data.parquet").write_bytes(b"PAR1")
-    audited(job, 4, capsys)
+    assert "data.parquet" in audited(job, 4, capsys)
 
 
 def test_a_source_that_changed_ends_with_2(

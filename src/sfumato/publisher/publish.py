@@ -157,20 +157,16 @@ def publish_policy(
 ) -> Published:
     """Do what a policy says and write OUT/release and OUT/private, both or neither.
 
-    The release is recorded in the ledger beside the source, so that a second one is noticed, unless ``ledger`` is
-    False. ``after`` are releases that were published before, beside those of the policy; ``ahead`` is the table if
-    reading it has begun (`reading_ahead`).
-
     Args:
         policy: the file, or a policy that was read.
         out: the folder to write.
         seed: makes the release repeatable; for experiments only.
         force: replace a folder that sfumato wrote.
-        ledger: whether to keep the ledger beside the source.
-        after: releases that were published before.
+        ledger: whether to record the release in the ledger beside the source, so that a second one is noticed.
+        after: releases that were published before, beside those of the policy.
         pdf: print the report to report.pdf too, with a browser; a note says why if that is not possible.
         progress: called with the stage and the share of it that is done.
-        ahead: the table, if reading it has begun.
+        ahead: the table, if reading it has begun (`reading_ahead`).
         engine: auto, local, duckdb or spark; takes precedence over the policy's.
     """
     job = published_after(policy if isinstance(policy, Policy) else read_policy(policy), after)
@@ -195,13 +191,9 @@ def publish_policy(
     dangling = raw_dangling(release, there.table, getattr(job.method, "after", ()))
     heard("audit", 0.0)
     found = closed_form_audit(release, table, population=job.population or job.population_size)
-    private = [
-        *(f"An audit refutes a claim of the release: {claim}." for claim in found.broken),
-        *advice(job, table, release, summary),
-        *unrelated(dangling),
-        *told.warnings,
-        *(known.warnings if known else ()),
-    ]
+    refuted = (f"An audit refutes a claim of the release: {claim}." for claim in found.broken)
+    private = [*refuted, *advice(job, table, release, summary), *unrelated(dangling), *told.warnings]
+    private += known.warnings if known else ()
     log.lines += [*summary.lines(), *(f"warning: {w}" for w in dict.fromkeys([*release.warnings, *private]))]
     made: list[Entry] = []
     with whole_folder(folder, force=force, afterwards=lambda: finish(known, made)) as draft:
@@ -212,7 +204,7 @@ def publish_policy(
             job, table, release, seed, log, summary, private, dangling, digests=digests, files=files, found=found
         )
         printed = _printed(steward["report.html"], heard) if pdf else Printed(None)
-        write_private(draft, {**steward, **({"report.pdf": printed.content} if printed.content else {})})
+        write_private(draft, {**steward, **printed.file()})
         stages.reached("private written")
         made.append(entry_of(job, digests.cells, folder, draft / PUBLIC / MANIFEST, seed))
         if known:

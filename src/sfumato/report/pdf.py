@@ -31,6 +31,10 @@ class Printed(NamedTuple):
     content: bytes | None
     why: str = ""
 
+    def file(self) -> dict[str, bytes]:
+        """The file to write, by its name; none if there is no PDF."""
+        return {"report.pdf": self.content} if self.content else {}
+
 
 def print_pdf(page: str, *, seconds: float = SECONDS, browsers: Sequence[str] = BROWSERS) -> Printed:
     """The page as PDF; ``browsers`` are the names to look for on the PATH."""

@@ -32,6 +32,7 @@ from sfumato.kernel.mondrian.partition import (
     make_room,
     measure,
     pack_rows,
+    take_greatest,
     twice,
 )
 
@@ -159,18 +160,6 @@ def _is_refused(rules: Any, sizes: Any, spent: int, price: int, words: Any, used
 
 
 @inner
-def _take_preferred(measures: Any) -> int:
-    """Take the axis of the greatest score that is left, the first of several; -1 if none is."""
-    best, at = 0.0, -1
-    for j in range(measures.shape[1]):
-        if measures[LEFT, j] > best:
-            best, at = measures[LEFT, j], j
-    if at >= 0:
-        measures[LEFT, at] = 0.0
-    return at
-
-
-@inner
 def _begin(
     space: Any, rules: Any, rows: Any, weights: Any, counted: Any, sizes: Any, start: int, end: int, state: Any,
     measures: Any, s: Any, cuts: Any,
@@ -230,7 +219,7 @@ def _blurred_cut(
     _begin(space, rules, rows, weights, counted, sizes, start, end, state, measures, s, cuts)
     found = last = False
     while not found and state[_BORNE] <= state[_BUDGET]:
-        j = _take_preferred(measures)
+        j = take_greatest(measures)
         if j < 0 and last:
             break
         if j < 0:

@@ -63,8 +63,8 @@ def measure(space: Any, rows: Any, start: int, end: int, flat: Any, measures: An
 
 
 @inner
-def _widest(measures: Any) -> int:
-    """Take the axis of the greatest width that is left, the first of several; -1 when all are taken."""
+def take_greatest(measures: Any) -> int:
+    """Take the axis of the greatest score that is left, the first of several; -1 when all are taken."""
     best, at = 0.0, -1
     for j in range(measures.shape[1]):
         if measures[LEFT, j] > best:
@@ -93,7 +93,7 @@ def _find_cut(
         least = max(least, look_ahead(sizes, spec, scratch))
     found = False
     while not found:
-        j = _widest(measures)
+        j = take_greatest(measures)
         if j < 0:
             break
         lo, hi = np.int64(measures[FIRST, j]), np.int64(measures[LAST, j])
