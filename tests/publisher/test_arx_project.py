@@ -121,6 +121,7 @@ BOMB = "<!DOCTYPE x [<!ENTITY a 'aaaa'><!ENTITY b '&a;&a;'>]><config>&b;</config
     ("changed", "says"),
     [
         ({"input/config.xml": BOMB}, "document type"),
+        ({"input/config.xml": '<!DOCTYPE x SYSTEM "file:///etc/passwd"><config/>'}, "document type"),
         ({"input/config.xml": BOMB.encode("utf-16")}, "not UTF-8"),
         ({"input/config.xml": "<config>"}, "not XML"),
         ({"input/definition.xml": "<definition/>"}, "no column"),
