@@ -84,6 +84,11 @@ class PeopleTable:
             self._known[key] = self._counted(key)
         return self._known[key]
 
+    def prepare(self) -> None:
+        """Code all columns now, so that no later question waits for it."""
+        for name in self._frame.columns:
+            self._code(name)
+
     def _counted(self, names: tuple[str, ...]) -> Uniqueness:
         if not names or not self.rows:
             return Uniqueness(names=names, rows=self.rows, unique=0, combinations=(), most=0)
