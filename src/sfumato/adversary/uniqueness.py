@@ -22,7 +22,7 @@ WORK = 64_000_000
 """How many values may be looked at to count combinations; it decides how large these are."""
 LARGEST = 3
 """The most columns of a combination; larger ones say little that the columns together do not."""
-OF_A_SIZE = 5
+OF_A_SIZE = 4
 """How many combinations of each size are named."""
 _CELLS = 1 << 22
 

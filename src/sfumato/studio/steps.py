@@ -31,7 +31,10 @@ class Step:
         import_module(self.module).render(job)
 
 
-STEPS = (Step("table", "Table", "sfumato.studio.pages.table", _always),)
+STEPS = (
+    Step("table", "Table", "sfumato.studio.pages.table", _always),
+    Step("roles", "Roles", "sfumato.studio.pages.roles"),
+)
 
 
 def step_of(key: str) -> Step | None:

@@ -9,7 +9,7 @@ from sfumato.studio.controls import choice, entry, fold
 from sfumato.studio.frame import next_step
 from sfumato.studio.job import Job
 from sfumato.studio.people import alone_now, example, people_of, told
-from sfumato.studio.widgets import banner, beside, card, explained, figures, heading, text
+from sfumato.studio.widgets import banner, beside, explained, figures, heading, text
 
 ROLES = {
     "identifier": "Identifier",
@@ -30,7 +30,7 @@ MEANINGS = {
     "the wrong role.",
     "drop": "Not needed by anybody. Neither published nor used.",
 }
-_EXAMPLES, _LONGEST = 3, 28
+_EXAMPLES, _LONGEST, _LOOKED_AT = 3, 28, 50
 
 
 def render(job: Job) -> None:
@@ -39,15 +39,24 @@ def render(job: Job) -> None:
         "What may an outsider know?",
         "Give every column a role. The proposals err on the safe side: only you know who knows what.",
     )
-    with ui.element("section").classes("card").props('aria-live=polite aria-label="Who stands alone"') as place:
-        text("p", "Counting …", "small")
     with fold("What the roles mean, by example"):
         _meanings()
-    _grid(job, place)
-    wrong = ui.element("div")
-    ui.timer(0.01, lambda: _update(job, place, wrong), once=True)
-    job.extras["roles_wrong"] = wrong
+    with ui.element("div").classes("beside"):
+        shown = _Shown()
+        with ui.element("div"):
+            _grid(job, shown)
+            shown.wrong = ui.element("div")
+        with ui.element("aside").classes("card").props('aria-live=polite aria-label="Who stands alone"') as shown.alone:
+            text("p", "Counting …", "small")
+    ui.timer(0.01, lambda: _update(job, shown), once=True)
     next_step(job, "roles")
+
+
+class _Shown:
+    """The places of the page that change with every role."""
+
+    alone: ui.element
+    wrong: ui.element
 
 
 def _meanings() -> None:
@@ -57,30 +66,26 @@ def _meanings() -> None:
             text("dd", MEANINGS[role])
 
 
-def _grid(job: Job, place: ui.element) -> None:
-    with (
-        ui.element("div").classes("scroll").props('tabindex=0 role=region aria-label="Roles of the columns"'),
-        ui.element("table").classes("plain grid"),
-    ):
+def _grid(job: Job, shown: _Shown) -> None:
+    with ui.element("table").classes("plain grid"):
         with ui.element("thead"), ui.element("tr"):
-            for title in ("Column", "For example", "Role", "Why"):
-                text("th", title).props("scope=col")
+            text("th", "Column, and what is in it").props("scope=col")
+            text("th", "Role, and why").props("scope=col")
         with ui.element("tbody"):
             for name in job.frame.columns if job.frame is not None else ():
-                _row(job, name, place)
+                _row(job, name, shown)
 
 
-def _row(job: Job, name: str, place: ui.element) -> None:
-    told_of = job.attributes.get(name, {})
-    role = told_of.get("role", "")
+def _row(job: Job, name: str, shown: _Shown) -> None:
+    role = job.attributes.get(name, {}).get("role", "")
     with ui.element("tr"):
-        text("th", name).props("scope=row")
-        text("td", _some_values(job, name), "some")
+        with ui.element("th").props("scope=row"):
+            text("div", name)
+            text("div", _some_values(job, name), "some")
         with ui.element("td"):
             known = ROLES if role in ROLES else {"": "Choose …", **ROLES}
-            choice(f"Role of {name}", known, role, lambda r: _changed(job, name, r, place, why), hidden=True)
-        with ui.element("td").classes("wide"):
-            why = ui.element("div")
+            choice(f"Role of {name}", known, role, lambda r: _changed(job, name, r, shown, why), hidden=True)
+            why = ui.element("div").classes("why")
             with why:
                 _reason(job, name)
 
@@ -107,27 +112,27 @@ def _explained(job: Job, name: str, reason: str) -> None:
     job.set_attribute(name, reason=reason.strip() or None)
 
 
-async def _changed(job: Job, name: str, role: str, place: ui.element, why: ui.element) -> None:
+async def _changed(job: Job, name: str, role: str, shown: _Shown, why: ui.element) -> None:
     """Take a role; the reason that was proposed belongs to the role that was proposed."""
     proposed = _proposed(job, name)
     job.set_attribute(name, role=role, reason=proposed[1] if proposed and proposed[0] == role else None)
     why.clear()
     with why:
         _reason(job, name)
-    await _update(job, place, job.extras["roles_wrong"])
+    await _update(job, shown)
 
 
-async def _update(job: Job, place: ui.element, wrong: ui.element) -> None:
+async def _update(job: Job, shown: _Shown) -> None:
     """Count anew who stands alone, and say what the policy lacks."""
     version = job.version
     found = await beside(alone_now, job)
     if job.version != version:
         return
-    place.clear()
-    with place:
+    shown.alone.clear()
+    with shown.alone:
         _alone(job, found)
-    wrong.clear()
-    with wrong:
+    shown.wrong.clear()
+    with shown.wrong:
         try:
             job.policy()
         except SfumatoError as error:
@@ -137,13 +142,7 @@ async def _update(job: Job, place: ui.element, wrong: ui.element) -> None:
 
 def _alone(job: Job, found: Uniqueness) -> None:
     text("h2", "Who stands alone")
-    figures(
-        [
-            ("people are unique by the quasi-identifiers", f"{found.unique:,}"),
-            ("of all people", percent(found.share)),
-            ("quasi-identifiers", f"{len(found.names):,}"),
-        ]
-    )
+    figures([("people are alone", f"{found.unique:,}"), ("of all people", percent(found.share))])
     text("p", told(found))
     if found.unique:
         text("p", example(job, found), "small")
@@ -156,13 +155,12 @@ def _combinations(found: Uniqueness) -> None:
     with ui.element("div").classes("scroll"), ui.element("table").classes("plain"):
         with ui.element("thead"), ui.element("tr"):
             text("th", "Whoever knows only").props("scope=col")
-            text("th", "finds exactly one row for", "num").props("scope=col")
+            text("th", "finds one row for", "num").props("scope=col")
         with ui.element("tbody"):
             for some in found.combinations:
                 with ui.element("tr"):
                     text("td", " + ".join(some.names))
-                    share = percent(some.unique / found.rows)
-                    text("td", f"{some.unique:,} of {found.rows:,} people ({share})", "num")
+                    text("td", f"{some.unique:,} ({percent(some.unique / found.rows)})", "num")
     if found.most < len(found.names):
         of = "one column" if found.most == 1 else f"up to {found.most} columns"
         text("p", f"Counted exactly, on the whole table, for combinations of {of}.", "small")
@@ -172,5 +170,5 @@ def _some_values(job: Job, name: str) -> str:
     """A few values of a column, so that its name means something."""
     if job.frame is None:
         return ""
-    series = job.frame[name].head(50).drop_nulls().unique(maintain_order=True).head(_EXAMPLES)
+    series = job.frame[name].head(_LOOKED_AT).drop_nulls().unique(maintain_order=True).head(_EXAMPLES)
     return ", ".join(str(value)[:_LONGEST] for value in series.to_list())
