@@ -2,6 +2,7 @@
 
 import tomllib
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -56,3 +57,49 @@ def test_a_role_reaches_the_policy_and_changes_who_is_alone(opened: Callable[...
     page.get_by_label("Role of admitted").select_option("quasi")
     alone.get_by_text("people are alone with their age, sex, zip, job and admitted").wait_for()
     assert policy_of(page)["attributes"]["admitted"]["reason"] == "a date; outsiders may know it"
+
+
+def test_taxonomies_reach_the_policy(opened: Callable[..., Any], tmp_path: Path) -> None:
+    page = opened("taxonomies")
+    form = page.get_by_label("How it is made coarser")
+    form.select_option("intervals")
+    bound = page.get_by_role("slider", name="age, boundary 2 of")
+    bound.wait_for()
+    before = int(bound.get_attribute("aria-valuenow"))
+    bound.press("ArrowRight")
+    page.get_by_label("Boundary 2").and_(page.locator(f'[value="{before + 1}"]')).wait_for()
+    box = bound.bounding_box()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.mouse.down()
+    page.mouse.move(box["x"] - 20, box["y"] + 20, steps=4)
+    page.mouse.up()
+    page.get_by_label("Boundary 2").and_(page.locator(f'[value="{before + 1}"]')).wait_for(state="detached")
+    page.get_by_role("button", name="job").click()
+    page.get_by_role("heading", name="job").wait_for()
+    form.select_option("tree")
+    for label in ("pupil", "student"):
+        page.get_by_label(label, exact=True).check()
+    page.get_by_text("2 ticked: pupil, student").wait_for()
+    page.get_by_label("Name of a group").fill("learning")
+    page.get_by_role("button", name="Group", exact=True).click()
+    page.get_by_text("2 below").wait_for()
+    page.get_by_label("infant", exact=True).check()
+    page.get_by_label("Move below").select_option("learning")
+    page.get_by_text("3 below").wait_for()
+    told = policy_of(page)["attributes"]
+    assert told["job"]["taxonomy"]["Any"]["learning"] == {"pupil": {}, "student": {}, "infant": {}}
+    bounds = told["age"]["taxonomy"]["intervals"]
+    assert bounds == sorted(bounds)
+    assert bounds[1] != before + 1
+    page.get_by_role("button", name="Undo").click()
+    page.get_by_text("2 below").wait_for()
+    page.get_by_role("button", name="sex").click()
+    page.get_by_role("heading", name="sex").wait_for()
+    (tmp_path / "sex.csv").write_text("M;*\n")
+    page.get_by_label("Import a hierarchy").set_input_files(tmp_path / "sex.csv")
+    page.get_by_text("The tree lacks 1 of 2 values of the data: F").wait_for()
+    page.get_by_role("button", name="Add them below the root").click()
+    page.get_by_text("It covers all 2 values").wait_for()
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="Export as ARX csv").click()
+    assert Path(saved.value.path()).read_text() == "M;*\nF;*\n"

@@ -9,6 +9,8 @@ from nicegui import ui
 from sfumato.studio.widgets import text
 
 Act = Callable[[Any], Any]
+LARGEST_TEXT = 900_000
+"""The largest text file that is taken from the browser; its messages end at a million bytes."""
 _VALUE = "(e) => emit(e.target.value)"
 
 
@@ -63,6 +65,21 @@ def tick(label: str, value: bool, act: Act, *, hidden: bool = False) -> ui.eleme
             made._props["checked"] = True
         text("span", label, "unseen" if hidden else "")
     return made.on("change", lambda e: act(bool(e.args)), js_handler="(e) => emit(e.target.checked)")
+
+
+def text_file(label: str, endings: str, act: Callable[[str, str | None], Any]) -> None:
+    """Choose a text file on this machine; ``act`` gets its name and its content, or no content if it is too large."""
+    with ui.element("label").classes("file"):
+        made = ui.element("input").classes("unseen")
+        made._props |= {"type": "file", "accept": endings}
+        text("span", label)
+    read = (
+        "async (e) => { const f = e.target.files[0]; if (!f) return; "
+        f"const told = f.size > {LARGEST_TEXT} ? null : await f.text(); e.target.value = ''; emit([f.name, told]) }}"
+    )
+    made.on(
+        "change", lambda e: act(str(e.args[0]), e.args[1] if e.args[1] is None else str(e.args[1])), js_handler=read
+    )
 
 
 @contextmanager

@@ -34,6 +34,7 @@ class Step:
 STEPS = (
     Step("table", "Table", "sfumato.studio.pages.table", _always),
     Step("roles", "Roles", "sfumato.studio.pages.roles"),
+    Step("taxonomies", "Taxonomies", "sfumato.studio.pages.taxonomies"),
 )
 
 
