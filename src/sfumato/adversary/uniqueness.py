@@ -22,7 +22,7 @@ WORK = 64_000_000
 """How many values may be looked at to count combinations; it decides how large these are."""
 LARGEST = 3
 """The most columns of a combination; larger ones say little that the columns together do not."""
-OF_A_SIZE = 5
+OF_A_SIZE = 4
 """How many combinations of each size are named."""
 _CELLS = 1 << 22
 
@@ -83,6 +83,11 @@ class PeopleTable:
         if key not in self._known:
             self._known[key] = self._counted(key)
         return self._known[key]
+
+    def prepare(self) -> None:
+        """Code all columns now, so that no later question waits for it."""
+        for name in self._frame.columns:
+            self._code(name)
 
     def _counted(self, names: tuple[str, ...]) -> Uniqueness:
         if not names or not self.rows:

@@ -15,9 +15,10 @@ TITLE = "sfumato studio"
 
 
 def install_style() -> None:
-    """Make the style sheet part of every page."""
-    sheet = files("sfumato.studio").joinpath("static/studio.css").read_text(encoding="utf-8")
-    ui.add_head_html(f"<style>{sheet}</style>", shared=True)
+    """Make the style sheets part of every page."""
+    for name in ("studio.css", "editors.css"):
+        sheet = files("sfumato.studio").joinpath(f"static/{name}").read_text(encoding="utf-8")
+        ui.add_head_html(f"<style>{sheet}</style>", shared=True)
 
 
 @contextmanager

@@ -31,7 +31,11 @@ class Step:
         import_module(self.module).render(job)
 
 
-STEPS = (Step("table", "Table", "sfumato.studio.pages.table", _always),)
+STEPS = (
+    Step("table", "Table", "sfumato.studio.pages.table", _always),
+    Step("roles", "Roles", "sfumato.studio.pages.roles"),
+    Step("taxonomies", "Taxonomies", "sfumato.studio.pages.taxonomies"),
+)
 
 
 def step_of(key: str) -> Step | None:
