@@ -13,7 +13,8 @@ from sfumato.publisher.stage_words import STAGES
 
 REQUIRED = {
     "rr": '[[require]]\nmodel = "disclosure"\ntau = 0.3\n',
-    "pg": '[[require]]\nmodel = "k-anonymity"\nk = 2\n[[require]]\nmodel = "rho-breach"\nrho1 = 0.3\nrho2 = 0.6\nlambda = 0.3\n',
+    "pg": '[[require]]\nmodel = "k-anonymity"\nk = 2\n'
+    '[[require]]\nmodel = "rho-breach"\nrho1 = 0.3\nrho2 = 0.6\nlambda = 0.3\n',
     "art": '[[require]]\nmodel = "r-robustness"\nr = 2.0\n',
     **dict.fromkeys(("mask", "mask+", "mask++"), '[[require]]\nmodel = "m-confidentiality"\nm = 2\nvalues = ["hiv"]\n'),
     **dict.fromkeys(("mondrian", "incognito", "tdr", "local-recoding"), '[[require]]\nmodel = "k-anonymity"\nk = 3\n'),
@@ -24,7 +25,7 @@ TOGETHER = ("tds2p", "tdssa")
 """Methods that need another publisher or an earlier release."""
 
 
-class Cancelled(Exception):
+class CancelledError(Exception):
     """What a listener raises to end a job."""
 
 
@@ -66,9 +67,9 @@ def test_a_method_tells_its_stages_and_stops_at_each(method: str, tmp_path: Path
 
         def heard(stage: str, done: float, last: str = last) -> None:
             if stage == last:
-                raise Cancelled
+                raise CancelledError
 
-        with pytest.raises(Cancelled):
+        with pytest.raises(CancelledError):
             stages(policy, tmp_path / "cancelled", heard)
         left = {p.name for p in tmp_path.iterdir()}
         assert left == {"ward.csv", "policy.toml", "out"}, last
