@@ -18,6 +18,7 @@ from sfumato.command.publish import demo, publish
 from sfumato.command.query import query
 from sfumato.command.signals import exit_on_termination
 from sfumato.command.streams import fill_closed_streams, flush_output, prepare_streams
+from sfumato.command.taxonomy import taxonomy
 
 START = """Three commands to start with:
 
@@ -40,7 +41,21 @@ def cli(context: click.Context) -> None:
         click.echo(START)
 
 
-for command in (init, import_project, publish, check, audit, query, compare, integrate, plan, methods, models, demo):
+for command in (
+    init,
+    taxonomy,
+    import_project,
+    publish,
+    check,
+    audit,
+    query,
+    compare,
+    integrate,
+    plan,
+    methods,
+    models,
+    demo,
+):
     cli.add_command(command)
 
 
