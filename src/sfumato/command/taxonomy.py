@@ -46,9 +46,10 @@ def taxonomy(
     force: bool,
     as_json: bool,
 ) -> None:
-    """Write a taxonomy for COLUMN of the table DATA, as an ARX hierarchy csv.
+    """Write a taxonomy for COLUMN of the table DATA, as csv.
 
-    One row per value, the value first, then a column per level, the root last. Edit it, and name it in the policy:
+    It is a hierarchy as ARX has them: a row per value, the value first, then a column per level, the root last. Edit
+    it, and name it in the policy:
     taxonomy = "zip.csv".
     """
     if out is not None:

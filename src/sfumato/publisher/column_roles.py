@@ -202,7 +202,10 @@ SIGNS = (
         duracionestancia duraciondelaestancia diasestancia diasdeestancia estanciahospitalaria degenza giornididegenza
         giornatedegenza durataricovero duratadegenza ligduur opnameduur verblijfsduur ligdagen verpleegdagen
         diasinternacao tempodeinternacao tempointernamento czaspobytu dlugoscpobytu liczbadnipobytu vardtid
-        indlaeggelsestid liggetid =split =fold"""),
+        indlaeggelsestid liggetid hoitoaika hoitopaivat delkahospitalizace osetrovacidoba apolasinapok
+        =stay =stays =vwd =belegtage =aufenthalt =aufenthaltstage =sejour =estancia =estadia =permanenza =internamento
+        dureehospitalisation dureedhospitalisation diasingreso diashospitalizacion diashospitalizados
+        giorniricovero nightsinhospital inpatientdays stayindays =split =fold"""),
 )
 FREE_TEXT = "free text, which may contain anything"
 REACH = re.compile(r"[\w.+-]{1,64}@[\w-]{1,60}\.\w{2}|(?<!\d)(?:\+|0)\d[\d ()/-]{6,18}\d(?!\d)")

@@ -10,6 +10,7 @@ from typing import Literal
 import polars as pl
 
 from sfumato.errors import DataError, PolicyError
+from sfumato.table.address import may_hold_secret
 from sfumato.table.checks import check_file, check_names, located
 from sfumato.table.delimited import read_header
 from sfumato.table.form import PLAIN, Form
@@ -41,7 +42,7 @@ class FileSet:
 
 def is_several(source: object, folder: Path | None) -> bool:
     """Whether a source names a folder or a pattern of files rather than one file."""
-    if not isinstance(source, str | Path) or "://" in str(source):
+    if not isinstance(source, str | Path) or "://" in str(source) or may_hold_secret(str(source)):
         return False
     path = located(source, folder)
     try:

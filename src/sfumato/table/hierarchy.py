@@ -40,7 +40,7 @@ def read_taxonomy(spec: TaxonomySpec, values: Sequence[str], *, name: str, folde
             "or one of { intervals = [...] }, { width = 5 }, { mask = 'right' }, { prefix = [3, 1] }"
         )
     rule = next(iter(spec), "")
-    if len(spec) == 1 and rule in _RULES and not _is_tree(spec[rule]):
+    if len(spec) == 1 and rule in _RULES and (_are_marks(rule, spec[rule]) or not _is_tree(spec[rule])):
         return _by_rule(rule, spec[rule], values, name)
     return Taxonomy.from_tree(spec, what=f"the taxonomy of {name!r}")
 
@@ -59,6 +59,13 @@ def _is_tree(below: object) -> bool:
     """Whether this can be the content of a tree: then its root merely has the same name as a rule."""
     some = isinstance(below, list) and len(below) > 0
     return isinstance(below, Mapping) or (some and all(isinstance(b, str | dict) for b in below))  # type: ignore[attr-defined]
+
+
+def _are_marks(rule: str, argument: object) -> bool:
+    """Whether these are the separators of shortened codes, not the values of a tree."""
+    if rule != "prefix" or not isinstance(argument, list) or not argument:
+        return False
+    return all(isinstance(mark, str) and len(mark) == 1 and not mark.isalnum() for mark in argument)
 
 
 def _from_file(path: Path, values: Sequence[str], name: str, branch: str = "") -> Taxonomy:
