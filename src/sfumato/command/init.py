@@ -1,7 +1,5 @@
 """`sfumato init`: look at a table and propose a policy."""
 
-import os
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,7 +33,11 @@ def init(data: str, out: Path | None, query: str | None, force: bool, trial: boo
         raise DataError("the name of the table is empty; name a file, or a database by its URL")
     if out is not None:
         refuse_output(out, force=force, example="policy.toml")
-    proposal = _proposal(data, query, out, trial=trial)
+    from sfumato.publisher.inspection import inspect
+
+    with progress_bar() as progress:
+        folder = out.parent if out is not None else None
+        proposal = inspect(data, query=query, seen_from=folder, trial=trial, progress=progress).proposal
     if out is not None:
         write_text(out, proposal.to_toml())
     with printing_result(f"{out} was written completely" if out else ""):
@@ -53,34 +55,3 @@ def _print(proposal: "Proposal", out: Path | None, as_json: bool) -> None:
         if proposal.trial is not None:
             click.echo(printable(proposal.trial.words()))
         click.echo(f"Wrote {out}. Read every line, then run: sfumato publish {out}")
-
-
-def _proposal(data: str, query: str | None, out: Path | None, *, trial: bool) -> "Proposal":
-    """The proposed policy, tried on the table, with a note on the passwords that it leaves out."""
-    from sfumato.command.looking import look_at
-    from sfumato.publisher.propose import propose
-
-    source, variables = _as_seen_from(data, out)
-    seen = look_at(data, query)
-    proposal = propose(seen.frame, source, query=query, form=seen.form, labels=seen.labels)
-    if trial:
-        from sfumato.publisher.proposal_trial import tried
-
-        with progress_bar() as progress:
-            proposal = tried(proposal, seen.frame, progress)
-    if not variables:
-        return proposal
-    note = f"the policy contains no passwords: set {' and '.join(variables)} in the environment before you publish."
-    return replace(proposal, warnings=(*proposal.warnings, note))
-
-
-def _as_seen_from(data: str, policy: Path | None) -> tuple[str, list[str]]:
-    """The source as the policy should name it: relative to its folder, or with variables in place of passwords."""
-    from sfumato.table.address import Address, begins_with_variable
-
-    folder = policy.parent if policy is not None else Path()
-    address = Address.of(data)
-    if address is not None:
-        public, variables = address.seen_from(folder).without_secrets()
-        return str(public), variables
-    return data if begins_with_variable(data) else os.path.relpath(data or ".", folder), []

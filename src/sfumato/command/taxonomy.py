@@ -66,9 +66,9 @@ def _written(
     data: str, column: str, query: str | None, *, by: "How", width: float | None, groups: int, least: int
 ) -> "WrittenTree":
     """The taxonomy of a column of a table, read as `sfumato init` reads it."""
-    from sfumato.command.looking import look_at
+    from sfumato.publisher.inspection import look_at
     from sfumato.publisher.own_taxonomies import column_of
-    from sfumato.publisher.propose import missing_texts, without
+    from sfumato.publisher.propose import missing_texts, without_markers
     from sfumato.table.written_tree import written_tree
 
     if not data:
@@ -77,7 +77,7 @@ def _written(
     if column not in seen.frame.columns:
         raise DataError(f"the table has no column {column!r}{nearest(column, seen.frame.columns)}")
     values = seen.frame.select(column)
-    values = without(values, missing_texts(values), seen.form)
+    values = without_markers(values, list(missing_texts(values)), seen.form.form)
     return written_tree(column_of(values[column]), by, width=width, groups=groups, least=least)
 
 

@@ -16,7 +16,7 @@ from sfumato.method.base import Progress, silent
 from sfumato.publisher.choose import with_method
 from sfumato.publisher.policy import Policy, parse_policy
 from sfumato.publisher.proposal import Ask, Proposal, Trial
-from sfumato.publisher.propose import without
+from sfumato.publisher.propose import without_markers
 from sfumato.publisher.read_job import entities, refuse_odd
 from sfumato.release.best_guess import best_guesses
 from sfumato.release.release import Release
@@ -32,7 +32,7 @@ LEAST_KEPT = 0.1
 
 def tried(proposal: Proposal, frame: pl.DataFrame, progress: Progress = silent) -> Proposal:
     """The proposal with what came of it; one that asks for less if it cannot be met, or keeps next to nothing."""
-    table = without(frame, proposal.nulls, proposal.form)
+    table = without_markers(frame, list(proposal.nulls), proposal.form.form)
     sampled = table.height > MOST_ROWS
     table = table.sample(MOST_ROWS) if sampled else table
     asked = (Ask(proposal.requirements, proposal.method), *proposal.weaker)

@@ -12,7 +12,7 @@ from sfumato.publisher.column_roles import WEIGHT, Profile, Sign, profile, recog
 from sfumato.publisher.proposal import Proposal
 from sfumato.publisher.proposed_column import ProposedColumn
 from sfumato.publisher.proposed_requirements import MARGIN, asks, likely, proposed_k
-from sfumato.table.form import PLAIN
+from sfumato.table.form import PLAIN, Form
 from sfumato.table.missing_markers import means_missing
 from sfumato.table.notation import normalized
 from sfumato.table.sniff import Sniffed
@@ -36,7 +36,7 @@ def propose(
     """
     form = form or Sniffed(PLAIN)
     nulls = missing_texts(frame)
-    frame = without(frame, nulls, form)
+    frame = without_markers(frame, list(nulls), form.form)
     seen = map(profile, frame.get_columns())
     columns = _settle([ProposedColumn(s, _recognized(s, (labels or {}).get(s.name, ""))) for s in seen])
     entity = _entity(columns)
@@ -70,12 +70,10 @@ def missing_texts(frame: pl.DataFrame) -> dict[str, list[str]]:
     return dict(sorted(found.items()))
 
 
-def without(frame: pl.DataFrame, nulls: Mapping[str, object], form: Sniffed) -> pl.DataFrame:
-    """The table as `publish` reads it once these texts mean missing."""
-    if not nulls:
-        return frame
+def without_markers(frame: pl.DataFrame, nulls: Sequence[str], form: Form) -> pl.DataFrame:
+    """A table that was read, with the texts ``nulls`` as missing values: what reading it with them would give."""
     text = pl.col(pl.String)
-    return normalized(frame.with_columns(pl.when(~text.is_in(list(nulls))).then(text)), form.form)
+    return normalized(frame.with_columns(pl.when(~text.is_in(list(nulls))).then(text)), form) if nulls else frame
 
 
 def _recognized(seen: Profile, label: str) -> Sign:
