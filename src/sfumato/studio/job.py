@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from sfumato.publisher.column_roles import Profile
     from sfumato.publisher.policy import Policy
-    from sfumato.publisher.propose import Proposal
+    from sfumato.publisher.proposal import Proposal
     from sfumato.studio.run import Run
     from sfumato.table.microdata import Microdata
 
