@@ -103,3 +103,35 @@ def test_taxonomies_reach_the_policy(opened: Callable[..., Any], tmp_path: Path)
     with page.expect_download() as saved:
         page.get_by_role("button", name="Export as ARX csv").click()
     assert Path(saved.value.path()).read_text() == "M;*\nF;*\n"
+
+
+def test_requirements_and_method_reach_the_policy_and_the_preview(opened: Callable[..., Any]) -> None:
+    page = opened("requirements")
+    preview = page.get_by_label("Preview")
+    preview.get_by_text("a random sample, 2,000 of 4,000 rows").wait_for()
+    k = page.get_by_label("k of k-anonymity", exact=True)
+    k.focus()
+    k.press("ArrowRight")
+    page.get_by_role("heading", name="Nobody can be told apart from at least 5 others.").wait_for()
+    preview.get_by_text("16.7%").wait_for()
+    page.get_by_label("k of k-anonymity, as a number").fill("5000")
+    page.get_by_label("k of k-anonymity, as a number").press("Enter")
+    page.get_by_text(
+        "This table cannot meet it: 4000 rows cannot be 5000-anonymous; lower k to 4000 or less."
+    ).wait_for()
+    page.get_by_label("k of k-anonymity, as a number").fill("0")
+    page.get_by_label("k of k-anonymity, as a number").press("Enter")
+    page.get_by_text("it must be a whole number").first.wait_for()
+    page.get_by_role("button", name="Close").click()
+    page.get_by_label("k of k-anonymity, as a number").fill("8")
+    page.get_by_label("k of k-anonymity, as a number").press("Enter")
+    preview.get_by_text("12.5%").wait_for()
+    page.get_by_label("mondrian", exact=True).check()
+    preview.get_by_text("by mondrian, in").wait_for()
+    told = policy_of(page)
+    assert told["require"][0] == {"model": "k-anonymity", "k": 8}
+    assert told["method"] == {"name": "mondrian"}
+    page.get_by_text("methods cannot serve this").click()
+    page.get_by_text("Rr randomizes values and serves disclosure; it cannot serve k-anonymity.").wait_for()
+    page.get_by_role("button", name="Next: Try").click()
+    page.get_by_role("heading", name="The first 8 rows as they would be published").wait_for()
