@@ -3,7 +3,7 @@
 import datetime as dt
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -36,13 +36,13 @@ def private_files(
     dangling: Dangling | None = None,
     *,
     digests: Digests,
-    files: Mapping[str, str],
+    files: Callable[[], Mapping[str, str]],
     found: Audit | None = None,
 ) -> dict[str, str]:
     """The files of the private part, by name; ``warnings`` are those for the steward alone.
 
-    ``digests`` are those of the table, ``files`` the SHA-256 of each file of the release, ``found`` is what adversaries
-    find out.
+    ``digests`` are those of the table, ``files`` returns the SHA-256 of each file of the release, and is called once
+    everything else is known, ``found`` is what adversaries find out.
     """
     dangling = dangling or {}
     policy_text = job.to_toml()
@@ -56,7 +56,7 @@ def private_files(
         warnings=warnings,
         seeded=seed is not None,
         dangling=dangling,
-        provenance=provenance_of(job, seed, digests, files),
+        provenance=lambda: provenance_of(job, seed, digests, files()),
         audit=found,
     )
     audit: dict[str, Any] = {

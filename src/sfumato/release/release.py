@@ -26,7 +26,7 @@ from sfumato.release.files.store import fill, read_folder, read_page
 from sfumato.release.glance import html, short
 from sfumato.release.judgement import Judgement
 from sfumato.release.manifest import Manifest
-from sfumato.release.part_tables import as_stored, counted, held, parts_of
+from sfumato.release.part_tables import counted, held, parts_of
 from sfumato.release.population_match import judge_release
 from sfumato.release.scheme.base import Scheme
 from sfumato.release.scheme.catalogue import SCHEMES
@@ -36,7 +36,7 @@ from sfumato.requirement.k_map import KMap
 from sfumato.table.encode import Role
 from sfumato.table.frames import to_pandas
 from sfumato.table.names import named
-from sfumato.table.published import label_codes
+from sfumato.table.published import distinct_texts, label_codes
 
 if TYPE_CHECKING:
     import pandas
@@ -153,7 +153,7 @@ class Release:
         """Write the folder whole or not at all; an existing one is refused without ``force``."""
         manifest = parse_manifest(self.manifest)
         with whole_folder(Path(folder), force=force) as draft:
-            fill(draft, manifest, as_stored(self.tables))
+            fill(draft, manifest, self.tables)
 
     def check(self, after: Sequence["Earlier | Release | str | Path"] = ()) -> list[Finding]:
         """Verify every claim of the manifest from the public part alone; raise if one does not hold.
@@ -225,6 +225,13 @@ class Release:
         value: T = known if [id(frame) for frame in of] == [id(frame) for frame in frames] else compute()
         self._known[key] = frames, value
         return value
+
+    def rows_by_value(self, table: str, name: str) -> dict[str, int]:
+        """How many rows of a counted table show each value of a column, as text; counted once."""
+        return self.remembered(
+            ("rows by value", table, name),
+            lambda: distinct_texts(self.counted[table][name]).counts(self.row_weights),
+        )
 
     def same_labels(self, x: tuple[str, ...]) -> NDArray[np.int64]:
         """A number for each row of the table of people: the same for rows that agree on ``x``, or on all

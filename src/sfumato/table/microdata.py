@@ -15,6 +15,7 @@ from sfumato.table.coded_columns import CodedColumns
 from sfumato.table.encode import Attribute, Column, Role, encode, kind_of
 from sfumato.table.form import Form, FormKeys
 from sfumato.table.hierarchy import TaxonomySpec
+from sfumato.table.ranked import Ranks
 from sfumato.table.source import read_frame
 from sfumato.table.taxonomy import named
 
@@ -85,14 +86,16 @@ class Microdata(CodedColumns):
         *,
         missing: Missing = "error",
         folder: Path | None = None,
+        ranks: Ranks | None = None,
     ) -> "Microdata":
-        """Code the named columns of a frame; columns not named are left out."""
+        """Code the named columns of a frame; columns not named are left out. ``ranks`` are those that are known."""
         attributes = list(attributes)
         check_columns(frame.columns, frame.height, attributes)
         frame, dropped = _without_nulls(_columns(frame, attributes), attributes, missing)
+        known = {} if ranks is None or dropped else ranks
         category = missing == "category"
         coded = {
-            a.name: encode(frame[a.name], a, folder=folder, missing_category=category)
+            a.name: encode(frame[a.name], a, folder=folder, missing_category=category, known=known.get(a.name))
             for a in attributes
             if a.role in CODED_ROLES
         }

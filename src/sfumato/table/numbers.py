@@ -12,6 +12,7 @@ _LAST_DAY = (dt.date.max - _EPOCH).days
 _DAY = re.compile(r"\d{4,5}-\d\d-\d\d", re.ASCII)
 _MOST_DECIMALS = 9
 _MOST_PLACES = 340
+_EXACT = float(2**53)
 
 
 def open_label(low: str | None, high: str | None) -> str:
@@ -31,6 +32,8 @@ def number_text(value: float) -> str:
     """
     if abs(value) >= 1e16:
         return repr(float(value))
+    if float(value).is_integer():
+        return str(int(value))
     return str(np.format_float_positional(value + 0.0, trim="-"))
 
 
@@ -86,6 +89,8 @@ def after(value: float, step: float) -> float:
     """
     if not step:
         return number_between(value, np.inf)
+    if step == 1.0 and float(value).is_integer() and abs(value) < _EXACT:
+        return float(value + 1.0)
     high = float(Decimal(repr(value)) + Decimal(repr(step)))
     return high if high > value else float(np.nextafter(value, np.inf))
 

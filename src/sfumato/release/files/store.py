@@ -1,8 +1,7 @@
 """The files of a release: written with their digests, read with every path and digest checked."""
 
-import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -11,17 +10,16 @@ from typing import Any, cast
 import polars as pl
 
 from sfumato.engine.base import Table
-from sfumato.engine.local import write_table
-from sfumato.engine.parts import Parts
 from sfumato.errors import OutputError, ReleaseError
 from sfumato.release.check.statement import parse_manifest
 from sfumato.release.files import stages
-from sfumato.release.files.part_files import is_part, put_parts, read_parts, refuse_gaps, strange_parts
+from sfumato.release.files.part_files import is_part, read_parts, refuse_gaps, strange_parts
 from sfumato.release.files.spreadsheet import csv_of
+from sfumato.release.files.table_files import digest as digest
+from sfumato.release.files.table_files import write_tables
 from sfumato.release.manifest import Manifest, TableFile
-from sfumato.release.part_tables import as_stored
 from sfumato.release.readme.page import README, readme
-from sfumato.table.checks import is_opaque, open_regular, read_bytes
+from sfumato.table.checks import is_opaque, read_bytes
 
 MANIFEST = "manifest.json"
 _TABLES = ("data", "quasi", "sensitive")
@@ -31,29 +29,20 @@ _MANIFEST_LIMIT = 512 * 1024 * 1024
 _README_LIMIT = 64 * 1024 * 1024
 
 
-Write = Callable[[pl.DataFrame, Path], None]
-"""How a table is written to a file: that of an engine."""
-
-
-def fill(draft: Path, manifest: Manifest, tables: Mapping[str, Table], write: Write = write_table) -> dict[str, str]:
+def fill(draft: Path, manifest: Manifest, tables: Mapping[str, pl.DataFrame]) -> dict[str, str]:
     """Write tables, manifest and README.html into an existing empty folder; returns the SHA-256 of each file."""
-    entries = []
-    for name, frame in as_stored(tables).items():  # type: ignore[arg-type]
-        if isinstance(frame, Parts):
-            entries += put_parts(draft, name, frame, digest)
-            continue
-        write(frame, draft / f"{name}.parquet")
-        write(csv_of(frame, manifest.output), draft / f"{name}.csv")
-        for end in ("parquet", "csv"):
-            file = draft / f"{name}.{end}"
-            entries.append(TableFile(name=name, file=file.name, sha256=digest(file), columns=frame.columns))
+    return describe_files(draft, manifest, write_tables(draft, tables, manifest.output))
+
+
+def describe_files(draft: Path, manifest: Manifest, files: Sequence[TableFile]) -> dict[str, str]:
+    """Write manifest and README.html beside the files of the tables; returns the SHA-256 of each file."""
     stages.reached("tables written")
-    told = replace(manifest, tables=tuple(entries)).plain()
+    told = replace(manifest, tables=tuple(files)).plain()
     text = json.dumps(told, ensure_ascii=False, indent=1, allow_nan=False)
     (draft / MANIFEST).write_text(text + "\n", encoding="utf-8")
     stages.reached("manifest written")
     (draft / README).write_bytes(readme(Manifest.from_plain(json.loads(text))))
-    return {entry.file: entry.sha256 for entry in entries} | {name: digest(draft / name) for name in (MANIFEST, README)}
+    return {entry.file: entry.sha256 for entry in files} | {name: digest(draft / name) for name in (MANIFEST, README)}
 
 
 def read_page(folder: Path) -> bytes | None:
@@ -66,16 +55,10 @@ def read_page(folder: Path) -> bytes | None:
         raise ReleaseError(f"{README} cannot be read ({e.strerror}); remove it, or ask for an intact copy") from None
 
 
-def digest(file: Path) -> str:
-    """The SHA-256 of a regular file; pipes and devices are refused without waiting for them."""
-    with open_regular(file) as f:
-        return hashlib.file_digest(f, "sha256").hexdigest()
-
-
 def read_folder(folder: Path) -> tuple[dict[str, Any], dict[str, Table]]:
     """Read a release folder; every file must be the one that the manifest describes."""
-    plain = read_manifest(folder)
-    manifest, entries = parse_manifest(plain), plain.get("tables")
+    plain, manifest = parsed_manifest(manifest_bytes(folder))
+    entries = plain.get("tables")
     refuse_unlisted(folder, entries)
     tables: dict[str, Table] = {}
     twins: dict[str, Path] = {}
@@ -134,25 +117,23 @@ def refuse_unlisted(folder: Path, entries: object) -> None:
             )
 
 
-def read_manifest(folder: Path) -> dict[str, Any]:
-    """The manifest of a release folder as written, if it is valid."""
-    plain = _read_json(folder)
-    parse_manifest(plain)
-    return cast(dict[str, Any], plain)
-
-
-def _read_json(folder: Path) -> object:
-    path = folder / MANIFEST
+def parsed_manifest(text: bytes) -> tuple[dict[str, Any], Manifest]:
+    """The content of a manifest as written and as a typed object, if it is valid."""
     try:
-        text = read_bytes(path, largest=_MANIFEST_LIMIT, links=False)
+        plain = json.loads(text.decode("utf-8"), parse_constant=_refuse_constant, object_pairs_hook=_once)
+    except (ValueError, RecursionError):
+        raise ReleaseError(f"{MANIFEST} is not JSON; the release is damaged") from None
+    return cast(dict[str, Any], plain), parse_manifest(plain)
+
+
+def manifest_bytes(folder: Path) -> bytes:
+    """The content of manifest.json of a release folder, whatever it is."""
+    try:
+        return read_bytes(folder / MANIFEST, largest=_MANIFEST_LIMIT, links=False)
     except OSError as e:
         raise OutputError(
             f"{folder} is not a release: manifest.json cannot be read ({e.strerror}); give the folder OUT/release"
         ) from None
-    try:
-        return json.loads(text.decode("utf-8"), parse_constant=_refuse_constant, object_pairs_hook=_once)
-    except (ValueError, RecursionError):
-        raise ReleaseError(f"{path} is not JSON; the release is damaged") from None
 
 
 def _refuse_constant(word: str) -> float:
