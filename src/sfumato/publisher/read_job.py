@@ -2,6 +2,7 @@
 
 from concurrent.futures import Future
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -68,9 +69,8 @@ def coded_and_known(job: Policy, progress: Progress, ahead: Ahead | None = None)
     ranks = begun.ranks.result() if begun else ranked_columns(frame)
     digests = Digests(begun.digest if begun else beside(table_digest, frame, ranks), beside(file_digest, job))
     beside(prepare_report)
-    table = Microdata.from_frame(
-        frame, job.covering(frame.columns), missing=job.missing, folder=job.folder, ranks=ranks
-    )
+    wanted, told = job.covering(frame.columns), partial(progress, "code")
+    table = Microdata.from_frame(frame, wanted, missing=job.missing, folder=job.folder, ranks=ranks, progress=told)
     return LocalEngine(table), digests
 
 
