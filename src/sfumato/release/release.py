@@ -22,7 +22,7 @@ from sfumato.release.check.public import PublicSchema
 from sfumato.release.check.statement import parse_manifest
 from sfumato.release.check.wording import reworded
 from sfumato.release.files.output import whole_folder
-from sfumato.release.files.store import fill, read_folder, read_page
+from sfumato.release.files.store import fill, read_folder, read_page, verify_twins
 from sfumato.release.glance import html, short
 from sfumato.release.judgement import Judgement
 from sfumato.release.manifest import Manifest
@@ -60,6 +60,8 @@ class Release:
     """What was computed from the tables before, and from which tables."""
     page: bytes | None = field(default=None, repr=False, kw_only=True)
     """README.html as it was read; a release that was not read from a folder has none yet."""
+    folder: Path | None = field(default=None, repr=False, kw_only=True)
+    """Where it was read from: `check` also reads the csv files there, which nobody else does."""
 
     @cached_property
     def description(self) -> Manifest:
@@ -171,7 +173,8 @@ class Release:
         """How each claim of the manifest stands: holds, broken, or stated (not verifiable from the public part).
 
         If the structure is broken, the claims that depend on it are not judged. Claims about a join are stated unless
-        the earlier releases are given.
+        the earlier releases are given. Of a release that was read from a folder, a csv file that is not what the
+        manifest says is an error.
         """
         now = Release(
             self.manifest, self.tables, page=self.page
@@ -179,6 +182,7 @@ class Release:
         found = list(structure(now))
         if any(finding.status == "broken" for finding in found):
             return found
+        self.verify_twins()
         given = given_after(now, after)
         found += [*matching(now, given), *(judged(now, claim, given) for claim in now.description.requirements)]
         found.append(examined(now))
@@ -188,6 +192,11 @@ class Release:
         return (
             found if any(f.status == "broken" for f in found) else [*found, *explained_to_readers(now), *reworded(now)]
         )
+
+    def verify_twins(self) -> None:
+        """Raise if a csv file in the folder that this was read from is not what the manifest says."""
+        if self.folder is not None:
+            verify_twins(self.folder, self.manifest.get("tables"), self.description.output, self.tables)
 
     def stated(self) -> list[Finding]:
         """What else the manifest states that cannot be verified from the public part, for a release without faults."""
@@ -275,7 +284,9 @@ def _equal_rows(columns: list[pl.Series]) -> NDArray[np.int64]:
 
 
 def load(folder: str | Path) -> Release:
-    """Read a release that `Release.write` wrote, and verify its files against the manifest.
+    """Read a release that `Release.write` wrote, and verify the files that it reads against the manifest.
+
+    These are the parquet files. The csv files that people open are read by `Release.check` alone.
 
     Args:
         folder: the folder that holds manifest.json.
@@ -284,7 +295,14 @@ def load(folder: str | Path) -> Release:
     if path.name != "release" and (path / "release" / "manifest.json").is_file():
         raise PolicyError(f"{path} holds the public and the private part; give its release folder: {path / 'release'}")
     manifest, tables = read_folder(path)
-    return Release(manifest, held(tables), page=read_page(path))
+    return Release(manifest, held(tables), page=read_page(path), folder=path.resolve())
+
+
+def load_whole(folder: str | Path) -> Release:
+    """The same, with the csv files verified too: for those who state the digests of all files."""
+    found = load(folder)
+    found.verify_twins()
+    return found
 
 
 def refuse_unpublished(release: object) -> None:

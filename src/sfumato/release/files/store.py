@@ -13,11 +13,11 @@ from sfumato.engine.base import Table
 from sfumato.errors import OutputError, ReleaseError
 from sfumato.release.check.statement import parse_manifest
 from sfumato.release.files import stages
+from sfumato.release.files.csv_twin import holds
 from sfumato.release.files.part_files import is_part, read_parts, refuse_gaps, strange_parts
-from sfumato.release.files.spreadsheet import csv_of
 from sfumato.release.files.table_files import digest as digest
 from sfumato.release.files.table_files import write_tables
-from sfumato.release.manifest import Manifest, TableFile
+from sfumato.release.manifest import Manifest, OutputEntry, TableFile
 from sfumato.release.readme.page import README, readme
 from sfumato.table.checks import is_opaque, read_bytes
 
@@ -56,45 +56,45 @@ def read_page(folder: Path) -> bytes | None:
 
 
 def read_folder(folder: Path) -> tuple[dict[str, Any], dict[str, Table]]:
-    """Read a release folder; every file must be the one that the manifest describes."""
+    """Read the parquet files of a release folder, each of which must be the one that the manifest describes.
+
+    The csv twins must be there, but they are not read: `verify_twins` does that.
+    """
     plain, manifest = parsed_manifest(manifest_bytes(folder))
     entries = plain.get("tables")
     refuse_unlisted(folder, entries)
     tables: dict[str, Table] = {}
-    twins: dict[str, Path] = {}
+    twins: set[str] = set()
     parts: dict[str, list[Path]] = {}
     if not isinstance(entries, list) or not entries:
         raise ReleaseError("manifest.json does not list any tables; the release is damaged")
     for entry in entries:
         file = _file_of(folder, entry)
+        if file.suffix == ".csv":
+            twins.add(str(entry["name"]))
+            continue
+        _refuse_other_digest(file, entry)
         if file.parent != folder:
             parts.setdefault(str(entry["name"]), []).append(file)
-        elif file.suffix == ".parquet":
-            tables[str(entry["name"])] = _read_table(file, entry, manifest.rows)
         else:
-            twins[str(entry["name"])] = file
-    frames = {name: table for name, table in tables.items() if isinstance(table, pl.DataFrame)}
+            tables[str(entry["name"])] = _read_table(file, entry, manifest.rows)
+    frames = {name for name, table in tables.items() if isinstance(table, pl.DataFrame)}
     columns = {entry["name"]: entry for entry in entries}
     for name, files in parts.items():
         tables[name] = read_parts(files, manifest, partial(_read_table_of, columns[name]))
-    if tables.keys() not in ({"data"}, {"quasi", "sensitive"}) or twins.keys() != frames.keys():
+    if tables.keys() not in ({"data"}, {"quasi", "sensitive"}) or twins != frames:
         raise ReleaseError("manifest.json does not list the tables of its scheme; the release is damaged")
-    for name, file in twins.items():
-        if not _same_content(file, csv_of(frames[name], manifest.output)):
-            raise ReleaseError(f"{file.name} differs in content from {name}.parquet; the release is damaged")
     return plain, tables
 
 
-def _same_content(file: Path, frame: pl.DataFrame) -> bool:
-    """Whether a csv file holds the frame: byte for byte, or once read again if numbers are written differently."""
-    if file.read_bytes() == frame.write_csv().encode():
-        return True
-    words = {c: pl.String if frame[c].dtype == pl.Enum else frame[c].dtype for c in frame.columns}
-    try:
-        again = pl.read_csv(file, schema=words, glob=False)
-    except pl.exceptions.PolarsError:
-        return False
-    return again.equals(frame.with_columns(frame[c].cast(t) for c, t in words.items()))
+def verify_twins(folder: Path, entries: object, output: OutputEntry | None, tables: Mapping[str, pl.DataFrame]) -> None:
+    """Refuse a csv file that is not the one that the manifest describes, or does not hold the rows of its table."""
+    for entry in entries if isinstance(entries, list) else ():
+        if isinstance(entry, dict) and str(entry.get("file")).endswith(".csv"):
+            file = _file_of(folder, entry)
+            _refuse_other_digest(file, entry)
+            if entry["name"] not in tables or not holds(file, tables[entry["name"]], output):
+                raise ReleaseError(f"{file.name} differs in content from {file.stem}.parquet; the release is damaged")
 
 
 def listed_files(entries: object) -> list[str]:
@@ -157,9 +157,12 @@ def _file_of(folder: Path, entry: object) -> Path:
     file = folder / str(entry["file"])
     if not file.is_file() or file.is_symlink() or file.parent.is_symlink():
         raise ReleaseError(f"{entry['file']} is missing from the release")
+    return file
+
+
+def _refuse_other_digest(file: Path, entry: dict[str, Any]) -> None:
     if digest(file) != entry["sha256"]:
         raise ReleaseError(f"{entry['file']} is not the file that the manifest describes (its SHA-256 differs)")
-    return file
 
 
 def _read_table_of(entry: dict[str, Any], file: Path, most: int) -> pl.DataFrame:
