@@ -15,7 +15,7 @@ from sfumato.analyst.ranges import Ranges
 from sfumato.analyst.shares import Bools, likely_shares, narrower
 from sfumato.engine.counts import Counted
 from sfumato.errors import PolicyError, ReleaseError, nearest
-from sfumato.release.label_meaning import Interval, LabelMeaning, fits, masks_of, read, spans
+from sfumato.release.label_meaning import Interval, LabelMeaning, fits, hides, masks_of, read, spans
 from sfumato.release.manifest import MOST_ROWS, LabelAttribute, ValueAttribute
 from sfumato.release.part_tables import is_too_large
 from sfumato.release.release import Release, refuse_unpublished
@@ -296,7 +296,7 @@ def _leaves(told: Mapping[str, LabelMeaning], known: Mapping[str, LabelMeaning],
     stated = (v for v in map(str, about.domain) if v not in known or v in known[v].names)
     texts = [v for v in dict.fromkeys([*stated, *listed]) if v not in masks]
     masks |= {t.names[0] for t in told.values() if not t.listed}
-    for mask in sorted(masks - {SUPPRESSED}, key=lambda m: (m.count(SUPPRESSED), m)):
+    for mask in sorted(masks - {SUPPRESSED}, key=lambda m: (hides(m), m)):
         if not any(fits(v, mask) for v in texts):
             texts.append(mask)
     return texts

@@ -12,11 +12,13 @@ from numpy.typing import NDArray
 
 from sfumato import notebook
 from sfumato.adversary.auditing import closed_form_audit
+from sfumato.adversary.sampling_weights import weights_of
 from sfumato.engine.base import Engine
 from sfumato.engine.choice import Choice as EngineChoice
 from sfumato.engine.choice import asked_for
 from sfumato.engine.counts import Counts
 from sfumato.engine.draws import Draws
+from sfumato.engine.local import LocalEngine
 from sfumato.engine.overview import overview
 from sfumato.errors import OutputError, PolicyError, RefutedMethodWarning
 from sfumato.method.base import Method, PartitionMethod, Progress, silent
@@ -39,6 +41,7 @@ from sfumato.release.release import Release
 from sfumato.report.earlier_releases import raw_dangling, unrelated
 from sfumato.report.pdf import Printed, print_pdf
 from sfumato.report.plain_facts import plain_facts
+from sfumato.report.risk import Weighted, weighted_classes
 from sfumato.report.summary import Summary, summarize
 from sfumato.requirement.base import Requirement
 from sfumato.table.checks import located
@@ -207,7 +210,18 @@ def publish_policy(
         log.lines += [*summary.lines(), *(f"warning: {w}" for w in dict.fromkeys([*release.warnings, *private]))]
         heard("write", 0.0)
         steward = private_part(
-            job, table, release, seed, log, summary, private, dangling, digests=digests, files=files, found=found
+            job,
+            table,
+            release,
+            seed,
+            log,
+            summary,
+            private,
+            dangling,
+            digests=digests,
+            files=files,
+            found=found,
+            weighted=_weighted(job, release, there),
         )
         printed = _printed(steward.files["report.html"], heard) if pdf else Printed(None)
         write_private(draft, {**steward.files, **printed.file()})
@@ -229,6 +243,17 @@ def _writing(public: Path, release: Release, engine: Engine) -> Iterator[Callabl
     manifest = release.description
     with writing_tables(public, release.tables, manifest.output, engine.write) as tables:
         yield lambda: describe_files(public, manifest, tables())
+
+
+def _weighted(job: Policy, release: Release, there: Engine) -> Weighted | None:
+    """The classes before and after, with the sampling weights of their rows; None if there are no weights."""
+    if job.weights is None:
+        return None
+    if not isinstance(there, LocalEngine):
+        raise PolicyError(
+            'weights under [data] are read in memory; set name = "local" under [engine], or leave them out'
+        )
+    return weighted_classes(release, there.table, weights_of(there.table, job.weights, job.population_size))
 
 
 def _with_method(
