@@ -31,7 +31,7 @@ from sfumato.requirement.join_template import JoinTemplate
 from sfumato.table.microdata import Microdata
 
 MOST_ROWS = 100_000
-"""The rows of a trial, drawn at random if the table has more."""
+"""The rows of a trial, drawn at random if the table has more; requirements that only count people have none then."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def choose(
     able = [m for m in found if unserved(m, table, requirements) is None]
     if not able:
         raise _cannot(table, requirements, bound, earlier)
-    tried = contenders(able, partial=wanted.partial)
+    tried = contenders(able, partial=wanted.partial, many=table.rows > MOST_ROWS)
     names = tuple(m.name for m in tried)
     if len(tried) == 1:
         return Choice(tried[0], names, {})
