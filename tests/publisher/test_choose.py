@@ -158,6 +158,26 @@ def test_sizes_alone_are_tried_by_both_that_decide_by_them() -> None:
     assert not [f for f in release.findings() if f.status == "broken"]
 
 
+def test_a_small_table_is_dealt_out_several_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is compared is the average over all deals; a method that fails in one of them is not chosen."""
+    deals = [{"mondrian+": 0.5, "mondrian++": 0.1}, {"mondrian+": 0.5, "mondrian++": 0.8}, {"mondrian+": 0.5}]
+    given: list[dict[str, float]] = []
+    used: list[dict[str, float]] = []
+
+    def one(*_: object) -> dict[str, float]:
+        given.append(deals[len(given) % len(used)])
+        return given[-1]
+
+    monkeypatch.setattr("sfumato.publisher.choose.trial", one)
+    for some, best in ((deals[:2], ("mondrian+", "mondrian++")), (deals, ("mondrian+",))):
+        given.clear()
+        used[:] = some
+        choice = choose(table(), [L])
+        assert len(given) == 5
+        assert choice.losses == pytest.approx({n: sum(g.get(n, 0.0) for g in given) / 5 for n in best})
+        assert choice.method.name == min(best, key=lambda n: choice.losses[n])
+
+
 def test_many_rows_are_not_tried_by_sizes_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sfumato.publisher.choose.MOST_ROWS", ROWS - 1)
     choice = choose(table(), [K])
