@@ -319,7 +319,7 @@ def test_a_code_is_found_inside_its_mask() -> None:
     assert shown == ["47**", "48**"]
     assert analyst.count("zip = '47**'") == Answer.exactly(30)
     code = analyst.count("zip = '4712'")
-    assert code.bounds == (0, 30)
+    assert code.interval == code.bounds == (0, 30)
     assert code.estimate == pytest.approx(0.3)
     assert analyst.count("zip = '4712' and zip = '47**'").bounds == (0, 30)
     assert analyst.count("zip = '4712' and zip = '48**'").bounds == (0, 0)
@@ -328,6 +328,21 @@ def test_a_code_is_found_inside_its_mask() -> None:
         analyst.count("zip = '471'")
     with pytest.raises(sf.PolicyError, match="has no value '5712'"):
         analyst.count("zip = '5712'")
+
+
+def test_a_code_is_found_behind_its_beginning() -> None:
+    codes = ["I21", "I21.4", "I22.1", "J10.0", "J11", "J11.8"] * 5
+    frame = pl.DataFrame({"code": codes, "ill": ["a", "b", "c"] * 10})
+    table = sf.read(frame, quasi=["code"], sensitive="ill", taxonomies={"code": {"prefix": [1]}})
+    analyst = sf.Analyst(sf.publish(table, require=sf.KAnonymity(k=15), method=sf.Incognito()))
+    assert analyst.view.release.tables["data"]["code"].unique().sort().to_list() == ["I…", "J…"]
+    assert analyst.count("code = 'I…'") == Answer.exactly(15)
+    assert analyst.count("code = 'I21.4'").bounds == (0, 15)
+    assert analyst.count("code = 'I21.4'").interval == (0, 15)
+    assert analyst.count("code in ('I21.4', 'J11')").bounds == (0, 30)
+    assert analyst.count("code = 'I21.4' and code = 'J…'").bounds == (0, 0)
+    with pytest.raises(sf.PolicyError, match="has no value 'K1'"):
+        analyst.count("code = 'K1'")
 
 
 def test_words_are_not_taken_for_numbers_nor_dates_for_days() -> None:

@@ -16,6 +16,7 @@ from sfumato.analyst.condition import Comparison, PossibleValues
 from sfumato.analyst.shares import Bools
 from sfumato.release.label_meaning import fits
 from sfumato.table.distortion import Floats
+from sfumato.table.names import REST
 from sfumato.table.ordered_domain import number_text
 from sfumato.table.taxonomy import SUPPRESSED
 
@@ -92,8 +93,9 @@ def _with_word(known: Spread, hidden: Hidden, word: str, share: Floats, many: in
 
 
 def _part(mask: str, many: int) -> float:
-    """The share of what a mask hides that is one value; of ``*`` half is taken to be what is asked for."""
-    return 1.0 / many if mask == SUPPRESSED else _CHARACTERS ** -mask.count(SUPPRESSED)
+    """The share of what a mask hides that is one value; of ``*`` and ``I21…`` half is taken to be what is asked for."""
+    hidden = 0 if mask == SUPPRESSED or mask.endswith(REST) else mask.count(SUPPRESSED)
+    return _CHARACTERS**-hidden if hidden else 1.0 / many
 
 
 def _rest(known: Spread, hidden: Hidden) -> Spread:

@@ -16,7 +16,7 @@ from sfumato.analyst.shares import Bools, likely_shares, narrower
 from sfumato.analyst.unlisted import Hidden, Spread, hidden_by, with_unlisted
 from sfumato.engine.counts import Counted
 from sfumato.errors import PolicyError, ReleaseError, nearest
-from sfumato.release.label_meaning import Interval, LabelMeaning, fits, masks_of, read, spans
+from sfumato.release.label_meaning import Interval, LabelMeaning, fits, hides, is_mask, masks_of, read, spans
 from sfumato.release.manifest import MOST_ROWS, LabelAttribute, ValueAttribute
 from sfumato.release.part_tables import is_too_large
 from sfumato.release.release import Release, refuse_unpublished
@@ -71,7 +71,9 @@ class AttributeView:
             return self
         found = with_unlisted(Spread(self.values, self.weights, self.possible), self.masks, asked)
         cut = replace(self, values=found.values, weights=found.weights, possible=found.possible, masks=None)
-        return replace(cut, unshown=found.unshown, unlisted=np.array([bool(masks) for masks in self.masks.masks]))
+        unlisted = np.array([bool(masks) for masks in self.masks.masks])
+        asked_for = [i for i, text in enumerate(found.values.texts) if text in found.unshown]
+        return replace(cut, unshown=found.unshown, unlisted=unlisted | found.possible[asked_for].any(axis=0))
 
     def _suppressed(self, asked: Sequence[Comparison], grouped: bool) -> "AttributeView":
         """The same if everything is suppressed: nothing to tell apart but what is asked for."""
@@ -307,7 +309,7 @@ def _on_leaves(
     weights = likely_shares(covers, np.ones(len(texts)), people)
     values = _values(tuple(texts), about.kind)
     values = replace(values, regions={r: np.arange(len(texts)) == place[r] for r in regions})
-    names = [t.names if t.listed or SUPPRESSED in t.names[0] else (SUPPRESSED,) for t in told.values()]
+    names = [t.names if t.listed or is_mask(t.names[0]) else (SUPPRESSED,) for t in told.values()]
     masks = hidden_by(names, texts, regions)
     return AttributeView(name, shown, values, weights, covers, None, narrower(covers), people, masks)
 
@@ -321,7 +323,7 @@ def _leaves(
     texts = [v for v in dict.fromkeys([*stated, *listed]) if v not in masks]
     masks |= {t.names[0] for t in told.values() if not t.listed}
     values = len(texts)
-    for mask in sorted(masks - {SUPPRESSED}, key=lambda m: (m.count(SUPPRESSED), m)):
+    for mask in sorted(masks - {SUPPRESSED}, key=lambda m: (hides(m), m)):
         if not any(fits(v, mask) for v in texts):
             texts.append(mask)
     return texts, texts[values:]

@@ -40,7 +40,7 @@ def risk_of(release: Release, table: Microdata | Counts, population: int | None 
     ``population`` is how many people the table is a sample of, if known.
     """
     weights = release.row_weights
-    classes, shown = quasi_groups(table), release.classes() if weights is None else release.counted_labels(())
+    classes, shown = quasi_groups(table), shown_classes(release)
     guesses, expected = _guesses_beside(release, table, classes), None
     if population is not None:
         # groups are left out whole, so that of those who fit a published label everyone sampled is still there
@@ -52,6 +52,11 @@ def risk_of(release: Release, table: Microdata | Counts, population: int | None 
         expected = population_risk(classes, population, weights=table.weights), after
     before = linkage_risk(classes, weights=table.weights)
     return Risk(classes, before, linkage_risk(shown, weights=weights), guesses, expected)
+
+
+def shown_classes(release: Release) -> NDArray[np.int64]:
+    """The class of each row of a release, or of each of its counted rows: those that show the same."""
+    return release.classes() if release.row_weights is None else release.counted_labels(())
 
 
 def risks(release: Release, table: Microdata | Counts, entity: str | None, risk: Risk) -> Facts:
