@@ -19,7 +19,7 @@ from sfumato.report.markdown import render_markdown
 from sfumato.report.provenance import Provenance
 from sfumato.report.randomized import response
 from sfumato.report.report import Facts, render_page, report_facts
-from sfumato.report.risk import risk_of
+from sfumato.report.risk import Weighted, risk_of
 from sfumato.report.summary import Summary
 from sfumato.table.address import masked
 from sfumato.table.encode import Role
@@ -45,15 +45,17 @@ def private_part(
     digests: Digests,
     files: Mapping[str, str],
     found: Audit | None = None,
+    weighted: Weighted | None = None,
 ) -> PrivatePart:
     """What is written to the private part; ``warnings`` are those for the steward alone.
 
     ``digests`` are those of the table, ``files`` the SHA-256 of each file of the release, ``found`` is what adversaries
-    find out.
+    find out, ``weighted`` the classes with their sampling weights.
     """
     dangling = dangling or {}
     policy_text = job.to_toml()
-    risk = risk_of(release, table, job.population_size)
+    size = weighted.size if weighted and job.population_size is None else job.population_size
+    risk = risk_of(release, table, size, weighted)
     facts = report_facts(
         release=release,
         table=table,
@@ -120,6 +122,8 @@ def _command(job: Policy, seed: int | None) -> str:
 
 def _population(job: Policy) -> str:
     """Whom the people of the table are drawn from, as far as the policy says."""
+    if job.weights is not None:
+        return f"The weights in {job.weights!r} say how many people of the population each row stands for."
     if job.population_size is not None:
         return f"The people of the table are taken for a simple random sample of {job.population_size:,} people."
     if source := job.content.get("population", {}).get("source"):

@@ -11,11 +11,13 @@ from numpy.typing import NDArray
 
 from sfumato import notebook
 from sfumato.adversary.auditing import closed_form_audit
+from sfumato.adversary.sampling_weights import weights_of
 from sfumato.engine.base import Engine
 from sfumato.engine.choice import Choice as EngineChoice
 from sfumato.engine.choice import asked_for
 from sfumato.engine.counts import Counts
 from sfumato.engine.draws import Draws
+from sfumato.engine.local import LocalEngine
 from sfumato.engine.overview import overview
 from sfumato.errors import OutputError, PolicyError, RefutedMethodWarning
 from sfumato.method.base import Method, PartitionMethod, Progress, silent
@@ -37,6 +39,7 @@ from sfumato.release.release import Release
 from sfumato.report.earlier_releases import raw_dangling, unrelated
 from sfumato.report.pdf import Printed, print_pdf
 from sfumato.report.plain_facts import plain_facts
+from sfumato.report.risk import Weighted, weighted_classes
 from sfumato.report.summary import Summary, summarize
 from sfumato.requirement.base import Requirement
 from sfumato.table.checks import located
@@ -204,7 +207,18 @@ def publish_policy(
         (draft / PUBLIC).mkdir()
         files = fill(draft / PUBLIC, release.description, release.tables, there.write)
         steward = private_part(
-            job, table, release, seed, log, summary, private, dangling, digests=digests, files=files, found=found
+            job,
+            table,
+            release,
+            seed,
+            log,
+            summary,
+            private,
+            dangling,
+            digests=digests,
+            files=files,
+            found=found,
+            weighted=_weighted(job, release, there),
         )
         printed = _printed(steward.files["report.html"], heard) if pdf else Printed(None)
         write_private(draft, {**steward.files, **printed.file()})
@@ -217,6 +231,17 @@ def publish_policy(
     warnings = [*release.warnings, *private, *(known.warnings if known else ())]
     notes = (*told.notes, *filter(None, [printed.why]), *_told_engine(where))
     return Published(release, folder, summary, tuple(dict.fromkeys(warnings)), notes, plain_facts(steward.facts))
+
+
+def _weighted(job: Policy, release: Release, there: Engine) -> Weighted | None:
+    """The classes before and after, with the sampling weights of their rows; None if there are no weights."""
+    if job.weights is None:
+        return None
+    if not isinstance(there, LocalEngine):
+        raise PolicyError(
+            'weights under [data] are read in memory; set name = "local" under [engine], or leave them out'
+        )
+    return weighted_classes(release, there.table, weights_of(there.table, job.weights, job.population_size))
 
 
 def _with_method(
