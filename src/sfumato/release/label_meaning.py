@@ -190,6 +190,11 @@ def fits(value: str, mask: str) -> bool:
     return mask == SUPPRESSED or _like(mask).fullmatch(value) is not None
 
 
+def is_mask(label: str) -> bool:
+    """Whether a label says by itself what it may stand for."""
+    return SUPPRESSED in label or label.endswith(REST)
+
+
 def hides(mask: str) -> tuple[bool, int, int]:
     """How much a mask hides, to put masks in order; of those that a value fits, the first tells most.
 
