@@ -238,8 +238,15 @@ class Job:
         return found
 
     def microdata(self) -> "Microdata":
-        """The coded table, as the policy says; kept until the job changes. Raises what publishing would raise."""
-        found: Microdata = self.kept("microdata", self._coded)
+        """The coded table, as the policy says; kept until the table or what is said of its columns changes.
+
+        Raises what publishing would raise.
+        """
+        told = [self.content.get(key) for key in ("data", "attributes")]
+        known = self.extras.get("coded")
+        if known is None or known[0] is not self.frame or known[1] != told:
+            known = self.extras["coded"] = self.frame, told, self._coded()
+        found: Microdata = known[2]
         return found
 
     def _coded(self) -> "Microdata":

@@ -39,8 +39,11 @@ STEPS = (
     Step("table", "Table", "sfumato.studio.pages.table", _always),
     Step("roles", "Roles", "sfumato.studio.pages.roles"),
     Step("taxonomies", "Taxonomies", "sfumato.studio.pages.taxonomies"),
+    Step("requirements", "Requirements", "sfumato.studio.pages.requirements"),
+    Step("try", "Try", "sfumato.studio.pages.trial"),
     Step("run", "Run", "sfumato.studio.pages.run"),
     Step("result", "Result", "sfumato.studio.pages.result", _published),
+    Step("compare", "Compare", "sfumato.studio.pages.compare", beside=True),
 )
 
 

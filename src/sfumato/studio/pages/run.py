@@ -24,6 +24,8 @@ def render(job: Job) -> None:
         _watch(job, job.run)
         return
     if job.run is not None:
+        if job.run.state == "published" and not job.run.seen:  # it was faster than this page
+            go(job, "result")
         _ended(job, job.run)
     _ask(job)
     next_step(job, "run")
