@@ -310,14 +310,15 @@ def best_cut(
     runs = runs_on(rows, weights, start, end, j, lo, hi, s)
     cuts = _candidates(space, j, lo, hi, runs, s)
     best = _balance_cuts(cuts, least, total, s)
-    if best >= 0 and judges_sides(spec):
-        sort_by_run(rows, start, end, j, runs, s)
-        first, last = s.ints[CUT_FIRST, best], s.ints[CUT_LAST, best]
-        move_runs(weights, counted, first, last, True, s)
-        good = both_pass(sizes, spec, aux, costly, s)
-        move_runs(weights, counted, first, last, False, s)
-        if not good:
-            best = _sweep(weights, counted, sizes, spec, aux, costly, cuts, s)
+    if spec is not None:  # not compiled if sizes alone decide
+        if best >= 0 and judges_sides(spec):
+            sort_by_run(rows, start, end, j, runs, s)
+            first, last = s.ints[CUT_FIRST, best], s.ints[CUT_LAST, best]
+            move_runs(weights, counted, first, last, True, s)
+            good = both_pass(sizes, spec, aux, costly, s)
+            move_runs(weights, counted, first, last, False, s)
+            if not good:
+                best = _sweep(weights, counted, sizes, spec, aux, costly, cuts, s)
     if best < 0:
         return False, np.int64(0), np.int64(0)
     return True, s.ints[RUN_CODE, s.ints[CUT_FIRST, best]], s.ints[RUN_CODE, s.ints[CUT_LAST, best] - 1] + 1
@@ -398,8 +399,9 @@ def relaxed_cut(
             gain = n * width - place * left - (n - place) * right
             if gain <= best_gain:
                 continue
-            if len(spec) > 0 and not _place_passes(weights, counted, sizes, spec, aux, costly, place, s):
-                continue
+            if spec is not None:
+                if not _place_passes(weights, counted, sizes, spec, aux, costly, place, s):
+                    continue
             best_gain = gain
             for i in range(n):
                 flags[i] = 0
