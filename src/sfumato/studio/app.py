@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from threading import Thread
 from urllib.parse import unquote
 
 from fastapi import FastAPI, Request
@@ -18,6 +19,8 @@ from sfumato.studio.steps import step_of
 from sfumato.studio.widgets import banner, beside, explained, heading, primary
 
 _RECONNECT = 30.0
+_QUIET = 0.5
+"""Seconds after the first page before more is imported."""
 _REPORT = "sandbox allow-popups; default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'"
 """What a report may do: be shown."""
 
@@ -98,9 +101,21 @@ def _routes(app: FastAPI, jobs: Jobs) -> None:
         return RedirectResponse(f"/w/{jobs.new().id}/table", 303)
 
 
+def _warm() -> None:
+    """Import what opening a table needs, once the first page has been shown."""
+    import sfumato.publisher.inspection
+    import sfumato.publisher.policy  # noqa: F401
+
+
 def _pages(jobs: Jobs) -> None:
+    warmed = False
+
     @ui.page("/w/{name}/{key}", title=TITLE)
     async def show(name: str, key: str) -> None:
+        nonlocal warmed
+        if not warmed:
+            warmed = True
+            asyncio.get_running_loop().call_later(_QUIET, Thread(target=_warm, daemon=True).start)
         job, step = jobs.get(name), step_of(key)
         if job is None or step is None:
             with content("alone"):
