@@ -3,7 +3,7 @@
 import datetime as dt
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -43,14 +43,15 @@ def private_part(
     dangling: Dangling | None = None,
     *,
     digests: Digests,
-    files: Mapping[str, str],
+    files: Callable[[], Mapping[str, str]],
     found: Audit | None = None,
     weighted: Weighted | None = None,
 ) -> PrivatePart:
     """What is written to the private part; ``warnings`` are those for the steward alone.
 
-    ``digests`` are those of the table, ``files`` the SHA-256 of each file of the release, ``found`` is what adversaries
-    find out, ``weighted`` the classes with their sampling weights.
+    ``digests`` are those of the table, ``files`` returns the SHA-256 of each file of the release, and is called once
+    everything else is known, ``found`` is what adversaries find out, ``weighted`` the classes with their sampling
+    weights.
     """
     dangling = dangling or {}
     policy_text = job.to_toml()
@@ -65,7 +66,7 @@ def private_part(
         warnings=warnings,
         seeded=seed is not None,
         dangling=dangling,
-        provenance=provenance_of(job, seed, digests, files),
+        provenance=lambda: provenance_of(job, seed, digests, files()),
         audit=found,
     )
     audit: dict[str, Any] = {

@@ -73,10 +73,13 @@ def as_interval(ends: Sequence[Any]) -> Interval | None:
     >>> as_interval(["1970-01-02", "10000-01-01"]), as_interval([40, 20]), as_interval([65, None])
     ((1.0, 2932897.0), None, (65.0, inf))
     """
-    parse_label = [end for end in ends if end is not None]
-    if len({isinstance(end, str) for end in parse_label}) > 1:
+    if type(ends[0]) is float and type(ends[1]) is float:  # most labels, where nothing else needs to be asked
+        low, high = ends
+        return (low, high) if -sys.float_info.max <= low < high <= sys.float_info.max else None
+    stated = [end for end in ends if end is not None]
+    if len({isinstance(end, str) for end in stated}) > 1:
         return None
-    numbers = [day_number(end) if isinstance(end, str) else end for end in parse_label]
+    numbers = [day_number(end) if isinstance(end, str) else end for end in stated]
     if not all(_is_number(number) for number in numbers):
         return None
     found = iter(float(number) for number in numbers)  # type: ignore[arg-type]

@@ -211,7 +211,8 @@ def _guesses_beside(
     """How well each sensitive value is guessed: by exact quasi-identifiers in the table, by groups in the release."""
     after = best_guesses(release)
     known = {name: table[name] for name in after if name in table.columns}
-    before = {name: GroupValues(classes, c.codes, table.weights, c.domain.leaves) for name, c in known.items()}
+    alone = isinstance(table, Counts) and len(table.names) == len(table.quasi) + 1  # a vector is a class and a value
+    before = {name: GroupValues(classes, c.codes, table.weights, c.domain.leaves, alone) for name, c in known.items()}
     return {name: (best_guess(values), after[name]) for name, values in before.items()}
 
 

@@ -13,6 +13,7 @@ _LAST_DAY = (dt.date.max - _EPOCH).days
 _DAY = re.compile(r"\d{4,5}-\d\d-\d\d", re.ASCII)
 _MOST_DECIMALS = 9
 _MOST_PLACES = 340
+_EXACT = float(2**53)
 _REMEMBERED = 1 << 16
 """How many texts and neighbours of numbers are kept: the ends of many labels are the same few numbers."""
 
@@ -35,6 +36,8 @@ def number_text(value: float) -> str:
     """
     if abs(value) >= 1e16:
         return repr(float(value))
+    if float(value).is_integer():
+        return str(int(value))
     return str(np.format_float_positional(value + 0.0, trim="-"))
 
 
@@ -91,6 +94,8 @@ def after(value: float, step: float) -> float:
     """
     if not step:
         return number_between(value, np.inf)
+    if step == 1.0 and float(value).is_integer() and abs(value) < _EXACT:
+        return float(value + 1.0)
     high = float(Decimal(repr(value)) + Decimal(repr(step)))
     return high if high > value else float(np.nextafter(value, np.inf))
 

@@ -29,6 +29,7 @@ def render(job: Job) -> None:
     if run is None or run.published is None:
         banner("Nothing was published yet.")
         return
+    run.seen = True
     facts = run.published["facts"]
     heading("The result", _lead(run, facts))
     if run.version != job.version:
