@@ -28,12 +28,13 @@ def overview(engine: Engine, others: Sequence[str] = ()) -> Overview:
     """All that reports and warnings need to know about a table; ``others`` are identifiers to count people by."""
     table = engine.table
     counts = engine.count([*table.columns, *others])
-    found = {name: engine.tally(name) for frame in (table.plain, table.hidden) for name in frame.columns}
-    unseen = tuple(name for name, tally in found.items() if tally is None)
+    tallies = {name: engine.tally(name) for frame in (table.plain, table.hidden) for name in frame.columns}
+    unseen = tuple(name for name, tally in tallies.items() if tally is None)
     none = pl.DataFrame(schema={"value": pl.String, "rows": pl.Int64})
-    known = {name: none if tally is None else tally for name, tally in found.items()}
+    known = {name: none if tally is None else tally for name, tally in tallies.items()}
     plain, hidden = ({name: known[name] for name in frame.columns} for frame in (table.plain, table.hidden))
-    return Overview(counts.columns, counts.others, counts.weights, counts.dropped, plain, hidden, unseen)
+    found = Overview(counts.columns, counts.others, counts.weights, counts.dropped, plain, hidden, unseen)
+    return found.knowing(counts)
 
 
 def overview_of(table: Microdata | Overview, others: Sequence[str] = ()) -> Overview:
