@@ -15,8 +15,8 @@ from sfumato.engine.draws import Draws
 from sfumato.engine.local import LocalEngine
 from sfumato.kernel.mondrian.blur import ONE, Rules, replayed
 from sfumato.method.blur.budget import UNIT, WORDS, levels, refusal_limits, units_within
+from sfumato.method.cutting import numbered
 from sfumato.method.diversity import Diversities
-from sfumato.method.mondrian import numbered
 from strategies import examples
 
 NEVER = 1 << 40

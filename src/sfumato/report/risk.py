@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sfumato.adversary.linkage import LinkageRisk, linkage_risk, quasi_groups, riskiest
 from sfumato.adversary.population_risk import PopulationRisk, population_risk
 from sfumato.engine.counts import Counts
+from sfumato.engine.overview import Overview
 from sfumato.release.best_guess import BestGuess, GroupValues, best_guess, best_guesses
 from sfumato.release.release import Release
 from sfumato.report.plots import class_sizes, percent
@@ -39,9 +40,14 @@ def risk_of(release: Release, table: Microdata | Counts, population: int | None 
 
     ``population`` is how many people the table is a sample of, if known.
     """
-    weights = release.row_weights
-    classes, shown = quasi_groups(table), release.classes() if weights is None else release.counted_labels(())
-    guesses, expected = _guesses_beside(release, table, classes), None
+    weights, held = release.row_weights, table.weights
+    shown = release.classes() if weights is None else release.counted_labels(())
+    expected = None
+    if isinstance(table, Overview) and table.class_sizes is not None:
+        classes, held, guesses = np.arange(len(table.class_sizes)), table.class_sizes, {}
+    else:
+        classes = quasi_groups(table)
+        guesses = _guesses_beside(release, table, classes)
     if population is not None:
         # groups are left out whole, so that of those who fit a published label everyone sampled is still there
         after = (
@@ -49,8 +55,8 @@ def risk_of(release: Release, table: Microdata | Counts, population: int | None 
             if release.scheme_class.randomizes
             else population_risk(shown, population, rows=table.rows, weights=weights)
         )
-        expected = population_risk(classes, population, weights=table.weights), after
-    before = linkage_risk(classes, weights=table.weights)
+        expected = population_risk(classes, population, weights=held), after
+    before = linkage_risk(classes, weights=held)
     return Risk(classes, before, linkage_risk(shown, weights=weights), guesses, expected)
 
 
@@ -169,7 +175,9 @@ def _guess_lines(guesses: Mapping[str, tuple[BestGuess, BestGuess]]) -> list[tup
 
 
 def combinations(table: Microdata | Counts, entity: str | None) -> Facts:
-    """The quasi-identifiers and values that single out most rows of the table."""
+    """The quasi-identifiers and values that single out most rows of the table; none if it was not counted whole."""
+    if isinstance(table, Overview) and not table.joint:
+        return {"combinations": (), "singled_out": [], "examples": (), "looked_at": "none"}
     people = None if entity is None else table.counted(entity)[0]
     found = riskiest(table, _TOP_COMBINATIONS, people=people)
     numbers = enumerate(found.singled_out, 1)

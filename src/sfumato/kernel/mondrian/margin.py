@@ -1,0 +1,99 @@
+"""Find the cut of a group from its margins: the weights of each axis's codes, by the counted columns.
+
+A cut depends on nothing else, so that a group whose rows are stored elsewhere is cut just as `partition` would cut it.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.kernel.axes import KIND, LINE, SIZE, Space, line_width, mark, tree_width
+from sfumato.kernel.jit import kernel
+from sfumato.kernel.judge import Tests, costly_tests
+from sfumato.kernel.mondrian.cut import best_cut, clear_counts, load_counts, look_ahead, make_scratch
+from sfumato.kernel.mondrian.partition import LEFT, take_greatest
+
+
+class Margin(NamedTuple):
+    """The distinct combinations of an axis's code and the counted columns, with their weights."""
+
+    codes: NDArray[Any]
+    counted: list[NDArray[Any]]
+    sizes: list[int]
+    weights: NDArray[np.int64]
+
+
+class AxisCut(NamedTuple):
+    """A cut: the codes ``[lo, hi)`` of an axis go to one side, all others to the other."""
+
+    axis: int
+    lo: int
+    hi: int
+
+
+@kernel
+def _measured(space: Any, rows: Any, j: int, bits: Any) -> Any:
+    """The width of axis ``j`` and its ends; the width of one code is 0."""
+    if space.axes[j, KIND] == LINE:
+        width, lo, hi = line_width(space, j, rows, 0, len(rows))
+    else:
+        mark(rows, 0, len(rows), j, space.axes[j, SIZE], bits)
+        width, lo, hi = tree_width(space, j, bits)
+    return width if lo < hi else 0.0, np.int64(lo), np.int64(hi)
+
+
+@kernel
+def _taken(measures: Any) -> int:
+    """Take the widest axis that is left; -1 when all are taken."""
+    return take_greatest(measures)
+
+
+@kernel
+def _cut(
+    space: Any, rows: Any, weights: Any, counted: Any, sizes: Any, spec: Any, aux: Any, costly: Any, least: int,
+    total: int, j: int, lo: int, hi: int, scratch: Any,
+) -> Any:  # fmt: skip
+    """The best cut on axis ``j``: (found, a, b)."""
+    if len(spec) > 0:
+        load_counts(weights, counted, 0, len(rows), scratch)
+        least = max(least, look_ahead(sizes, spec, scratch))
+    found = best_cut(
+        space, rows, weights, counted, sizes, spec, aux, costly, least, total, 0, len(rows), j, lo, hi, scratch
+    )
+    if len(spec) > 0:
+        clear_counts(counted, 0, len(rows), scratch)
+    return found
+
+
+def cut_by_margins(space: Space, margins: list[Margin], tests: Tests, least: int) -> AxisCut | None:
+    """The cut that `partition` makes of a group with these margins, one per axis; None if it makes none."""
+    total = int(margins[0].weights.sum())
+    if total < 2 * least:
+        return None
+    tables = [_as_rows(margin, j, len(margins)) for j, margin in enumerate(margins)]
+    bits = np.zeros((int(space.axes[:, SIZE].max(initial=1)) + 63) // 64, np.uint64)
+    measured = [_measured(space, rows, j, bits) for j, rows in enumerate(tables)]
+    left = np.zeros((4, len(margins)))
+    left[LEFT] = [width for width, _, _ in measured]
+    while (j := _taken(left)) >= 0:
+        margin, rows = margins[j], tables[j]
+        sizes = np.array(margin.sizes or [1], np.int64)
+        counted = np.zeros((len(rows), len(margin.counted)), np.int32)
+        for i, column in enumerate(margin.counted):
+            counted[:, i] = column
+        found, a, b = _cut(
+            space, rows, margin.weights.astype(np.int64), counted, sizes, tests.spec, tests.aux,
+            costly_tests(tests.spec), max(least, 1), total, j, measured[j][1], measured[j][2],
+            make_scratch(space, len(rows), sizes),
+        )  # fmt: skip
+        if found:
+            return AxisCut(j, int(a), int(b))
+    return None
+
+
+def _as_rows(margin: Margin, j: int, axes: int) -> NDArray[np.int64]:
+    """Rows with the codes of one axis; what they show of the others is not looked at."""
+    rows = np.zeros((len(margin.codes), axes), np.int64)
+    rows[:, j] = margin.codes
+    return rows
