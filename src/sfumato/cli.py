@@ -16,8 +16,9 @@ from sfumato.command.integrate import integrate
 from sfumato.command.plan import plan
 from sfumato.command.publish import demo, publish
 from sfumato.command.query import query
-from sfumato.command.signals import exit_on_termination
 from sfumato.command.streams import fill_closed_streams, flush_output, prepare_streams
+from sfumato.command.studio import studio
+from sfumato.publisher.termination import exit_on_termination
 
 START = """Three commands to start with:
 
@@ -40,7 +41,11 @@ def cli(context: click.Context) -> None:
         click.echo(START)
 
 
-for command in (init, import_project, publish, check, audit, query, compare, integrate, plan, methods, models, demo):
+COMMANDS = (
+    *(init, studio, import_project, publish, check, audit, query),
+    *(compare, integrate, plan, methods, models, demo),
+)
+for command in COMMANDS:
     cli.add_command(command)
 
 

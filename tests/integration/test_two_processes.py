@@ -154,7 +154,10 @@ def test_a_wrong_certificate_is_turned_away(folder: Path, tmp_path: Path) -> Non
     for name in ("b.pem", "b.key", "ca.pem"):
         text = text.replace(f'"{name}"', f'"{tmp_path / name}"')
     (folder / "stranger.toml").write_text(text)
-    ends = list(both(folder, ["a.toml", "-o", "x", "--wait", "4"], ["stranger.toml", "-o", "y", "--wait", "4"]))
+    for wait in ("4", "40"):  # the second on a machine so busy that the stranger did not start within the first
+        ends = list(both(folder, ["a.toml", "-o", "x", "--wait", wait], ["stranger.toml", "-o", "y", "--wait", wait]))
+        if "nobody connected" not in ends[0][2]:
+            break
     assert [code for code, _, _ in ends] == [2, 2]
     assert "turned somebody away" in ends[0][2]
     assert "certificate" in ends[1][2]

@@ -74,6 +74,7 @@ def test_the_manifest_states_the_settings_and_a_forged_one_is_refused() -> None:
         ({"order": []}, "at least one"),
         ({"order": ["x", "x"]}, "only once"),
         ({"labels": "both"}, "labels"),
+        ({"pickup": "yes"}, "pickup = 'yes'"),
         ({"scheme": "sampling"}, "scheme"),
     ],
 )
@@ -92,11 +93,16 @@ def test_what_is_not_served_is_refused() -> None:
         sf.publish(table, require=sf.KAnonymity(k=2), method="mondrian-blur")
 
 
-def test_a_table_at_its_limit_is_published_whole() -> None:
-    """Nothing can be spent, and nothing is: the group's shares are what an adversary believes."""
+def test_a_table_at_its_limit_is_not_cut() -> None:
+    """Nothing can be spent, and nothing is: shares of the group are what an adversary believes. It can be dealt."""
     frame = pl.DataFrame({"x": range(8), "s": list("aabbccdd")})
     table = read(frame, quasi=["x"], sensitive="s")
-    assert (sf.partition(table, require=sf.LDiversity(l=4), method="mondrian-blur") == 0).all()
+    require = sf.LDiversity(l=4)
+    assert (sf.partition(table, require=require, method=sf.MondrianBlur(pickup=False)) == 0).all()
+    dealt = {tuple(sf.partition(table, require=require, method="mondrian-blur").tolist()) for _ in range(60)}
+    assert len(dealt) > 8  # of 16 equally likely ones; fewer than 9 of 60 draws would be a chance below 1e-9
+    for groups in dealt:
+        assert sorted(s for s, g in zip("aabbccdd", groups, strict=True) if g == 0) == list("abcd")
 
 
 def test_cuts_that_cannot_fail_are_always_made() -> None:
@@ -175,7 +181,11 @@ def test_the_adversary_can_ask() -> None:
         assert max(itertools.chain(*(p.values() for p in beliefs.smart_exact))) <= Fraction(10, 13)
     larger = read(_sixty(), quasi=["x"], sensitive="s")
     sampled = sf.sampled_worlds(
-        larger, method="mondrian-blur", require=sf.LDiversity(l=2), draws=400, rng=np.random.default_rng(1)
+        larger,
+        method=sf.MondrianBlur(pickup=False),
+        require=sf.LDiversity(l=2),
+        draws=400,
+        rng=np.random.default_rng(1),
     )
     assert sampled.accepted > 0
     assert sampled.undecided == 0

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.engine.draws import Draws
 from sfumato.engine.local import LocalEngine
-from sfumato.kernel.mondrian.blur import ONE, Rules, replayed
+from sfumato.kernel.mondrian.blur import replayed
+from sfumato.kernel.mondrian.refusal import ONE, Rules
 from sfumato.method.blur.budget import UNIT, WORDS, levels, refusal_limits, units_within
 from sfumato.method.cutting import numbered
 from sfumato.method.diversity import Diversities
@@ -23,23 +24,34 @@ NEVER = 1 << 40
 
 
 @dataclass
+class Refusal:
+    """A cut below a place on an axis that was refused, and its price."""
+
+    axis: int
+    below: int
+    price: int
+
+
+@dataclass
 class Obvious:
-    """People with places on lines and values of counted columns, cut by the rules."""
+    """People with codes and numbers on lines and values of counted columns, cut by the rules."""
 
     places: list[tuple[int, ...]]
+    numbers: list[tuple[int, ...]]
     values: list[tuple[int, ...]]
     rules: Rules
     words: list[int]
 
-    def groups(self) -> list[list[int]]:
-        done, waiting = [], [(list(range(len(self.places))), 0)]
+    def groups(self) -> list[tuple[list[int], int]]:
+        """The groups with what each bears."""
+        done, waiting = [], [(list(range(len(self.places))), [])]
         while waiting:
-            group, spent = waiting.pop()
-            parts, spent = self.cut(group, spent)
+            group, refused = waiting.pop()
+            parts, refused = self.cut(group, refused)
             if parts is None:
-                done.append(group)
+                done.append((group, self.borne(self.ends(group), refused)))
             else:
-                waiting += [(part, spent) for part in parts]
+                waiting += [(part, refused) for part in parts]
         return sorted(done)
 
     def counts(self, group: list[int], c: int) -> dict[int, int]:
@@ -52,35 +64,61 @@ class Obvious:
     def columns(self) -> range:
         return range(len(self.values[0]))
 
-    def cut(self, group: list[int], spent: int) -> tuple[list[list[int]] | None, int]:
-        least, dearest, enough, _ = self.rules.numbers.tolist()
+    def ends(self, group: list[int]) -> list[tuple[int, int]]:
+        return [(min(p), max(p)) for p in zip(*(self.places[i] for i in group), strict=True)]
+
+    def borne(self, ends: list[tuple[int, int]], refused: list[Refusal]) -> int:
+        """The prices of refused cuts with people on both sides, and of the order of attributes that differ."""
+        parting = [r.price for r in refused if ends[r.axis][0] < r.below <= ends[r.axis][1]]
+        return sum(parting) + int(self.rules.numbers[3]) * sum(low < high for low, high in ends)
+
+    def by_side(self, group: list[int], j: int, parts: list[list[int]], refused: list[Refusal]) -> list[int]:
+        """What each side bears, if it were as wide as the group on all other axes."""
+        ends, below = self.ends(group), max(self.places[i][j] for i in parts[0]) + 1
+        sides = [(ends[j][0], below - 1), (below, ends[j][1])]
+        order = int(self.rules.numbers[3]) * sum(low < high for low, high in ends)
+        out = []
+        for side in sides:
+            there = [*ends[:j], side, *ends[j + 1 :]]
+            parting = [r.price for r in refused if there[r.axis][0] < r.below <= there[r.axis][1]]
+            out.append(order + sum(parting))
+        return out
+
+    def price(self, group: list[int], parts: list[list[int]], units: list[int]) -> int:
         most = [max(self.counts(group, c).values()) for c in self.columns()]
-        fits = [e for e in range(self.rules.levels.shape[1]) if self.holds(group, e)]
-        budget = max(fits, default=-1)
-        waits: list[tuple[float, list[list[int]]]] = []
+        both = [(c, len(part), u) for c in self.columns() for part, u in zip(parts, units, strict=True)]
+        if all(most[c] <= math.floor(n / self.level(c, u)) for c, n, u in both):
+            return 0
+        room = min(n * (ONE / self.rules.levels[c, u] - most[c] / len(group)) for c, n, u in both)
+        return max(math.ceil(self.rules.numbers[2] / room), 1) if room > 0 else NEVER
+
+    def cut(self, group: list[int], refused: list[Refusal]) -> tuple[list[list[int]] | None, list[Refusal]]:
+        least, dearest, _, _, risks = self.rules.numbers.tolist()
+        spent = self.borne(self.ends(group), refused)
+        budget = max((e for e in range(self.rules.levels.shape[1]) if self.holds(group, e)), default=-1)
+        waits: list[tuple[float, int, list[list[int]]]] = []
         for j in self.by_width(group):
             parts = self.balanced(group, j, least)
             if spent > budget or parts is None:
                 continue
-            lighter = min(map(len, parts))
-            if any(most[c] > math.floor(lighter / self.level(c, spent)) for c in self.columns()):
-                room = min(lighter * (ONE / self.rules.levels[c, spent] - most[c] / len(group)) for c in self.columns())
-                price = max(math.ceil(enough / room), 1) if room > 0 else NEVER
-                if 2 * price > budget - spent or price > dearest:
-                    waits.append((lighter * self.width(group, j), parts))
-                    continue
-            else:
-                price = 0
-            if not self.refused(group, parts, spent, price):
-                return parts, spent
-            spent += price
-        for _, parts in sorted(waits, key=lambda w: -w[0]):
+            units = self.by_side(group, j, parts, refused)
+            price = self.price(group, parts, units)
+            if 2 * price > budget - spent or price > dearest:
+                waits.append((min(map(len, parts)) * self.width(group, j), j, parts))
+                continue
+            if not self.refused(group, parts, units, price):
+                return parts, refused
+            refused, spent = self.with_refusal(refused, j, parts, price), spent + price
+        for _, j, parts in sorted(waits, key=lambda w: -w[0]) if risks else ():
             price = min(budget - spent, dearest)
             if price > 0:
-                if not self.refused(group, parts, spent, price):
-                    return parts, spent
-                spent += price
-        return None, spent
+                if not self.refused(group, parts, self.by_side(group, j, parts, refused), price):
+                    return parts, refused
+                refused, spent = self.with_refusal(refused, j, parts, price), spent + price
+        return None, refused
+
+    def with_refusal(self, refused: list[Refusal], j: int, parts: list[list[int]], price: int) -> list[Refusal]:
+        return [*refused, Refusal(j, max(self.places[i][j] for i in parts[0]) + 1, price)]
 
     def holds(self, group: list[int], units: int) -> bool:
         return all(
@@ -89,8 +127,8 @@ class Obvious:
 
     def width(self, group: list[int], j: int) -> float:
         """As a difference of positions between 0 and 1, so that ties are the same in floating point."""
-        low, high = min(p[j] for p in self.places), max(p[j] for p in self.places)
-        here = [(self.places[i][j] - low) / max(high - low, 1) for i in group]
+        low, high = min(p[j] for p in self.numbers), max(p[j] for p in self.numbers)
+        here = [(self.numbers[i][j] - low) / max(high - low, 1) for i in group]
         return max(here) - min(here)
 
     def by_width(self, group: list[int]) -> list[int]:
@@ -103,14 +141,14 @@ class Obvious:
         cuts = [c for c in cuts if min(map(len, c)) >= least]
         return max(cuts, key=lambda c: min(map(len, c)), default=None)
 
-    def refused(self, group: list[int], parts: list[list[int]], spent: int, price: int) -> bool:
+    def refused(self, group: list[int], parts: list[list[int]], units: list[int], price: int) -> bool:
         """By the least number of exchanges between the parts after which one fails."""
         needed = [
-            math.floor(len(part) / self.level(c, spent)) + 1 - self.counts(part, c).get(v, 0)
-            for part in parts
+            math.floor(len(part) / self.level(c, u)) + 1 - self.counts(part, c).get(v, 0)
+            for part, u in zip(parts, units, strict=True)
             for c in self.columns()
             for v, whole in self.counts(group, c).items()
-            if whole > math.floor(len(part) / self.level(c, spent))
+            if whole > math.floor(len(part) / self.level(c, u))
         ]
         if min(needed, default=NEVER) == NEVER:
             return False
@@ -124,28 +162,29 @@ class Obvious:
 @given(
     st.integers(1, 40), st.integers(1, 3), st.integers(1, 2), st.integers(2, 6), st.integers(1, 4),
     st.sampled_from(["1.2", "1.5", "2", "2.5"]), st.sampled_from([(1.0, 1), (0.2, 3), (5.0, 1), (0.001, 1)]),
-    st.integers(0, 10**6),
+    st.booleans(), st.integers(0, 10**6),
 )  # fmt: skip
 def test_same_groups_from_the_same_words(
-    people: int, axes: int, columns: int, values: int, k: int, l: str, blur: tuple[float, int], seed: int
+    people: int, axes: int, columns: int, values: int, k: int, l: str, blur: tuple[float, int], pickup: bool, seed: int
 ) -> None:
     rng = np.random.default_rng(seed)
     frame = {f"q{j}": rng.integers(0, 6, people) for j in range(axes)}
     frame |= {f"s{c}": rng.integers(0, values, people) for c in range(columns)}
     names = [f"s{c}" for c in range(columns)]
     table = sf.read(pl.DataFrame(frame), quasi=[f"q{j}" for j in range(axes)], sensitive=names)
-    method = sf.MondrianBlur(blur=blur[0], refusals=blur[1])
+    method = sf.MondrianBlur(blur=blur[0], refusals=blur[1], pickup=pickup)
     wanted = Diversities(tuple(names), (Fraction(l),) * columns, k)
     engine = LocalEngine(table)
     counts = engine.count(names)
     rules = method.rules(counts, wanted, Draws(rng))
     words = rng.integers(0, 2**64, 200 * axes, dtype=np.uint64)
-    parts, _ = replayed(method.arrays(counts, wanted), rules, words)
+    (parts, borne), _ = replayed(method.arrays(counts, wanted), rules, words)
     found = numbered(parts.order, parts.starts)[engine.vectors(counts)]
-    places = list(zip(*(frame[f"q{j}"].tolist() for j in range(axes)), strict=True))
+    places = list(zip(*(table[f"q{j}"].codes.tolist() for j in range(axes)), strict=True))
     codes = list(zip(*(table[n].codes.tolist() for n in names), strict=True))
-    obvious = Obvious(places, codes, rules, words.tolist()).groups()
-    assert sorted(np.flatnonzero(found == g).tolist() for g in range(len(parts.starts))) == obvious
+    numbers = list(zip(*(frame[f"q{j}"].tolist() for j in range(axes)), strict=True))
+    obvious = Obvious(places, numbers, codes, rules, words.tolist()).groups()
+    assert sorted((np.flatnonzero(found == g).tolist(), int(borne[g])) for g in range(len(borne))) == obvious
 
 
 def test_levels_are_never_below_what_the_proof_needs() -> None:

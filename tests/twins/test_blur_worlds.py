@@ -27,6 +27,8 @@ Published = frozenset[tuple[frozenset[int], tuple[Value, ...]]]
 
 LINE = {n: [(i,) for i in range(n)] for n in range(9)}
 EQUAL = [(0,), (0,), (1,), (2,), (2,), (2,), (3,)]
+CROSSED = [(0, 3), (4, 3), (3, 2), (2, 1), (0, 1), (3, 4)]
+"""A refused cut parts the groups of the cut that is made: who did not bear it would break the bound."""
 PLANE = [(0, 0), (1, 1), (0, 3), (2, 2), (3, 0), (3, 3), (3, 3)]
 
 
@@ -79,19 +81,26 @@ def judge(result: Published, by: dict[World, Fraction], columns: int) -> tuple[F
     return most, factor
 
 
-CASES = {
-    "five on a line": (LINE[5], (2,), {}, 1.3, 1),
-    "seven on a line": (LINE[7], (2,), {}, 1.3, 1),
-    "k = 2": (LINE[7], (2,), {}, 1.3, 2),
-    "equal people": (EQUAL, (2,), {}, 1.3, 1),
-    "in the plane": (PLANE, (2,), {}, 1.2, 1),
-    "two refusals": (PLANE, (2,), {"refusals": 2}, 1.2, 1),
-    "dear": (PLANE, (2,), {"blur": 3.0}, 1.15, 1),
-    "cheap": (PLANE, (2,), {"blur": 0.2, "refusals": 2}, 1.2, 1),
-    "declared": (PLANE, (2,), {"order": ["q1"]}, 1.2, 1),
-    "three values": (LINE[5], (3,), {}, 1.4, 1),
-    "three values in the plane": (PLANE[:5], (3,), {"blur": 2.0}, 1.3, 1),
-    "two attributes": (LINE[4], (2, 2), {}, 1.3, 1),
+NOT_DEALT: dict[str, object] = {"pickup": False}
+CASES: dict[str, tuple[list[tuple[int, ...]], Value, dict[str, object], float, int]] = {
+    "five on a line": (LINE[5], (2,), NOT_DEALT, 1.3, 1),
+    "seven on a line": (LINE[7], (2,), NOT_DEALT, 1.3, 1),
+    "k = 2": (LINE[7], (2,), NOT_DEALT, 1.3, 2),
+    "equal people": (EQUAL, (2,), NOT_DEALT, 1.3, 1),
+    "in the plane": (PLANE, (2,), NOT_DEALT, 1.2, 1),
+    "two refusals": (PLANE, (2,), {"refusals": 2} | NOT_DEALT, 1.2, 1),
+    "dear": (PLANE, (2,), {"blur": 3.0} | NOT_DEALT, 1.15, 1),
+    "cheap": (PLANE, (2,), {"blur": 0.2, "refusals": 2} | NOT_DEALT, 1.2, 1),
+    "declared": (PLANE, (2,), {"order": ["q1"]} | NOT_DEALT, 1.2, 1),
+    "three values": (LINE[5], (3,), NOT_DEALT, 1.4, 1),
+    "three values in the plane": (PLANE[:5], (3,), {"blur": 2.0} | NOT_DEALT, 1.3, 1),
+    "two attributes": (LINE[4], (2, 2), NOT_DEALT, 1.3, 1),
+    "borne by both sides": (CROSSED, (3,), {"blur": 0.2, "refusals": 2} | NOT_DEALT, 1.5, 1),
+    "risks, dealt": (PLANE[:6], (2,), {"blur": 3.0}, 1.15, 1),
+    "dealt on a line": (LINE[6], (2,), {}, 1.2, 1),
+    "dealt, k = 2": (LINE[6], (2,), {}, 1.3, 2),
+    "dealt, three values": (LINE[5], (3,), {}, 1.4, 1),
+    "dealt, two attributes": (LINE[4], (2, 2), {}, 1.3, 1),
 }
 
 
@@ -124,7 +133,7 @@ def test_likelihoods_of_tables_that_differ_by_one_exchange(rows: int) -> None:
     rng = np.random.default_rng(rows)
     places = [tuple(p) for p in rng.integers(0, 9, (rows, 2)).tolist()]
     table = people(places, (5,))
-    method = sf.MondrianBlur(order=["q1"])
+    method = sf.MondrianBlur(order=["q1"], pickup=False)
     require: list[Requirement] = [sf.LDiversity(l=2)]
     codes = rng.integers(0, 5, rows)
 

@@ -1,7 +1,6 @@
 """`sfumato init`: look at a table and propose a policy."""
 
 import os
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +13,6 @@ from sfumato.errors import DataError, OutputError
 
 if TYPE_CHECKING:
     from sfumato.publisher.propose import Proposal
-    from sfumato.table.sniff import Sniffed
 
 
 @click.command()
@@ -32,7 +30,9 @@ def init(data: str, out: Path | None, query: str | None, force: bool, as_json: b
         raise DataError("the name of the table is empty; name a file, or a database by its URL")
     if out is not None:
         _refuse_output(out, force)
-    proposal = _proposal(data, query, out)
+    from sfumato.publisher.inspection import inspect
+
+    proposal = inspect(data, query=query, seen_from=out.parent if out is not None else None).proposal
     if out is not None:
         _write_text(out, proposal.to_toml())
     with printing_result(f"{out} was written completely" if out else ""):
@@ -63,48 +63,6 @@ def _print(proposal: "Proposal", out: Path | None, as_json: bool) -> None:
         for warning in proposal.warnings:
             click.echo(f"note: {printable(warning)}", err=True)
         click.echo(f"Wrote {out}. Read every line, then run: sfumato publish {out}")
-
-
-def _proposal(data: str, query: str | None, out: Path | None) -> "Proposal":
-    """The proposed policy, with a note on the passwords that it leaves out."""
-    from sfumato.publisher.propose import propose
-    from sfumato.table.address import expanded
-    from sfumato.table.source import read_frame
-
-    source, variables = _as_seen_from(data, out)
-    form = _sniffed(data)
-    frame = read_frame(expanded(data), query=query, form=form.form)
-    proposal = propose(frame, source, query=query, form=form)
-    if not variables:
-        return proposal
-    note = f"the policy contains no passwords: set {' and '.join(variables)} in the environment before you publish."
-    return replace(proposal, warnings=(*proposal.warnings, note))
-
-
-def _sniffed(data: str) -> "Sniffed":
-    """How a file writes its rows; for anything else, and for a file that cannot be read, nothing is said."""
-    from sfumato.table.address import expanded
-    from sfumato.table.checks import located
-    from sfumato.table.form import PLAIN
-    from sfumato.table.sniff import Sniffed, sniffed
-
-    source = expanded(data)
-    path = None if "://" in source else located(source, None)
-    if path is None or not path.is_file() or path.stat().st_size == 0:  # reading it says what is wrong
-        return Sniffed(PLAIN)
-    return sniffed(path, data)
-
-
-def _as_seen_from(data: str, policy: Path | None) -> tuple[str, list[str]]:
-    """The source as the policy should name it: relative to its folder, or with variables in place of passwords."""
-    from sfumato.table.address import Address, begins_with_variable
-
-    folder = policy.parent if policy is not None else Path()
-    address = Address.of(data)
-    if address is not None:
-        public, variables = address.seen_from(folder).without_secrets()
-        return str(public), variables
-    return data if begins_with_variable(data) else os.path.relpath(data or ".", folder), []
 
 
 def _write_text(path: Path, text: str) -> None:

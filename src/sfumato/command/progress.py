@@ -7,33 +7,10 @@ from typing import TextIO
 
 import click
 
+from sfumato.publisher.stage_words import STAGES
+
 Listener = Callable[[str, float], None]
 """Is told the stage of a job and how much of it is done, from 0 to 1."""
-
-STAGES = {
-    "read": "Reading the data",
-    "response": "Finding the best probabilities",
-    "trial": "Trying methods",
-    "compare": "Comparing (finished points are kept)",
-    "code": "Coding the columns",
-    "cuts": "Cutting into groups",
-    "compress": "Counting equal rows",
-    "lattice": "Searching the lattice",
-    "rules": "Finding negative rules",
-    "perturb": "Perturbing sensitive values",
-    "wait": "Waiting for the other publisher",
-    "agree": "Agreeing with the other publisher",
-    "align": "Aligning the records",
-    "steps": "Refining (Ctrl-C stops)",
-    "labels": "Labelling the groups",
-    "judgement": "Judging the groups",
-    "order": "Shuffling the rows",
-    "parts": "Writing the parts",
-    "audit": "Attacking the release",
-    "write": "Writing release and report",
-    "print": "Printing the report",
-    "done": "Done",
-}
 
 PAUSE = "pause"
 """The stage in which nothing moves on the terminal, so that a question can be asked."""

@@ -1,9 +1,9 @@
-"""Signals: what Ctrl-C does while a table is refined, and how SIGTERM and SIGHUP end a command."""
+"""Signals: what Ctrl-C does while a table is refined."""
 
 import signal
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 
 import click
 
@@ -48,18 +48,3 @@ def is_wanted(choice: str, stage: str) -> bool:
     if choice != "ask" or not (is_terminal(sys.stdin) and is_terminal(sys.stderr)):
         return choice == "publish"
     return click.confirm(f"Stopped after {stage.partition(':')[0]}. Publish this table?", default=False, err=True)
-
-
-def exit_on_termination() -> None:
-    """Let a signal that ends the process end it as an error does, so that no draft is left; nohup stays nohup."""
-
-    def end(number: int, frame: object) -> None:
-        for each in signals:
-            signal.signal(each, signal.SIG_IGN)
-        sys.exit(128 + number)
-
-    signals = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    with suppress(ValueError):  # not the main thread, which alone may set handlers
-        for each in signals:
-            if signal.getsignal(each) == signal.SIG_DFL:
-                signal.signal(each, end)

@@ -24,7 +24,6 @@ from sfumato.table.digest import as_text
 from sfumato.table.distortion import Distortion
 from sfumato.table.encode import Codes, Column
 from sfumato.table.microdata import Microdata, Missing
-from sfumato.table.occurring import occurring
 from sfumato.table.published import value_codes
 from sfumato.table.source import read_frame
 from sfumato.table.taxonomy import named
@@ -49,10 +48,12 @@ class LocalEngine:
         nulls: Sequence[str] = (),
         missing: Missing = "error",
         folder: Path | None = None,
+        progress: Callable[[str, float], None] = lambda stage, done: None,
     ) -> Self:
         """Read the rows of a source, or take those of a frame, and code them."""
         frame = read_frame(source, query=query, nulls=nulls, folder=folder)
-        return cls(Microdata.from_frame(frame, attributes(frame.columns), missing=missing, folder=folder))
+        wanted, told = attributes(frame.columns), partial(progress, "code")
+        return cls(Microdata.from_frame(frame, wanted, missing=missing, folder=folder, progress=told))
 
     @property
     def table(self) -> Microdata:
@@ -140,11 +141,7 @@ class LocalEngine:
         """The kept rows, without a trace of the others: a domain found in the data is that of the kept rows."""
         kept = np.zeros(len(counts), np.bool_)
         kept[grouping.vector] = True
-        rows = np.flatnonzero(kept[self.vectors(counts)])
-        table = self._table
-        columns = {name: occurring(replace(column, codes=column.codes[rows])) for name, column in table.columns.items()}
-        plain, hidden = (frame[rows] if frame.width else frame for frame in (table.plain, table.hidden))
-        return LocalEngine(replace(table, columns=columns, plain=plain, hidden=hidden, rows=len(rows)))
+        return LocalEngine(self._table.at(np.flatnonzero(kept[self.vectors(counts)])))
 
     def publish(
         self, outputs: Sequence[Output], draws: Draws, grouping: Grouping | None = None, counts: Counts | None = None

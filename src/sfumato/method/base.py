@@ -16,7 +16,7 @@ from sfumato.engine.decision import Groups as Groups
 from sfumato.engine.draws import Draws
 from sfumato.engine.local import LocalEngine
 from sfumato.engine.pieces import Pieces
-from sfumato.errors import PolicyError
+from sfumato.errors import PolicyError, SfumatoError
 from sfumato.method.cutting import Boxed
 from sfumato.release.best_guess import best_guesses, certain_values
 from sfumato.release.describe import describe
@@ -66,6 +66,8 @@ class Method(ABC):
     """If a published claim about the method is false: the smallest counterexample and what to use instead."""
     schemes: ClassVar[tuple[SchemeName, ...]] = ("generalization",)
     """How a release of this method can show people."""
+    stage: ClassVar[str] = "cuts"
+    """What progress calls its decision."""
     perturbs: ClassVar[bool] = False
     """Whether sensitive values may be changed before they are published."""
     beside: ClassVar[frozenset[str]] = frozenset()
@@ -109,8 +111,10 @@ class Method(ABC):
             made = scheme.publish(engine.of(boxed.counts), boxed.counts, boxed.decision, bound, draws, progress)
             return self.described(made, boxed.decision, bound, engine.table, title)
         names = [*scheme.counted(engine.table), *self.counted(engine.table, bound)]
+        progress("compress", 0.0)
         counts = engine.count(names)
         self.refuse_infeasible(bound, counts)
+        progress(self.stage, 0.0)
         decision = self.decide(counts, bound, draws, progress)
         if isinstance(decision, Grouped) and decision.again is not None:
             engine = engine.without(counts, decision.grouping)
@@ -202,6 +206,17 @@ class Method(ABC):
             if name not in known or name == "scheme" or (isinstance(known[name], bool) and not isinstance(value, bool)):
                 raise PolicyError(f"{cls.name} has no setting {name} = {value!r}")
         return cls(**settings, **({"scheme": scheme} if "scheme" in known else {}))
+
+    def serves(self, requirements: Sequence[Requirement], table: Microdata) -> str | None:
+        """Why the method cannot serve the requirements on this table; None if nothing speaks against it before it runs.
+
+        Nothing is decided: a requirement that the table as a whole cannot meet is found out when it is run.
+        """
+        try:
+            self.refuse_unserved(self.bind(self.prepared(table), requirements))
+        except SfumatoError as e:
+            return str(e)
+        return None
 
     def refuse_unserved(self, requirements: Sequence[Requirement]) -> None:
         """Raise if the method cannot serve these requirements, whatever the table."""

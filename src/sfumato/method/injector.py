@@ -39,6 +39,7 @@ class Injector(PartitionMethod):
     """
 
     name: ClassVar[str] = "injector"
+    stage: ClassVar[str] = "rules"
     summary: ClassVar[str] = "l-diverse buckets of rows that could have each other's values, according to the data"
     guarantees: ClassVar[str] = (
         "frequency l-diversity, against an adversary who does not know the algorithm; against negative rules only as "
@@ -70,7 +71,6 @@ class Injector(PartitionMethod):
     ) -> Groups:
         wanted = diversity(self.name, requirements)
         l, sensitive = wanted.whole_for_small_groups(self.name), table[wanted.sensitive]
-        progress("rules", 0.0)
         kinds = kinds_of(table.quasi)
         barred = _bits(excluded(kinds, sensitive, min_exp=self.min_exp, size=self.size))[kinds.of_row]
         progress("cuts", 0.0)

@@ -110,7 +110,6 @@ class PG(Method):
         if k > counts.rows:
             raise Infeasible(f"{counts.rows} rows cannot form a group of k = {k}; lower k to {counts.rows} or less")
         p = self._retention(requirements, k, sensitive)
-        progress("cuts", 0.0)
         boxes = make_boxes(counts, k, tight=self.boxes == "tight", progress=lambda done: progress("cuts", done))
         used = replace(self, p=float(p), k=k, s=None)
         return Sample(

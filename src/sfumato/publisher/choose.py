@@ -20,7 +20,7 @@ from sfumato.errors import SfumatoError
 from sfumato.method.base import Method, Progress, silent
 from sfumato.method.catalogue import METHODS
 from sfumato.method.choice import Wanted, cannot_choose, caveat, contenders, eligible, entry, ready
-from sfumato.publisher.compare.points import served_by, unserved
+from sfumato.publisher.compare.points import served_by
 from sfumato.publisher.policy import Policy
 from sfumato.release.judgement import TableSchema, completed
 from sfumato.release.manifest import ChosenEntry
@@ -74,7 +74,7 @@ def choose(
     bound = earlier.bind(table, requirements) if earlier else completed(requirements, table)
     wanted = Wanted(bound, [c.name for c in table.quasi], earlier is not None)
     found = [earlier] if earlier and eligible(wanted) else [] if earlier else eligible(wanted)
-    able = [m for m in found if unserved(m, table, requirements) is None]
+    able = [m for m in found if m.serves(requirements, table) is None]
     if not able:
         raise _cannot(table, requirements, bound, earlier)
     tried = contenders(able, partial=wanted.partial)

@@ -21,7 +21,7 @@ from sfumato.publisher.again import published_again
 from sfumato.publisher.integrate_section import IntegrateSection
 from sfumato.publisher.ledger import Entry, Ledger, entry_of, finish, policy_digest
 from sfumato.publisher.policy import Policy, read_policy
-from sfumato.publisher.private_part import Log, private_files
+from sfumato.publisher.private_part import Log, private_part
 from sfumato.publisher.publish import Published
 from sfumato.publisher.read_job import coded_and_known, entities, refuse_odd
 from sfumato.release.files.output import refuse_existing, refuse_public, whole_folder, write_private
@@ -163,9 +163,9 @@ class _Side:
             (draft / PUBLIC).mkdir()
             with work.channel.computing() if confirm else nullcontext():
                 files = fill(draft / PUBLIC, release.description, release.tables)
-                texts = private_files(
+                texts = private_part(
                     self.job, table, release, None, self.log, summary, private, digests=self.digests, files=files
-                )
+                ).files
                 write_private(draft, texts)
             if confirm:
                 _confirm(work, draft / PUBLIC)

@@ -104,6 +104,8 @@ class Policy:
     """The adversaries whose parameters the policy gives."""
     after: tuple[After, ...] = ()
     inconsistent: tuple[Inconsistent, ...] = ()
+    called: str | None = None
+    """What reports and the stored policy call the source, if not by where it is read from."""
     content: Mapping[str, Any] = field(repr=False)
     """The parsed content of the file; this and ``source`` may contain a password."""
 
@@ -114,9 +116,14 @@ class Policy:
             raise SfumatoError("the method of this job was not chosen yet; please report it")
         return self.named
 
+    @property
+    def source_name(self) -> str:
+        """The source as it may be shown: what it is called, or where it is read from without a password."""
+        return masked(self.source) if self.called is None else self.called
+
     def to_toml(self) -> str:
         """The policy as it may be stored: rebuilt from its content, without comments or passwords."""
-        data = {**self.content["data"], "source": masked(self.source)}
+        data = {**self.content["data"], "source": self.source_name}
         told = {**self.content, "data": data}
         if "source" in told.get("population", {}):
             told["population"] = {**told["population"], "source": masked(str(told["population"]["source"]))}

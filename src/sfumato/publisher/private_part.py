@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from sfumato.adversary.audit import Audit
 from sfumato.engine.overview import Overview
@@ -18,14 +18,21 @@ from sfumato.report.earlier_releases import Dangling
 from sfumato.report.markdown import render_markdown
 from sfumato.report.provenance import Provenance
 from sfumato.report.randomized import response
-from sfumato.report.report import render_page, report_facts
+from sfumato.report.report import Facts, render_page, report_facts
 from sfumato.report.risk import risk_of
 from sfumato.report.summary import Summary
 from sfumato.table.address import masked
 from sfumato.table.encode import Role
 
 
-def private_files(
+class PrivatePart(NamedTuple):
+    """The files of the private part, by name, and the facts that its report states."""
+
+    files: dict[str, str]
+    facts: Facts
+
+
+def private_part(
     job: Policy,
     table: Overview,
     release: Release,
@@ -38,8 +45,8 @@ def private_files(
     digests: Digests,
     files: Mapping[str, str],
     found: Audit | None = None,
-) -> dict[str, str]:
-    """The files of the private part, by name; ``warnings`` are those for the steward alone.
+) -> PrivatePart:
+    """What is written to the private part; ``warnings`` are those for the steward alone.
 
     ``digests`` are those of the table, ``files`` the SHA-256 of each file of the release, ``found`` is what adversaries
     find out.
@@ -79,13 +86,14 @@ def private_files(
         "table": {"digest": digests.cells, "file": digests.file, "folder": _written(job.folder.resolve())},
         "dangling": {name: {"here": here, "there": there} for name, (here, there) in dangling.items()},
     }
-    return {
+    written = {
         "report.html": render_page(facts),
         "report.md": render_markdown(facts),
         "audit.json": json.dumps(audit, ensure_ascii=False, indent=1) + "\n",
         "policy.toml": policy_text,
         "log.txt": log.text(),
     }
+    return PrivatePart(written, facts)
 
 
 def provenance_of(job: Policy, seed: int | None, digests: Digests, files: Mapping[str, str]) -> Provenance:
@@ -94,7 +102,7 @@ def provenance_of(job: Policy, seed: int | None, digests: Digests, files: Mappin
         made=dt.datetime.now(dt.UTC),
         context=job.context.told if job.context else {},
         reasons=job.reasons,
-        source=masked(job.source),
+        source=job.source_name,
         cells=digests.cells,
         file=digests.file,
         files=files,

@@ -17,7 +17,7 @@ from sfumato.publisher.column_roles import Profile, Sign, dated, order, profile,
 from sfumato.publisher.policy import DROP
 from sfumato.publisher.toml import escape, key, toml
 from sfumato.requirement.catalogue import from_table as requirement_from_table
-from sfumato.table.form import PLAIN
+from sfumato.table.form import PLAIN, Form
 from sfumato.table.missing_markers import MARKERS
 from sfumato.table.notation import normalized
 from sfumato.table.sniff import Sniffed
@@ -161,8 +161,7 @@ def propose(frame: pl.DataFrame, source: str, *, query: str | None = None, form:
     """
     form = form or Sniffed(PLAIN)
     nulls = _markers(frame)
-    text = pl.col(pl.String)
-    frame = normalized(frame.with_columns(pl.when(~text.is_in(list(nulls))).then(text)), form.form) if nulls else frame
+    frame = without_markers(frame, list(nulls), form.form)
     columns = _settle([_Column(seen, recognize(seen)) for seen in map(profile, frame.get_columns())])
     entity = _entity(columns)
     people = entity.distinct if entity else frame.height
@@ -181,6 +180,12 @@ def propose(frame: pl.DataFrame, source: str, *, query: str | None = None, form:
         method=_method([n.entry for n in needed], private),
         warnings=(*form.notes, *_warnings(columns, frame.height), *_rows_of_people(entity, private)),
     )
+
+
+def without_markers(frame: pl.DataFrame, nulls: Sequence[str], form: Form) -> pl.DataFrame:
+    """A table that was read, with the texts ``nulls`` as missing values: what reading it with them would give."""
+    text = pl.col(pl.String)
+    return normalized(frame.with_columns(pl.when(~text.is_in(list(nulls))).then(text)), form) if nulls else frame
 
 
 def _markers(frame: pl.DataFrame) -> dict[str, list[str]]:

@@ -1,9 +1,9 @@
 """Run a whole job: from policy to microdata, to release, to the folder with its private part."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from warnings import warn
 
 import numpy as np
@@ -25,7 +25,7 @@ from sfumato.publisher.after import published_after
 from sfumato.publisher.again import published_again
 from sfumato.publisher.ledger import Entry, Ledger, entry_of, finish, policy_digest
 from sfumato.publisher.policy import Policy, read_policy
-from sfumato.publisher.private_part import Log, private_files
+from sfumato.publisher.private_part import Log, private_part
 from sfumato.publisher.read_job import engine_of, entities, refuse_odd
 from sfumato.publisher.reading_ahead import Ahead
 from sfumato.release.files import stages
@@ -36,6 +36,7 @@ from sfumato.release.judgement import bind, listed
 from sfumato.release.release import Release
 from sfumato.report.earlier_releases import raw_dangling, unrelated
 from sfumato.report.pdf import Printed, print_pdf
+from sfumato.report.plain_facts import plain_facts
 from sfumato.report.summary import Summary, summarize
 from sfumato.requirement.base import Requirement
 from sfumato.table.checks import located
@@ -57,6 +58,8 @@ class Published:
     """Everything the steward should know: the warnings of the release, then those that must stay private."""
     notes: tuple[str, ...] = ()
     """What is no cause for concern."""
+    facts: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    """Everything that the report states, as plain data; private."""
 
     def __repr__(self) -> str:
         return f"Published({self.release!r} in {str(self.folder)!r}, {len(self.warnings)} warnings)"
@@ -202,11 +205,11 @@ def publish_policy(
         heard("write", 0.0)
         (draft / PUBLIC).mkdir()
         files = fill(draft / PUBLIC, release.description, release.tables, there.write)
-        steward = private_files(
+        steward = private_part(
             job, table, release, seed, log, summary, private, dangling, digests=digests, files=files, found=found
         )
-        printed = _printed(steward["report.html"], heard) if pdf else Printed(None)
-        write_private(draft, {**steward, **printed.file()})
+        printed = _printed(steward.files["report.html"], heard) if pdf else Printed(None)
+        write_private(draft, {**steward.files, **printed.file()})
         stages.reached("private written")
         made.append(entry_of(job, digests.cells, folder, draft / PUBLIC / MANIFEST, seed))
         if known:
@@ -215,7 +218,7 @@ def publish_policy(
     progress("done", 1.0)
     warnings = [*release.warnings, *private, *(known.warnings if known else ())]
     notes = (*told.notes, *filter(None, [printed.why]), *_told_engine(where))
-    return Published(release, folder, summary, tuple(dict.fromkeys(warnings)), notes)
+    return Published(release, folder, summary, tuple(dict.fromkeys(warnings)), notes, plain_facts(steward.facts))
 
 
 def _with_method(

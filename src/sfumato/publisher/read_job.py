@@ -55,7 +55,7 @@ def coded_and_known(job: Policy, progress: Progress, ahead: Ahead | None = None)
         beside.submit(prepare_report)
         file = beside.submit(file_digest, job)
         progress("code", 0.0)
-        engine = LocalEngine.read(frame, job.covering, missing=job.missing, folder=job.folder)
+        engine = LocalEngine.read(frame, job.covering, missing=job.missing, folder=job.folder, progress=progress)
     return engine, Digests(cells.result(), file.result())
 
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from sfumato.kernel import judge
 from sfumato.requirement.base import (
+    Dial,
     Floats,
     Key,
     Schema,
@@ -22,7 +23,7 @@ from sfumato.requirement.base import (
     share,
     whole_number,
 )
-from sfumato.requirement.guarantee import ONE_ROW, SIMILAR, Guarantee, figure
+from sfumato.requirement.guarantee import ONE_ROW, SIMILAR, Guarantee, figure, percent
 from sfumato.requirement.sensitive_values import SensitiveValues
 
 
@@ -39,6 +40,7 @@ class AlphaK(SensitiveValues):
     weaker: ClassVar[str | None] = "a larger alpha or a lower k"
     at_most: ClassVar[frozenset[str]] = frozenset({"alpha"})
     by_labels: ClassVar[bool] = True
+    dials: ClassVar[Mapping[str, Dial]] = {"alpha": Dial(0.05, 1, 0.05, start=0.5), "k": Dial(2, 100, 1, start=5)}
     alpha: float
     k: int
     sensitive: str | Sequence[str] | None = None
@@ -68,6 +70,12 @@ class AlphaK(SensitiveValues):
 
     def words(self) -> str:
         return f"every group has at least {self.k} rows, and no sensitive value makes up more than {self.alpha} of it"
+
+    def in_short(self, about: str) -> str:
+        return (
+            f"Nobody can be told apart from at least {self.k - 1:,} other{'s' * (self.k > 2)}, and nobody’s {about} "
+            f"can be guessed with more than {percent(float(self.alpha))}."
+        )
 
     def guarantee(self, achieved: Mapping[str, float]) -> Guarantee:
         return Guarantee(

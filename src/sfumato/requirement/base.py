@@ -15,6 +15,7 @@ from sfumato.errors import PolicyError
 from sfumato.requirement.comparison import Key as Key
 from sfumato.requirement.comparison import Tally as Tally
 from sfumato.requirement.comparison import Test as Test
+from sfumato.requirement.dial import Dial as Dial
 from sfumato.requirement.guarantee import Guarantee
 from sfumato.requirement.manifest_view import ManifestView
 from sfumato.table.checks import is_number as is_number
@@ -67,6 +68,8 @@ class Requirement(ABC):
     """The methods that serve it, if methods that make groups do not."""
     person_parameter: ClassVar[str | None] = None
     """The parameter that names the person column, if it can count people instead of rows."""
+    dials: ClassVar[Mapping[str, Dial]] = {}
+    """The numbers that a person sets, by the words of the policy."""
 
     def people(self, identifiers: Collection[str]) -> Key:
         """The columns by which it counts people, given the identifiers of the table; empty if it counts rows."""
@@ -83,6 +86,14 @@ class Requirement(ABC):
     @abstractmethod
     def words(self) -> str:
         """What is required, as a readable sentence."""
+
+    def in_short(self, about: str) -> str:
+        """What it means for a person, for someone who never heard of the model; ``about`` are the attributes it covers.
+
+        The promise with its adversary, and the limits, are in `guarantee`.
+        """
+        told = self.words()
+        return told[:1].upper() + told[1:] + "."
 
     @abstractmethod
     def guarantee(self, achieved: Mapping[str, float]) -> Guarantee:

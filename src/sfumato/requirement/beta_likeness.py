@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sfumato.errors import PolicyError, nearest
 from sfumato.kernel import judge
 from sfumato.requirement.base import (
+    Dial,
     Key,
     Schema,
     Tally,
@@ -44,6 +45,7 @@ class BetaLikeness(ComparedWithTable):
     summary: ClassVar[str] = "no sensitive value is more than 1 + β times as frequent in a group as in the whole table"
     weaker: ClassVar[str | None] = "a larger beta"
     at_most: ClassVar[frozenset[str]] = frozenset({"beta"})
+    dials: ClassVar[Mapping[str, Dial]] = {"beta": Dial(0.25, 10, 0.25, start=2)}
     beta: float
     variant: Variant | None = None
     enhanced: bool | None = None

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 import polars as pl
 
 from sfumato.errors import PolicyError
-from sfumato.requirement.base import Floats, Promise, Schema, Verdict, above, as_fraction, rounded_up, share
+from sfumato.requirement.base import Dial, Floats, Promise, Schema, Verdict, above, as_fraction, rounded_up, share
 from sfumato.requirement.guarantee import INDEPENDENT, ONE_ROW, Guarantee, figure
 from sfumato.requirement.manifest_view import ManifestView
 from sfumato.requirement.pg_bounds import Setting, checked_rho1, checked_rho2, four_digits_up, setting
@@ -92,6 +92,11 @@ class RhoBreach(CorruptionPromise):
         "a confidence of at most rho1 before the release is at most rho2 after it, even with everyone else corrupted"
     )
     weaker: ClassVar[str | None] = "a larger rho2"
+    dials: ClassVar[Mapping[str, Dial]] = {
+        "lambda": Dial(0.05, 0.95, 0.05, start=0.1),
+        "rho1": Dial(0.05, 0.9, 0.05, start=0.2),
+        "rho2": Dial(0.1, 0.95, 0.05, start=0.5),
+    }
     rho1: float
     rho2: float
 
@@ -146,6 +151,10 @@ class Growth(CorruptionPromise):
     model: ClassVar[str] = "growth"
     summary: ClassVar[str] = "no confidence in a statement grows by more than delta, even with everyone else corrupted"
     weaker: ClassVar[str | None] = "a larger delta"
+    dials: ClassVar[Mapping[str, Dial]] = {
+        "lambda": Dial(0.05, 0.95, 0.05, start=0.1),
+        "delta": Dial(0.05, 0.95, 0.05, start=0.3),
+    }
     delta: float
 
     def __post_init__(self) -> None:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from sfumato.kernel import judge
 from sfumato.requirement.base import (
+    Dial,
     Key,
     Schema,
     Tally,
@@ -43,6 +44,7 @@ class DeltaDisclosure(ComparedWithTable):
     summary: ClassVar[str] = "no sensitive value is much more or less frequent in a group than in the whole table"
     weaker: ClassVar[str | None] = "a larger delta"
     at_most: ClassVar[frozenset[str]] = frozenset({"delta"})
+    dials: ClassVar[Mapping[str, Dial]] = {"delta": Dial(0.1, 5, 0.1, start=1.5)}
     delta: float
     sensitive: str | Sequence[str] | None = None
 

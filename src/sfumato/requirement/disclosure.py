@@ -10,7 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import PolicyError, SfumatoError
-from sfumato.requirement.base import Promise, Schema, Verdict, names, share
+from sfumato.requirement.base import Dial, Promise, Schema, Verdict, names, share
 from sfumato.requirement.guarantee import ONE_ROW, Guarantee, figure
 from sfumato.requirement.local_privacy import by_attribute, refuse_misstated
 from sfumato.requirement.manifest_view import ManifestView
@@ -85,6 +85,7 @@ class Disclosure(Promise):
     model: ClassVar[str] = "disclosure"
     summary: ClassVar[str] = "randomized response: a sensitive value is traced back with a probability of at most tau"
     served_by: ClassVar[str | None] = "rr"
+    dials: ClassVar[Mapping[str, Dial]] = {"tau": Dial(0.05, 1, 0.05, start=0.5)}
     tau: float | Mapping[str, float] | None = None
     person: str | None = None
 

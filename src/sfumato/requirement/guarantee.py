@@ -65,3 +65,12 @@ def percent(share: float) -> str:
     if share > 0.999:
         return ">99.9%"
     return f"{100 * share:.1f}".removesuffix(".0") + "%"
+
+
+def one_in(number: float) -> str:
+    """A limit on a probability, as odds and as a percentage.
+
+    >>> one_in(3), one_in(2), one_in(2.5)
+    ('1 in 3 (33.3%)', '1 in 2 (50%)', '1 in 2.5 (40%)')
+    """
+    return f"1 in {figure(number)} ({percent(1 / number)})"

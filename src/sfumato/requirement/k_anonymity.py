@@ -10,7 +10,18 @@ from numpy.typing import NDArray
 
 from sfumato.errors import PolicyError
 from sfumato.kernel import judge
-from sfumato.requirement.base import Floats, GroupRequirement, Key, Schema, Tally, Test, above, names, whole_number
+from sfumato.requirement.base import (
+    Dial,
+    Floats,
+    GroupRequirement,
+    Key,
+    Schema,
+    Tally,
+    Test,
+    above,
+    names,
+    whole_number,
+)
 from sfumato.requirement.guarantee import MANY_ROWS, ONE_ROW, RULED_OUT, SHARED, Guarantee, figure, percent
 
 
@@ -27,6 +38,7 @@ class KAnonymity(GroupRequirement):
     weaker: ClassVar[str | None] = "a lower k"
     by_labels: ClassVar[bool] = True
     person_parameter: ClassVar[str | None] = "entity"
+    dials: ClassVar[Mapping[str, Dial]] = {"k": Dial(2, 100, 1, start=5)}
     k: int
     entity: str | None = None
 
@@ -64,6 +76,9 @@ class KAnonymity(GroupRequirement):
     def words(self) -> str:
         of = "rows" if self.entity is None else f"people ({self.entity})"
         return f"every group has at least {self.k} {of}"
+
+    def in_short(self, about: str) -> str:
+        return f"Nobody can be told apart from at least {self.k - 1:,} other{'s' * (self.k > 2)}."
 
     def guarantee(self, achieved: Mapping[str, float]) -> Guarantee:
         k, who = achieved.get("k", self.k), "rows" if self.entity is None else "people"

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from sfumato.errors import PolicyError
-from sfumato.requirement.base import PRIVATE, Floats, Requirement, Schema, above, whole_number
+from sfumato.requirement.base import PRIVATE, Dial, Floats, Requirement, Schema, above, whole_number
 from sfumato.requirement.guarantee import RULED_OUT, SHARED, Guarantee, figure, percent
 from sfumato.table.population import Population
 
@@ -28,6 +28,7 @@ class KMap(Requirement):
     by_labels: ClassVar[bool] = True
     counts_rows: ClassVar[bool] = False
     served_by: ClassVar[str | None] = "incognito"
+    dials: ClassVar[Mapping[str, Dial]] = {"k": Dial(2, 100, 1, start=5)}
     k: int
     population: object = field(default=None, repr=False, compare=False, metadata=PRIVATE)
 
@@ -59,6 +60,9 @@ class KMap(Requirement):
 
     def met_by(self, achieved: Mapping[str, float]) -> bool:
         return achieved.keys() == {"k"} and achieved["k"] >= self.k
+
+    def in_short(self, about: str) -> str:
+        return f"Everyone looks like at least {self.k:,} people of the population."
 
     def guarantee(self, achieved: Mapping[str, float]) -> Guarantee:
         k = achieved.get("k", self.k)

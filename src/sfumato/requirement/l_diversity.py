@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sfumato.errors import PolicyError, nearest
 from sfumato.kernel import judge
 from sfumato.requirement.base import (
+    Dial,
     Floats,
     Key,
     Schema,
@@ -24,7 +25,7 @@ from sfumato.requirement.base import (
     settled,
     whole_number,
 )
-from sfumato.requirement.guarantee import ONE_ROW, SIMILAR, Guarantee, figure
+from sfumato.requirement.guarantee import ONE_ROW, SIMILAR, Guarantee, figure, one_in
 from sfumato.requirement.sensitive_values import SensitiveValues
 
 Variant = Literal["distinct", "entropy", "recursive", "frequency"]
@@ -47,6 +48,10 @@ class LDiversity(SensitiveValues):
     summary: ClassVar[str] = "the sensitive values of every group are diverse, in one of four senses"
     weaker: ClassVar[str | None] = "a lower l"
     at_most: ClassVar[frozenset[str]] = frozenset({"c"})
+    dials: ClassVar[Mapping[str, Dial]] = {
+        "l": Dial(2, 20, 1, start=3),
+        "c": Dial(0.5, 10, 0.5, start=3, only=("variant", "recursive")),
+    }
     l: float
     variant: Variant = "frequency"
     c: float | None = None
@@ -117,6 +122,11 @@ class LDiversity(SensitiveValues):
             f"frequent as the {ordinal(int(self.l))} most frequent and all after it together",
         }
         return what[self.variant]
+
+    def in_short(self, about: str) -> str:
+        if self.variant != "frequency":
+            return super().in_short(about)
+        return f"Nobody’s {about} can be guessed with more than {one_in(float(self.l))}."
 
     def guarantee(self, achieved: Mapping[str, float]) -> Guarantee:
         l = figure(self.l)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import PolicyError, nearest
 from sfumato.requirement.base import (
+    Dial,
     GroupRequirement,
     Key,
     Schema,
@@ -19,7 +20,7 @@ from sfumato.requirement.base import (
     settled,
     whole_number,
 )
-from sfumato.requirement.guarantee import ONE_ROW, Guarantee, figure
+from sfumato.requirement.guarantee import ONE_ROW, Guarantee, figure, one_in
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,6 +39,7 @@ class MConfidentiality(GroupRequirement):
     summary: ClassVar[str] = "the sensitive values make up no more than 1/m of every group, as published"
     of_the_table: ClassVar[bool] = False
     weaker: ClassVar[str | None] = "a lower m"
+    dials: ClassVar[Mapping[str, Dial]] = {"m": Dial(2, 20, 1, start=2)}
     m: int
     sensitive: str | Sequence[str] | None = None
     values: str | Sequence[str] | None = None
@@ -116,6 +118,11 @@ class MConfidentiality(GroupRequirement):
             return f"no sensitive value makes up more than 1/{self.m} of any group"
         listed = ", ".join(repr(v) for v in names(self.values))
         return f"the sensitive values {listed} make up no more than 1/{self.m} of any group"
+
+    def in_short(self, about: str) -> str:
+        if self.values:
+            return super().in_short(about)
+        return f"By the published values, nobody’s {about} can be guessed with more than {one_in(float(self.m))}."
 
     def guarantee(self, achieved: Mapping[str, float]) -> Guarantee:
         return Guarantee(

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import DataError, PolicyError
 from sfumato.requirement.base import (
+    Dial,
     Floats,
     Key,
     Promise,
@@ -71,6 +72,7 @@ class RRobustness(Promise):
     summary: ClassVar[str] = "no known distribution links anyone to a sensitive value with a probability above 1/r"
     served_by: ClassVar[str | None] = "art"
     weaker: ClassVar[str | None] = "a lower r"
+    dials: ClassVar[Mapping[str, Dial]] = {"r": Dial(2, 20, 1, start=2)}
     r: float
     sensitive: str | Sequence[str] | None = None
     values: Sequence[str] | Sequence[Sequence[str]] = ()

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sfumato.errors import PolicyError, nearest
 from sfumato.kernel import judge
 from sfumato.requirement.base import (
+    Dial,
     Key,
     Schema,
     Tally,
@@ -43,6 +44,7 @@ class TCloseness(ComparedWithTable):
     summary: ClassVar[str] = "the sensitive values of every group are distributed nearly as in the whole table"
     weaker: ClassVar[str | None] = "a larger t"
     at_most: ClassVar[frozenset[str]] = frozenset({"t"})
+    dials: ClassVar[Mapping[str, Dial]] = {"t": Dial(0.05, 1, 0.05, start=0.3)}
     t: float
     distance: Distance = "equal"
     sensitive: str | Sequence[str] | None = None
@@ -89,6 +91,11 @@ class TCloseness(ComparedWithTable):
         return (
             f"every group's distribution of the sensitive values is within {self.t} of the table's "
             f"({self.distance} distance)"
+        )
+
+    def in_short(self, about: str) -> str:
+        return (
+            f"Finding somebody’s group says little about {about}: its values are spread nearly as in the whole table."
         )
 
     def guarantee(self, achieved: Mapping[str, float]) -> Guarantee:

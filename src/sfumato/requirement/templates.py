@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sfumato.errors import PolicyError, nearest
 from sfumato.kernel import judge
 from sfumato.requirement.base import (
+    Dial,
     GroupRequirement,
     Key,
     Schema,
@@ -62,6 +63,7 @@ class Anonymity(GroupRequirement):
     weaker: ClassVar[str | None] = "a lower k"
     by_labels: ClassVar[bool] = True
     person_parameter: ClassVar[str | None] = "y"
+    dials: ClassVar[Mapping[str, Dial]] = {"k": Dial(2, 100, 1, start=5)}
     x: str | Sequence[str] | None = None
     y: str | Sequence[str] | None = None
     k: int
@@ -141,6 +143,7 @@ class Confidentiality(GroupRequirement):
     summary: ClassVar[str] = "the template ⟨X, Y, k⟩: no value on Y is inferred from X with a confidence above k"
     weaker: ClassVar[str | None] = "a larger k"
     by_labels: ClassVar[bool] = True
+    dials: ClassVar[Mapping[str, Dial]] = {"k": Dial(0.05, 1, 0.05, start=0.5)}
     x: str | Sequence[str] | None = None
     y: str | Sequence[str] | Mapping[str, Sequence[str]]
     k: float | Mapping[str, float]

@@ -65,12 +65,28 @@ def _from_file(path: Path, values: Sequence[str], name: str, branch: str = "") -
     what = f"the taxonomy of {name!r} in {path.name}"
     remedy = "a relative name is resolved from the folder of the policy file"
     text = read_text(path, f"the taxonomy file of {name!r}, {path},", largest=_LARGEST_FILE, remedy=remedy)
-    if path.suffix.lower() == ".json":
+    return parse_taxonomy(text, path.name, values, name=name, what=what, branch=branch)
+
+
+def parse_taxonomy(
+    text: str, file: str, values: Sequence[str], *, name: str, what: str = "", branch: str = ""
+) -> Taxonomy:
+    """The tree that the text of a file means, by the ending of its name: an ARX hierarchy csv, or nested JSON.
+
+    ``name`` is the attribute and ``values`` are its distinct values, by which a header is recognized; ``what`` is what
+    errors call the tree, ``branch`` the one of several trees in a JSON file.
+
+    >>> parse_taxonomy('{"Any": ["a", "b"]}', "tree.json", ["a"], name="x").leaves
+    ('a', 'b')
+    """
+    ending = Path(file).suffix.lower()
+    what = what or f"the taxonomy of {name!r} in {file}"
+    if ending == ".json":
         return _from_json(text, what, branch)
-    if path.suffix.lower() in (".csv", ".txt"):
+    if ending in (".csv", ".txt"):
         return _from_csv(text, values, what, name)
     raise PolicyError(
-        f"the taxonomy file of {name!r} is {path.name}; it must be an ARX hierarchy .csv or a nested .json file"
+        f"the taxonomy file of {name!r} is {file}; it must be an ARX hierarchy .csv or a nested .json file"
     )
 
 

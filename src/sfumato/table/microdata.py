@@ -1,20 +1,25 @@
 """The private table: coded columns with roles. Immutable."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, Unpack
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from sfumato import notebook
 from sfumato.errors import DataError, PolicyError
+from sfumato.kernel.arrange import shuffle
 from sfumato.kernel.group import group_rows
 from sfumato.table.checks import is_opaque
 from sfumato.table.coded_columns import CodedColumns
 from sfumato.table.encode import Attribute, Column, Role, encode, kind_of
 from sfumato.table.form import Form, FormKeys
 from sfumato.table.hierarchy import TaxonomySpec
+from sfumato.table.occurring import occurring
 from sfumato.table.source import read_frame
 from sfumato.table.taxonomy import named
 
@@ -85,20 +90,45 @@ class Microdata(CodedColumns):
         *,
         missing: Missing = "error",
         folder: Path | None = None,
+        progress: Callable[[float], None] = lambda done: None,
     ) -> "Microdata":
-        """Code the named columns of a frame; columns not named are left out."""
+        """Code the named columns of a frame; columns not named are left out. ``progress`` is told the share done."""
         attributes = list(attributes)
         check_columns(frame.columns, frame.height, attributes)
         frame, dropped = _without_nulls(_columns(frame, attributes), attributes, missing)
         category = missing == "category"
-        coded = {
-            a.name: encode(frame[a.name], a, folder=folder, missing_category=category)
-            for a in attributes
-            if a.role in CODED_ROLES
-        }
+        coded, wanted = {}, [a for a in attributes if a.role in CODED_ROLES]
+        for place, a in enumerate(wanted):
+            progress(place / len(wanted))
+            coded[a.name] = encode(frame[a.name], a, folder=folder, missing_category=category)
         plain = pl.DataFrame([typed(frame[a.name]) for a in attributes if a.role is Role.INSENSITIVE])
         hidden = _columns(frame, [a for a in attributes if a.role is Role.IDENTIFIER])
         return cls(coded, plain, hidden, frame.height, dropped)
+
+    def sample(self, n: int, rng: np.random.Generator | None = None) -> "Microdata":
+        """At most ``n`` rows drawn at random, in their order, without a trace of the others.
+
+        A domain found in the data is that of the drawn rows. ``rng`` is for experiments only.
+
+        >>> table = read(pl.DataFrame({"age": range(100)}), quasi=["age"])
+        >>> table.sample(10).rows, table.sample(1000) is table
+        (10, True)
+        """
+        if isinstance(n, bool) or n < 1:
+            raise PolicyError(f"a sample of {n!r} rows was asked for; it must have at least one")
+        if n >= self.rows:
+            return self
+        if rng is None:
+            order = shuffle(self.rows, lambda words: np.frombuffer(os.urandom(4 * words), dtype=np.uint32))
+        else:
+            order = rng.permutation(self.rows)
+        return self.at(np.sort(order[:n]))
+
+    def at(self, rows: NDArray[np.int64]) -> "Microdata":
+        """These rows, without a trace of the others: a domain found in the data is that of these rows."""
+        columns = {name: occurring(replace(column, codes=column.codes[rows])) for name, column in self.columns.items()}
+        plain, hidden = (frame[rows] if frame.width else frame for frame in (self.plain, self.hidden))
+        return replace(self, columns=columns, plain=plain, hidden=hidden, rows=len(rows))
 
     def people(self, entity: Sequence[str]) -> tuple[int, int]:
         """How many people there are, by the columns that tell them apart, and how many of them have several rows."""

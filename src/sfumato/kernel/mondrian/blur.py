@@ -1,11 +1,8 @@
 """Recursive partitioning in which a cut may be refused at random, the likelier the closer it is to failing.
 
-How close is counted in exchanges: the least number of times that two rows on different sides would have to exchange
-their counted codes before a side fails. A refusal has a price, the group bears the prices of all refusals above it,
-and the sides of a cut must be the better the more has been spent. Prices and spendings are whole units.
-
-A group decides by its own counts, by the codes on the axes, and by what was accepted and refused above it. The counts
-of the two sides of a cut that is not made matter only for whether it is refused.
+A group bears the prices of the refusals that concern it (see `refusal`), and the sides of a cut must be the better the
+more they bear. A group decides by its own counts, by the codes on the axes, and by what was accepted and refused above
+it. The counts of the two sides of a cut that is not made matter only for whether it is refused.
 """
 
 from collections.abc import Callable, Sequence
@@ -35,192 +32,110 @@ from sfumato.kernel.mondrian.partition import (
     take_greatest,
     twice,
 )
-
-ONE = 1 << 20
-"""What ``Rules.levels`` are multiples of."""
-
-_NEVER = np.int64(1) << 40
-"""More exchanges than any table allows: the cut cannot fail."""
+from sfumato.kernel.mondrian.refusal import (
+    AXIS,
+    DEAREST,
+    FROM,
+    LEAST,
+    NEXT,
+    PER_AXIS,
+    PRICE,
+    RISKS,
+    TO,
+    Rules,
+    borne,
+    budget,
+    count_left,
+    is_refused,
+    price_of,
+)
 
 _CUT_A, _CUT_B, _LIGHTER = range(3)
 """By axis: the codes ``[a, b)`` that its cut splits off, and the weight of the lighter side if the cut waits."""
 
-_FLAT, _SPENT, _BORNE, _BUDGET = range(4)
-"""Of a group: axes with one code, units that refusals above it cost, all that it bears, and what it can bear."""
-
-
-class Rules(NamedTuple):
-    """What is spent, and what must hold then.
-
-    ``levels[c, e]``: after ``e`` units a side must weigh at least this many times ONE as much as each code of counted
-    column ``c``. ``refusals[i]``: a random word below it refuses a cut whose price times distance is ``i``.
-    ``numbers``: the least weight of a side, the greatest price of a refusal, the price times distance at which a cut is
-    refused rarely enough, and the units that each axis on which a group differs has cost it. ``prefer``: by axis.
-    """
-
-    levels: NDArray[np.int64]
-    refusals: NDArray[np.uint64]
-    numbers: NDArray[np.int64]
-    prefer: NDArray[np.float64]
-
-
-_LEAST, _DEAREST, _ENOUGH, _PER_AXIS = range(4)
-
-
-@inner
-def _most(sizes: Any, c: int, s: Any) -> int:
-    """The weight of the most frequent code of a counted column in the group."""
-    most = np.int64(0)
-    for v in range(sizes[c]):
-        most = max(most, s.sides[1, c, v])
-    return most
-
-
-@inner
-def _budget(levels: Any, sizes: Any, s: Any) -> int:
-    """The most units that the group's own counts allow to spend; -1 if none."""
-    low, total = levels.shape[1] - 1, s.sums[1, -1]
-    for c in range(len(levels)):
-        most, high = _most(sizes, c, s), low + 1
-        low = -1
-        while low + 1 < high:  # levels rise with what is spent
-            middle = (low + high) // 2
-            if most * levels[c, middle] <= total * ONE:
-                low = middle
-            else:
-                high = middle
-    return low
-
-
-@inner
-def _expected(levels: Any, sizes: Any, spent: int, lighter: int, s: Any) -> float:
-    """The distance to failure of a cut whose sides are like the group, on its lighter side."""
-    least = 1e18
-    for c in range(len(levels)):
-        share = _most(sizes, c, s) / s.sums[1, -1]
-        least = min(least, lighter * (ONE / levels[c, spent] - share))
-    return least
-
-
-@inner
-def _price(rules: Any, sizes: Any, spent: int, lighter: int, s: Any) -> int:
-    """The least price at which a cut with sides like the group is refused rarely."""
-    distance = _expected(rules.levels, sizes, spent, lighter, s)
-    if distance * rules.levels.shape[1] <= rules.numbers[_ENOUGH]:
-        return np.int64(rules.levels.shape[1])
-    return max(np.int64(np.ceil(rules.numbers[_ENOUGH] / distance)), np.int64(1))
-
-
-@inner
-def _count_left(rows: Any, weights: Any, counted: Any, start: int, end: int, j: int, a: int, b: int, s: Any) -> None:
-    """Count the rows with codes ``[a, b)`` on axis ``j`` on the left side."""
-    s.sums[0, -1] = 0
-    for i in range(start, end):
-        code = np.int64(rows[i, j])
-        if code >= a and code < b:
-            s.sums[0, -1] += weights[i]
-            for c in range(counted.shape[1]):
-                s.sides[0, c, counted[i, c]] += weights[i]
-
-
-@inner
-def _distance(levels: Any, sizes: Any, spent: int, s: Any) -> int:
-    """How many exchanges between the sides make one of them fail: at most 0 if one does, _NEVER if none can.
-
-    A code that the whole group has no more often than a side may hold cannot make that side fail.
-    """
-    least = _NEVER
-    for side in range(2):
-        weight = s.sums[0, -1] if side == 0 else s.sums[1, -1] - s.sums[0, -1]
-        for c in range(len(levels)):
-            room = weight * ONE // levels[c, spent]
-            for v in range(sizes[c]):
-                if s.sides[1, c, v] > room:
-                    inside = s.sides[0, c, v] if side == 0 else s.sides[1, c, v] - s.sides[0, c, v]
-                    least = min(least, room + 1 - inside)
-    return least
-
-
-@inner
-def _is_refused(rules: Any, sizes: Any, spent: int, price: int, words: Any, used: Any, s: Any) -> bool:
-    """Whether the cut whose left side is counted is refused; ``words`` holds random words and what they were below."""
-    distance = _distance(rules.levels, sizes, spent, s)
-    for c in range(len(rules.levels)):
-        for v in range(sizes[c]):
-            s.sides[0, c, v] = 0
-    if distance == _NEVER:
-        return False
-    if distance <= 0:
-        return True
-    limit = rules.refusals[min(price * distance, np.int64(len(rules.refusals) - 1))]
-    word = words[0, used[0]]
-    words[1, used[0]] = limit
-    used[0] += 1
-    return word < limit
+_FLAT, _LAST, _AXES, _BORNE, _BUDGET = range(5)
+"""Of a group: axes with one code, the last refusal on the way to it, units for the axes on which it differs, all units
+that it bears, and what it can bear."""
 
 
 @inner
 def _begin(
     space: Any, rules: Any, rows: Any, weights: Any, counted: Any, sizes: Any, start: int, end: int, state: Any,
-    measures: Any, s: Any, cuts: Any,
+    measures: Any, ledger: Any, s: Any, cuts: Any,
 ) -> None:  # fmt: skip
     """Count the group, measure its axes, and find out what it bears and what it can spend."""
     load_counts(weights, counted, start, end, s)
+    for j in range(measures.shape[1]):
+        measures[FIRST, j], measures[LAST, j] = 0, -1  # stays so on an axis with one code
     state[_FLAT] = np.int64(measure(space, rows, start, end, np.uint64(state[_FLAT]), measures, s.bits))
-    state[_BORNE] = state[_SPENT]
+    state[_AXES] = 0
     for j in range(measures.shape[1]):
         measures[LEFT, j] = measures[WIDTH, j] * rules.prefer[j]
         cuts[_LIGHTER, j] = 0
-        if measures[WIDTH, j] > 0:
-            state[_BORNE] += rules.numbers[_PER_AXIS]
-    state[_BUDGET] = _budget(rules.levels, sizes, s)
+        if measures[FIRST, j] < measures[LAST, j]:
+            state[_AXES] += rules.numbers[PER_AXIS]
+    state[_BORNE] = state[_AXES] + borne(ledger, state[_LAST], measures, -1, 0, 0)
+    state[_BUDGET] = budget(rules.levels, sizes, s)
+
+
+@inner
+def _by_side(j: int, state: Any, measures: Any, ledger: Any, cuts: Any, units: Any) -> None:
+    """What each side of the cut of axis ``j`` would bear."""
+    lo, hi, a, b = np.int64(measures[FIRST, j]), np.int64(measures[LAST, j]), cuts[_CUT_A, j], cuts[_CUT_B, j]
+    units[0] = state[_AXES] + borne(ledger, state[_LAST], measures, j, a, b - 1)
+    units[1] = state[_AXES] + borne(ledger, state[_LAST], measures, j, b if a <= lo else lo, a - 1 if b > hi else hi)
 
 
 @inner
 def _offer(
     space: Any, rules: Any, rows: Any, weights: Any, sizes: Any, start: int, end: int, j: int, state: Any,
-    measures: Any, s: Any, cuts: Any,
+    measures: Any, ledger: Any, s: Any, cuts: Any, units: Any,
 ) -> int:  # fmt: skip
     """Find the cut of axis ``j`` and its price; -1 if there is none, or if it is too dear for now and waits."""
     lo, hi = np.int64(measures[FIRST, j]), np.int64(measures[LAST, j])
-    least, total = rules.numbers[_LEAST], s.sums[1, -1]
-    lighter, a, b = balanced_cut(space, rows, weights, least, total, start, end, j, lo, hi, s)
-    if lighter < 0:
+    total = s.sums[1, -1]
+    left, a, b = balanced_cut(space, rows, weights, rules.numbers[LEAST], total, start, end, j, lo, hi, s)
+    if left < 0:
         return np.int64(-1)
     cuts[_CUT_A, j], cuts[_CUT_B, j] = a, b
-    if not _can_fail(rules.levels, sizes, state[_BORNE], lighter, s):
-        return np.int64(0)
-    price = _price(rules, sizes, state[_BORNE], lighter, s)
-    if 2 * price > state[_BUDGET] - state[_BORNE] or price > rules.numbers[_DEAREST]:
-        cuts[_LIGHTER, j] = lighter
+    _by_side(j, state, measures, ledger, cuts, units)
+    price = price_of(rules, sizes, (left, total - left), units, s)
+    if 2 * price > state[_BUDGET] - state[_BORNE] or price > rules.numbers[DEAREST]:
+        cuts[_LIGHTER, j] = min(left, total - left)
         return np.int64(-1)
     return price
 
 
 @inner
-def _can_fail(levels: Any, sizes: Any, spent: int, lighter: int, s: Any) -> bool:
-    """Whether a side of this weight can fail, wherever the rows of the group stand."""
-    able = 0
-    for c in range(len(levels)):
-        able += _most(sizes, c, s) > lighter * ONE // levels[c, spent]
-    return able > 0
+def _refuse(j: int, price: int, state: Any, ledger: Any, entered: Any, cuts: Any) -> Any:
+    """Enter a refusal into the ledger, which is returned, and let the group bear its price."""
+    at = entered[0]
+    if at == len(ledger):
+        ledger = twice(ledger)
+    ledger[at, AXIS], ledger[at, FROM], ledger[at, TO] = j, cuts[_CUT_A, j], cuts[_CUT_B, j]
+    ledger[at, PRICE], ledger[at, NEXT] = price, state[_LAST]
+    entered[0] += 1
+    state[_LAST] = at
+    state[_BORNE] += price
+    return ledger
 
 
 @inner
 def _blurred_cut(
     space: Any, rules: Any, rows: Any, weights: Any, counted: Any, sizes: Any, start: int, end: int, state: Any,
-    words: Any, used: Any, measures: Any, flags: Any, s: Any, cuts: Any,
-) -> bool:  # fmt: skip
-    """Flag the rows to split off, if a cut is accepted; what is refused is added to the units spent in ``state``.
+    ledger: Any, entered: Any, words: Any, used: Any, measures: Any, flags: Any, s: Any, cuts: Any, units: Any,
+) -> Any:  # fmt: skip
+    """Flag the rows to split off, if a cut is accepted: (accepted, the ledger with what was refused).
 
-    Axes are tried by preference. A cut that costs more than half of what is left waits until the others have been
-    refused; then all that is left goes into those that wait, the most balanced of the preferred first.
+    Axes are tried by preference. A cut that costs more than half of what is left is not tried. If the rules ask
+    for it, it waits until the others have been refused; then all that is left goes into those that wait, the most
+    balanced of the preferred first.
     """
-    _begin(space, rules, rows, weights, counted, sizes, start, end, state, measures, s, cuts)
+    _begin(space, rules, rows, weights, counted, sizes, start, end, state, measures, ledger, s, cuts)
     found = last = False
     while not found and state[_BORNE] <= state[_BUDGET]:
         j = take_greatest(measures)
-        if j < 0 and last:
+        if j < 0 and (last or not rules.numbers[RISKS]):
             break
         if j < 0:
             last = True
@@ -228,37 +143,43 @@ def _blurred_cut(
                 measures[LEFT, i] = cuts[_LIGHTER, i] * measures[WIDTH, i] * rules.prefer[i]
             continue
         if last:
-            price = min(state[_BUDGET] - state[_BORNE], rules.numbers[_DEAREST])
+            price = min(state[_BUDGET] - state[_BORNE], rules.numbers[DEAREST])
+            _by_side(j, state, measures, ledger, cuts, units)
         else:
-            price = _offer(space, rules, rows, weights, sizes, start, end, j, state, measures, s, cuts)
+            price = _offer(space, rules, rows, weights, sizes, start, end, j, state, measures, ledger, s, cuts, units)
         if price < 0 or (last and price == 0):
             continue
-        _count_left(rows, weights, counted, start, end, j, cuts[_CUT_A, j], cuts[_CUT_B, j], s)
-        if _is_refused(rules, sizes, state[_BORNE], price, words, used, s):
-            state[_SPENT] += price
-            state[_BORNE] += price
+        count_left(rows, weights, counted, start, end, j, cuts[_CUT_A, j], cuts[_CUT_B, j], s)
+        if is_refused(rules, sizes, units, price, words, used, s):
+            ledger = _refuse(j, price, state, ledger, entered, cuts)
         else:
             found = True
             flag_range(rows, start, end, j, cuts[_CUT_A, j], cuts[_CUT_B, j], flags)
     clear_counts(counted, start, end, s)
-    return found
+    return found, ledger
 
 
 @kernel
 def _split(
     space: Any, rules: Any, rows: Any, packed: Any, ids: Any, weights: Any, counted: Any, sizes: Any,
-    begin: int, finish: int, spent: int, stop: int, words: Any, used: Any, is_start: Any, room: Any, cuts: Any,
+    begin: int, finish: int, ledger: Any, stop: int, words: Any, used: Any, ends: Any, room: Any, cuts: Any,
 ) -> Any:  # fmt: skip
-    """Split ``[begin, finish)``; ranges of fewer than ``stop`` rows, and all when words run out, are handed back."""
+    """Split ``[begin, finish)``; ranges of fewer than ``stop`` rows, and all when words run out, are handed back.
+
+    ``ledger`` begins with the refusals above, the last one last. Returns what is handed back and the ledger; ``ends``
+    has a 1 where a group starts, and beside it what the group bears.
+    """
     measures, flags, buffer, scratch = room
     stack = np.zeros((64, 4), np.int64)
     pending = np.zeros((64, 4), np.int64)
-    state = np.zeros(4, np.int64)
+    state, units, entered = np.zeros(5, np.int64), np.zeros(2, np.int64), np.zeros(1, np.int64)
+    while entered[0] < len(ledger) and ledger[entered[0], PRICE] > 0:
+        entered[0] += 1
     depth, given_back = 1, 0
-    stack[0, 0], stack[0, 1], stack[0, 3] = begin, finish, spent
+    stack[0, 0], stack[0, 1], stack[0, 3] = begin, finish, entered[0] - 1
     while depth > 0:
         depth -= 1
-        start, end, state[_FLAT], state[_SPENT] = stack[depth, 0], stack[depth, 1], stack[depth, 2], stack[depth, 3]
+        start, end, state[_FLAT], state[_LAST] = stack[depth, 0], stack[depth, 1], stack[depth, 2], stack[depth, 3]
         if end - start < stop or used[0] + len(space.axes) > words.shape[1]:
             if given_back == len(pending):
                 pending = twice(pending)
@@ -266,21 +187,22 @@ def _split(
                 pending[given_back, x] = stack[depth, x]
             given_back += 1
             continue
-        found = _blurred_cut(
-            space, rules, rows, weights, counted, sizes, start, end, state, words, used, measures, flags, scratch, cuts
-        )
+        found, ledger = _blurred_cut(
+            space, rules, rows, weights, counted, sizes, start, end, state, ledger, entered, words, used, measures,
+            flags, scratch, cuts, units,
+        )  # fmt: skip
         if not found:
-            is_start[start] = 1
+            ends[start, 0], ends[start, 1] = 1, state[_BORNE]
             continue
         if depth + 2 > len(stack):
             stack = twice(stack)
         middle = divide(packed, ids, weights, counted, flags, start, end, buffer)
         for x in range(2):
-            stack[depth + x, 2], stack[depth + x, 3] = state[_FLAT], state[_SPENT]
+            stack[depth + x, 2], stack[depth + x, 3] = state[_FLAT], state[_LAST]
         stack[depth, 0], stack[depth, 1] = start, middle
         stack[depth + 1, 0], stack[depth + 1, 1] = middle, end
         depth += 2
-    return pending[:given_back]
+    return pending[:given_back], ledger
 
 
 class Arrays(NamedTuple):
@@ -293,6 +215,21 @@ class Arrays(NamedTuple):
     sizes: Sequence[int]
 
 
+class Blurred(NamedTuple):
+    """The groups, and how many units each bears."""
+
+    parts: Parts
+    borne: NDArray[np.int64]
+
+
+class _Piece(NamedTuple):
+    """A range of rows that is not finished, and the refusals on the way to it."""
+
+    begin: int
+    finish: int
+    refused: NDArray[np.int64]
+
+
 class _Table:
     """The rows while they are partitioned."""
 
@@ -303,22 +240,41 @@ class _Table:
         self.weights = arrays.weights.astype(np.int64, copy=True)
         self.counted = np.stack(arrays.counted, axis=1).astype(np.int32)
         self.sizes = np.array(arrays.sizes, np.int64)
-        self.is_start = np.zeros(len(self.rows), np.uint8)
+        self.ends = np.zeros((len(self.rows), 2), np.int64)
 
-    def split(self, begin: int, finish: int, spent: int, stop: int, words: NDArray[np.uint64]) -> tuple[list[Any], int]:
+    def whole(self) -> _Piece:
+        """All rows, and nothing refused yet."""
+        return _Piece(0, len(self.rows), np.zeros((0, 5), np.int64))
+
+    def split(self, piece: _Piece, stop: int, words: NDArray[np.uint64]) -> tuple[list[_Piece], int]:
         """What is handed back, and how many random words were used."""
         used = np.zeros(1, np.int64)
-        room = make_room(self.space, finish - begin, self.packed, self.counted, self.sizes)
-        pending = _split(
+        room = make_room(self.space, piece.finish - piece.begin, self.packed, self.counted, self.sizes)
+        ledger = np.zeros((len(piece.refused) + 64, 5), np.int64)
+        ledger[: len(piece.refused)] = piece.refused
+        pending, ledger = _split(
             self.space, self.rules, self.rows, self.packed, self.ids, self.weights, self.counted, self.sizes,
-            begin, finish, spent, stop, words, used, self.is_start, tuple(room),
+            piece.begin, piece.finish, ledger, stop, words, used, self.ends, tuple(room),
             np.zeros((3, len(self.space.axes)), np.int64),
         )  # fmt: skip
-        return pending.tolist(), int(used[0])
+        handed_back = [_Piece(begin, finish, _chain(ledger, last)) for begin, finish, _, last in pending.tolist()]
+        return handed_back, int(used[0])
 
-    def parts(self) -> Parts:
+    def blurred(self) -> Blurred:
         """The groups that were made."""
-        return Parts(self.ids, np.flatnonzero(self.is_start), self.rows)
+        starts = np.flatnonzero(self.ends[:, 0])
+        return Blurred(Parts(self.ids, starts, self.rows), self.ends[starts, 1])
+
+
+def _chain(ledger: NDArray[np.int64], last: int) -> NDArray[np.int64]:
+    """The refusals up to ``last``, in their order, as a ledger of their own."""
+    places = []
+    while last >= 0:
+        places.append(last)
+        last = int(ledger[last, NEXT])
+    chain = ledger[places[::-1]]
+    chain[:, NEXT] = np.arange(-1, len(chain) - 1)
+    return chain
 
 
 def blurred_partition(
@@ -326,7 +282,7 @@ def blurred_partition(
     rules: Rules,
     draw: Callable[[int], NDArray[np.uint64]],
     progress: Callable[[float], None] = lambda done: None,
-) -> Parts:
+) -> Blurred:
     """Partition rows by the most balanced cut of the most preferred axis that is not refused.
 
     ``draw`` gives random words; which group gets which does not depend on threads.
@@ -339,23 +295,23 @@ def blurred_partition(
         words[0] = draw(words.shape[1])
         return words
 
-    pieces, _ = table.split(0, n, 0, max(n // PIECES, SMALL), words_for(n // 16))
+    pieces, _ = table.split(table.whole(), max(n // PIECES, SMALL), words_for(n // 16))
     with ThreadPoolExecutor(THREADS) as pool:
         while pieces:
-            pieces.sort(key=lambda piece: piece[0] - piece[1])
-            work = [(*piece, words_for(piece[1] - piece[0])) for piece in pieces]
-            handed_back = pool.map(lambda w: table.split(w[0], w[1], w[3], 0, w[4])[0], work)
+            pieces.sort(key=lambda piece: piece.begin - piece.finish)
+            work = [(piece, words_for(piece.finish - piece.begin)) for piece in pieces]
+            handed_back = pool.map(lambda w: table.split(w[0], 0, w[1])[0], work)
             pieces = [piece for pending in handed_back for piece in pending]
-            progress(1 - sum(end - start for start, end, _, _ in pieces) / n)
-    return table.parts()
+            progress(1 - sum(piece.finish - piece.begin for piece in pieces) / n)
+    return table.blurred()
 
 
-def replayed(arrays: Arrays, rules: Rules, words: NDArray[np.uint64]) -> tuple[Parts, NDArray[np.uint64]]:
+def replayed(arrays: Arrays, rules: Rules, words: NDArray[np.uint64]) -> tuple[Blurred, NDArray[np.uint64]]:
     """The partition of a small table for given words, and the limits with which those used were compared."""
     table = _Table(arrays, rules)
     both = np.zeros((2, len(words) + len(arrays.codes)), np.uint64)
     both[0, : len(words)] = words
-    pending, used = table.split(0, len(table.rows), 0, 0, both)
+    pending, used = table.split(table.whole(), 0, both)
     if pending:
         raise ValueError(f"{len(words)} words are too few for this table")
-    return table.parts(), both[1, :used]
+    return table.blurred(), both[1, :used]

@@ -311,13 +311,16 @@ def best_cut(
 def balanced_cut(
     space: Any, rows: Any, weights: Any, least: int, total: int, start: int, end: int, j: int, lo: int, hi: int, s: Any
 ) -> Any:
-    """The most balanced cut on axis ``j``, whatever its sides hold: (weight of the lighter side or -1, a, b)."""
+    """The most balanced cut on axis ``j``, whatever its sides hold: (weight of the codes ``[a, b)`` or -1, a, b)."""
     runs = runs_on(rows, weights, start, end, j, lo, hi, s)
     best = _balance_cuts(_candidates(space, j, lo, hi, runs, s), least, total, s)
     if best < 0:
         return np.int64(-1), np.int64(0), np.int64(0)
     first, last = s.ints[CUT_FIRST, best], s.ints[CUT_LAST, best]
-    return s.ints[BALANCE, best], s.ints[RUN_CODE, first], s.ints[RUN_CODE, last - 1] + 1
+    inside = np.int64(0)
+    for r in range(first, last):
+        inside += s.ints[RUN_WEIGHT, r]
+    return inside, s.ints[RUN_CODE, first], s.ints[RUN_CODE, last - 1] + 1
 
 
 @inner

@@ -129,7 +129,6 @@ class Art(PartitionMethod):
     ) -> tuple[Groups, Exposure]:
         """Groups that meet the requirement as the scheme shows them, and how exposed people are in them."""
         _feasible(wanted, known)
-        progress("cuts", 0.0)
         growth = GrowingGroups(wanted, known, cells_of(known, draws), progress)
         growth.first(by_odds=self.condition == "exact")
         if self.condition == "exact":

@@ -10,7 +10,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.kernel.mondrian.blur import ONE
+from sfumato.kernel.mondrian.refusal import ONE
 
 UNIT = Fraction(1001, 1000)
 LOG_UNIT = math.log1p(1 / 1000)

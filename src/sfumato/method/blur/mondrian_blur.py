@@ -18,10 +18,12 @@ from sfumato.engine.decision import Grouping
 from sfumato.engine.draws import Draws
 from sfumato.engine.local import LocalEngine
 from sfumato.errors import PolicyError, nearest
-from sfumato.kernel.mondrian.blur import ONE, Arrays, Rules, blurred_partition
-from sfumato.method.base import Drawn, Groups, PartitionMethod, Progress, grouped_rows
+from sfumato.kernel.mondrian.blur import Arrays, Blurred, blurred_partition
+from sfumato.kernel.mondrian.refusal import ONE, PER_AXIS, Rules
+from sfumato.method.base import Drawn, Groups, PartitionMethod, Progress
 from sfumato.method.blur.association import declared, preferences, units_per_attribute
 from sfumato.method.blur.budget import MOST_UNITS, levels, refusal_limits, units_within
+from sfumato.method.blur.dealing import Dealing
 from sfumato.method.blur.every_partition import every_partition
 from sfumato.method.cutting import numbered
 from sfumato.method.diversity import Diversities, diversities
@@ -30,8 +32,13 @@ from sfumato.release.scheme.group_labels import space_of
 from sfumato.requirement.base import Requirement, as_fraction, is_number, whole_number
 from sfumato.table.microdata import Microdata
 
-_ENOUGH = 4000
-"""Price times distance at which a cut is refused with probability e^-4 = 2%."""
+_ENOUGH, _ENOUGH_UNDEALT = 3000, 4000
+"""Price times distance at which a cut is refused with probability e^-3 = 5%, or e^-4 = 2% if groups are not dealt."""
+
+_DEALT_TWICE = (
+    "A person's value is in both of that person's groups, so an adversary with two releases with different draws has "
+    "few candidates left: the guarantee is for one release."
+)
 
 _LEAST_BLUR, _MOST_BLUR = 0.001, 999
 
@@ -48,6 +55,9 @@ class MondrianBlur(PartitionMethod):
     ``order``: the quasi-identifiers to cut first. Without it, those that have little to do with the sensitive values
     come first, by a count with noise whose cost is part of F, if the table is large enough; else the widest.
 
+    ``pickup``: groups are then dealt at random into smaller ones, each with nearly the same share of each value, as far
+    as k and what the group bears allow. Without it, groups spend what is left on cuts that are close to failing.
+
     ``labels``: a group below some children of a node shows a set of them (``siblings``), or always a node (``nodes``).
     """
 
@@ -63,6 +73,7 @@ class MondrianBlur(PartitionMethod):
     blur: float = 1.0
     refusals: int = 1
     order: Sequence[str] | None = None
+    pickup: bool = True
     labels: Literal["siblings", "nodes"] = "siblings"
 
     def __post_init__(self) -> None:
@@ -77,6 +88,8 @@ class MondrianBlur(PartitionMethod):
                 f"{self.name}: blur = {self.blur:g} and refusals = {self.refusals} let the odds grow by a factor above "
                 f"1000; lower one of them, e.g. blur = 1 and refusals = 1"
             )
+        if not isinstance(self.pickup, bool):
+            raise PolicyError(f"{self.name}: pickup = {self.pickup!r}; it must be true or false")
         if self.labels not in ("siblings", "nodes"):
             raise PolicyError(f"{self.name}: labels = {self.labels!r}; it must be 'siblings' or 'nodes'")
         if self.order is not None:
@@ -107,24 +120,50 @@ class MondrianBlur(PartitionMethod):
                 )
         return super().bind(table, requirements)
 
+    def redrawn(self) -> str | None:
+        return _DEALT_TWICE if self.pickup else super().redrawn()
+
     def decide(self, counts: Counts, requirements: Sequence[Requirement], draws: Draws, progress: Progress) -> Grouped:
-        groups = self.cut(counts, diversities(self.name, requirements), draws, progress)
-        return Grouped(grouping=Grouping.of_vectors(counts, groups.of_row, groups.number), sets=self.shows_sets())
+        wanted = diversities(self.name, requirements)
+        groups, levels = self.cut(counts, wanted, draws, progress)
+        if not self.pickup:
+            return Grouped(grouping=Grouping.of_vectors(counts, groups.of_row, groups.number), sets=self.shows_sets())
+        person = counts.vector_of_person
+        dealing = self.dealing(
+            Groups(groups.of_row[person], groups.number), _counted(counts, wanted, person), levels, wanted.k, draws
+        )
+        people = dealing.drawn()
+        return Grouped(grouping=Grouping.of_people(counts, people.of_row, people.number), sets=self.shows_sets())
 
     def groups(
         self, table: Microdata, requirements: Sequence[Requirement], *, draws: Draws, progress: Progress
     ) -> Groups:
         wanted = diversities(self.name, requirements)
-        return grouped_rows(table, wanted.names, lambda counts: self.cut(counts, wanted, draws, progress))
+        engine = LocalEngine(table)
+        counts = engine.count(wanted.names)
+        groups, levels = self.cut(counts, wanted, draws, progress)
+        vectors = engine.vectors(counts)
+        rows = Groups(groups.of_row[vectors], groups.number)
+        if not self.pickup:
+            return rows
+        return self.dealing(rows, _counted(counts, wanted, vectors), levels, wanted.k, draws).drawn()
 
     def before_draws(self, table: Microdata, requirements: Sequence[Requirement]) -> Groups | None:
         return None
 
-    def cut(self, counts: Counts, wanted: Diversities, draws: Draws, progress: Progress) -> Groups:
-        """The group of each vector."""
+    def cut(
+        self, counts: Counts, wanted: Diversities, draws: Draws, progress: Progress
+    ) -> tuple[Groups, NDArray[np.int64]]:
+        """The group of each vector, and for each sensitive attribute and group the diversity that pays for it."""
         rules = self.rules(counts, wanted, draws)
-        parts = blurred_partition(self.arrays(counts, wanted), rules, draws.words, lambda done: progress("cuts", done))
-        return Groups(numbered(parts.order, parts.starts), len(parts.starts))
+        found = blurred_partition(self.arrays(counts, wanted), rules, draws.words, lambda done: progress("cuts", done))
+        return _with_levels(found, rules)
+
+    def dealing(
+        self, groups: Groups, sensitive: Sequence[Counted], levels: NDArray[np.int64], k: int, draws: Draws
+    ) -> Dealing:
+        """How the rows of each group can be dealt into smaller ones, in a random order."""
+        return Dealing.of(groups, sensitive, levels, k, draws.order(len(groups.of_row)))
 
     def rules(self, counts: Counts, wanted: Diversities, draws: Draws) -> Rules:
         """What a cut must keep, what refusals cost, and the order of attributes, which is drawn here."""
@@ -136,7 +175,8 @@ class MondrianBlur(PartitionMethod):
             units = units_per_attribute(counts.rows, len(counts.quasi), _affordable(counts, wanted, needed))
         if units:
             prefer = preferences(counts, wanted.names, units, draws)
-        numbers = np.array([wanted.k, self.dearest, _ENOUGH, units], np.int64)
+        enough = _ENOUGH if self.pickup else _ENOUGH_UNDEALT
+        numbers = np.array([wanted.k, self.dearest, enough, units, not self.pickup], np.int64)
         return Rules(needed, refusal_limits(), numbers, prefer)
 
     def outcomes(self, table: Microdata, requirements: Sequence[Requirement]) -> Iterator[tuple[Drawn, Fraction]]:
@@ -144,14 +184,20 @@ class MondrianBlur(PartitionMethod):
         engine = LocalEngine(table)
         counts = engine.count(wanted.names)
         rules = self.rules(counts, wanted, Draws())
-        if rules.numbers[-1]:
+        if rules.numbers[PER_AXIS]:
             raise PolicyError(
                 f"{self.name} draws the order of the attributes of {table.rows} rows with noise, in too many ways to "
                 "list; declare an order, or use sampled_worlds"
             )
         vectors = engine.vectors(counts)
-        for parts, chance in every_partition(self.arrays(counts, wanted), rules):
-            yield Drawn(table, Groups(numbered(parts.order, parts.starts)[vectors], len(parts.starts))), chance
+        for blurred, chance in every_partition(self.arrays(counts, wanted), rules):
+            groups, levels = _with_levels(blurred, rules)
+            rows = Groups(groups.of_row[vectors], groups.number)
+            if not self.pickup:
+                yield Drawn(table, rows), chance
+                continue
+            for dealt, part in self.dealing(rows, _counted(counts, wanted, vectors), levels, wanted.k, Draws()).every():
+                yield Drawn(table, dealt), chance * part
 
     def arrays(self, counts: Counts, wanted: Diversities) -> Arrays:
         """The counted table as the kernel takes it."""
@@ -162,6 +208,17 @@ class MondrianBlur(PartitionMethod):
             [counts[n].codes for n in wanted.names],
             [counts[n].size for n in wanted.names],
         )
+
+
+def _with_levels(found: Blurred, rules: Rules) -> tuple[Groups, NDArray[np.int64]]:
+    """The groups, and the levels that each must keep by what it bears; a group that has spent nothing at all too."""
+    parts = found.parts
+    return Groups(numbered(parts.order, parts.starts), len(parts.starts)), rules.levels[:, found.borne]
+
+
+def _counted(counts: Counts, wanted: Diversities, vector: NDArray[np.int64]) -> list[Counted]:
+    """The sensitive values of people with these vectors."""
+    return [Counted(counts[n].codes[vector], counts[n].size) for n in wanted.names]
 
 
 def _affordable(counts: Counts, wanted: Diversities, needed: NDArray[np.int64]) -> int:

@@ -111,6 +111,7 @@ class Incognito(Method):
     """
 
     name: ClassVar[str] = "incognito"
+    stage: ClassVar[str] = "lattice"
     summary: ClassVar[str] = "full-domain generalization, optimal over the lattice of levels, with record suppression"
     guarantees: ClassVar[str] = (
         "every requirement on groups of all quasi-identifiers, and k-map, against an adversary who does not exploit "

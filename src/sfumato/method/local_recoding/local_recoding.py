@@ -49,6 +49,7 @@ class LocalRecoding(CountingMethod):
     """
 
     name: ClassVar[str] = "local-recoding"
+    stage: ClassVar[str] = "boxes"
     summary: ClassVar[str] = "one node of the taxonomy per label, cheapest boxes first; the labels of ARX, finer"
     guarantees: ClassVar[str] = (
         "every monotone requirement, against an adversary who does not exploit how the algorithm chose its boxes"

@@ -65,6 +65,7 @@ class RandomizedResponse(Method):
     """
 
     name: ClassVar[str] = "rr"
+    stage: ClassVar[str] = "response"
     summary: ClassVar[str] = "randomized response with optimal keep probabilities, and matrices for reconstruction"
     guarantees: ClassVar[str] = (
         "a risk of tracing values back of at most tau for everyone in the table; if the domains are declared and the "
@@ -145,7 +146,6 @@ class RandomizedResponse(Method):
 
     def decide(self, counts: Counts, requirements: Sequence[Requirement], draws: Draws, progress: Progress) -> Matrices:
         wanted = _disclosure(requirements)
-        progress("response", 0.0)
         ways = self.response(counts, wanted, draws=draws).distortions
         changed = [counts[n] for n, way in ways.items() if way.changes]
         observed = self._observed(changed)

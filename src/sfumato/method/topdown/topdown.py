@@ -57,6 +57,7 @@ class TopDown(Method):
     """
 
     name: ClassVar[str] = "tdr"
+    stage: ClassVar[str] = "steps"
     summary: ClassVar[str] = "refine the most masked table top down, for classification; can be stopped at any time"
     guarantees: ClassVar[str] = (
         "anonymity and confidentiality templates and k-anonymity, at every step, against an adversary who does not "
@@ -128,7 +129,6 @@ class TopDown(Method):
         return Run(self, table, on_groups(bound, self.name))
 
     def decide(self, counts: Counts, requirements: Sequence[Requirement], draws: Draws, progress: Progress) -> Grouped:
-        progress("steps", 0.0)
         run = self.started(counts, requirements)
         if progress is silent:  # nobody sees the steps, so their labels need no names
             return run.finish().decision(counts)

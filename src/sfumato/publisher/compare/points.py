@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, fields, replace
 from itertools import product
 from typing import Any
 
-from sfumato.errors import PolicyError, SfumatoError, nearest
+from sfumato.errors import PolicyError, nearest
 from sfumato.method.base import Method
 from sfumato.method.catalogue import METHODS
 from sfumato.method.catalogue import from_table as method_from_table
@@ -41,22 +41,13 @@ class Point:
         return ", ".join([self.method.name, *(f"{name} = {value:g}" for name, value in self.swept.items())])
 
 
-def unserved(method: Method, table: Microdata, requirements: Sequence[Requirement]) -> str | None:
-    """Why a method cannot serve the requirements on this table; None if nothing speaks against it before it is run."""
-    try:
-        method.refuse_unserved(method.bind(method.prepared(table), requirements))
-    except SfumatoError as e:
-        return str(e)
-    return None
-
-
 def served_by(method: Method, table: Microdata, requirements: Sequence[Requirement]) -> tuple[Method, str | None]:
     """The method in the first of its schemes that serves the requirements, and why not if none does."""
-    why = unserved(method, table, requirements)
+    why = method.serves(requirements, table)
     if why is not None and "scheme" in {f.name for f in fields(method)}:
         for scheme in type(method).schemes:
             other: Any = replace(method, scheme=scheme)  # type: ignore[call-arg]
-            if unserved(other, table, requirements) is None:
+            if other.serves(requirements, table) is None:
                 return other, None
     return method, why
 

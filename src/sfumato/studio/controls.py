@@ -1,0 +1,100 @@
+"""Controls that keyboards and screen readers know by themselves: the browser's own, each with its label."""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from nicegui import ui
+
+from sfumato.studio.widgets import text
+
+Act = Callable[[Any], Any]
+LARGEST_TEXT = 900_000
+"""The largest text file that is taken from the browser; its messages end at a million bytes."""
+_VALUE = "(e) => emit(e.target.value)"
+
+
+def choice(label: str, options: Mapping[str, str], value: str, act: Act, *, hidden: bool = False) -> ui.element:
+    """A list to choose from; ``options`` are values with their words. A ``hidden`` label is only read aloud."""
+    with _labelled(label, hidden):
+        made = ui.element("select").classes("control")
+        with made:
+            for key, told in options.items():
+                option = ui.element("option")
+                option._text = told
+                option._props["value"] = key
+                if key == value:
+                    option._props["selected"] = True
+    return made.on("change", lambda e: act(e.args), js_handler=_VALUE)
+
+
+def entry(label: str, value: str, act: Act, *, hidden: bool = False, hint: str = "", kind: str = "text") -> ui.element:
+    """A field for a text or a number; ``act`` gets what was entered once it is left or Enter is pressed."""
+    with _labelled(label, hidden):
+        made = ui.element("input").classes("control")
+        made._props |= {"type": kind, "value": value, "placeholder": hint, "autocomplete": "off"}
+        if kind == "number":
+            made._props["step"] = "any"
+    return made.on("change", lambda e: act(e.args), js_handler=_VALUE)
+
+
+def slider(label: str, ends: tuple[float, float, float], value: float, moved: Act, act: Act) -> None:
+    """A slider with its number beside it; ``ends`` are least, greatest and step.
+
+    ``moved`` is told every value on the way, ``act`` the one that is settled on.
+    """
+    least, greatest, step = ends
+    with ui.element("div").classes("dial"):
+        with _labelled(label):
+            made = ui.element("input")
+            made._props |= {"type": "range", "min": least, "max": greatest, "step": step, "value": value}
+        number = ui.element("input").classes("control number")
+        number._props |= {"type": "number", "step": step, "value": f"{value:g}", "aria-label": f"{label}, as a number"}
+    shown = f"(e) => {{ getElement({number.id}).value = e.target.value; emit(e.target.value) }}"
+    made.on("input", lambda e: moved(float(e.args)), js_handler=shown, throttle=0.08)
+    made.on("change", lambda e: act(float(e.args)), js_handler=_VALUE)
+    number.on("change", lambda e: act(float(e.args)) if e.args else None, js_handler=_VALUE)
+
+
+def tick(label: str, value: bool, act: Act, *, hidden: bool = False) -> ui.element:
+    """A box to tick."""
+    with ui.element("label").classes("tick"):
+        made = ui.element("input")
+        made._props |= {"type": "checkbox"}
+        if value:
+            made._props["checked"] = True
+        text("span", label, "unseen" if hidden else "")
+    return made.on("change", lambda e: act(bool(e.args)), js_handler="(e) => emit(e.target.checked)")
+
+
+def text_file(label: str, endings: str, act: Callable[[str, str | None], Any]) -> None:
+    """Choose a text file on this machine; ``act`` gets its name and its content, or no content if it is too large."""
+    with ui.element("label").classes("file"):
+        made = ui.element("input").classes("unseen")
+        made._props |= {"type": "file", "accept": endings}
+        text("span", label)
+    read = (
+        "async (e) => { const f = e.target.files[0]; if (!f) return; "
+        f"const told = f.size > {LARGEST_TEXT} ? null : await f.text(); e.target.value = ''; emit([f.name, told]) }}"
+    )
+    made.on(
+        "change", lambda e: act(str(e.args[0]), e.args[1] if e.args[1] is None else str(e.args[1])), js_handler=read
+    )
+
+
+@contextmanager
+def fold(title: str, *, opened: bool = False) -> Iterator[ui.element]:
+    """A part that is shown when it is asked for."""
+    with ui.element("details").classes("fold") as made:
+        if opened:
+            made._props["open"] = True
+        text("summary", title)
+        with ui.element("div").classes("inside"):
+            yield made
+
+
+@contextmanager
+def _labelled(label: str, hidden: bool = False) -> Iterator[None]:
+    with ui.element("label").classes("labelled"):
+        text("span", label, "unseen" if hidden else "label")
+        yield

@@ -1,0 +1,218 @@
+"""The job of one window: the table that was opened and the policy that is being made of it.
+
+Plain Python: pages render what it says and call its methods, and nothing here knows about pages. Whatever is decided is
+in ``content``, the parsed content of a policy file, so that every page can show the policy (`Job.shown_policy`) and the
+command line can run it.
+"""
+
+import asyncio
+import os
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sfumato.errors import PolicyError, SfumatoError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from sfumato.publisher.column_roles import Profile
+    from sfumato.publisher.policy import Policy
+    from sfumato.publisher.propose import Proposal
+    from sfumato.table.microdata import Microdata
+
+Content = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where the table of a job comes from."""
+
+    address: str
+    """What is read: a path or the URL of a database, with its password."""
+    name: str
+    """What the steward calls it: the given path or URL, without a password, or the name of the uploaded file."""
+    folder: Path
+    """Relative names in the policy are relative to this folder."""
+    uploaded: bool = False
+
+
+@dataclass
+class Job:
+    """One job. ``folder`` is its private folder; ``version`` grows with each change of what would be published."""
+
+    id: str
+    folder: Path
+    origin: Origin | None = None
+    content: Content = field(default_factory=dict)
+    frame: "pl.DataFrame | None" = field(default=None, repr=False)
+    """The rows as publishing reads them: missing values are null, numbers and dates as the form says."""
+    proposal: "Proposal | None" = field(default=None, repr=False)
+    """What `sfumato init` proposes, with its reasons; None if a policy was opened."""
+    version: int = 0
+    extras: dict[str, Any] = field(default_factory=dict, repr=False)
+    """What pages keep for this job, by a key of their own, such as a comparison that is running."""
+    _kept: dict[str, tuple[int, Any]] = field(default_factory=dict, repr=False)
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock, repr=False)
+    """Held while the table is read or a run is started."""
+
+    # -- opening -------------------------------------------------------------------------------------------------
+
+    def open(self, given: str, *, query: str | None = None) -> None:
+        """Open a table or a policy that the steward named: a path, or the URL of a database."""
+        if not given.strip():
+            raise PolicyError("the name is empty; name a file, a folder or the URL of a database")
+        if given.endswith(".toml"):
+            self._open_policy(given)
+        else:
+            from sfumato.table.address import masked
+
+            address = given if "://" in given else os.path.abspath(Path(given).expanduser())  # noqa: PTH100 - keeps links
+            self._open_table(Origin(address, masked(given), Path.cwd()), query)
+
+    def open_upload(self, path: Path, name: str) -> None:
+        """Open a file that was uploaded to ``path``; ``name`` is what the steward calls it."""
+        earlier = self.origin
+        try:
+            self._open_table(Origin(str(path), name, path.parent, uploaded=True), None)
+        except BaseException as error:
+            path.unlink(missing_ok=True)
+            if isinstance(error, SfumatoError):  # its words name the file by where it is kept
+                raise type(error)(str(error).replace(str(path), name).replace(path.name, name)) from None
+            raise
+        if earlier is not None and earlier.uploaded and earlier.address != str(path):
+            Path(earlier.address).unlink(missing_ok=True)
+
+    def _open_table(self, origin: Origin, query: str | None, form: Mapping[str, Any] | None = None) -> None:
+        from sfumato.publisher.inspection import inspect
+        from sfumato.publisher.propose import without_markers
+        from sfumato.table.form import Form
+
+        found = inspect(origin.address, query=query, seen_from=origin.folder, form=Form.of(form or {}))
+        proposal = replace(found.proposal, source=self._source(origin, found.proposal.source))
+        content = tomllib.loads(proposal.to_toml())
+        frame = without_markers(found.frame, list(proposal.nulls), proposal.form.form)
+        self.origin, self.content, self.frame, self.proposal = origin, content, frame, proposal
+        self.changed()
+
+    @staticmethod
+    def _source(origin: Origin, proposed: str) -> str:
+        """How the policy names the table: whole paths, so that it can be saved anywhere."""
+        if origin.uploaded:
+            return origin.name
+        return proposed if "://" in origin.address else origin.address
+
+    def _open_policy(self, given: str) -> None:
+        from sfumato.publisher.policy import read_policy
+        from sfumato.publisher.read_job import read_again
+        from sfumato.table.address import expanded, masked
+
+        path = Path(given).expanduser().absolute()
+        policy = read_policy(path)
+        frame = read_again(policy)
+        self.origin = Origin(expanded(policy.source), masked(policy.source), path.parent)
+        self.content, self.frame, self.proposal = dict(policy.content), frame, None
+        self.changed()
+
+    def reread(self, form: Mapping[str, Any]) -> None:
+        """Read the table again, written as ``form`` says (the keys of [data]), and propose a policy anew."""
+        if self.origin is None:
+            raise PolicyError("no table is open; open one first")
+        self._open_table(self.origin, self.content.get("data", {}).get("query"), form)
+
+    # -- the policy ----------------------------------------------------------------------------------------------
+
+    def changed(self) -> None:
+        """Note that what would be published has changed."""
+        self.version += 1
+
+    @property
+    def is_open(self) -> bool:
+        """Whether there is a table."""
+        return self.frame is not None
+
+    @property
+    def attributes(self) -> dict[str, dict[str, Any]]:
+        """[attributes] of the policy: by column its role, kind, taxonomy, domain, pad and reason; to be changed by
+        `set_attribute`."""
+        return {n: {"role": e} if isinstance(e, str) else e for n, e in self.content.get("attributes", {}).items()}
+
+    def set_attribute(self, name: str, **entry: Any) -> None:
+        """Change keys of an attribute: role, kind, taxonomy, domain, pad, reason; None removes a key.
+
+        A column that is left out, published unchanged or an identifier has no kind, taxonomy or domain; what was said
+        of them is remembered, and returns with a role that needs it.
+        """
+        kept: Content = self.extras.setdefault("attributes", {}).setdefault(name, {})
+        kept |= self.attributes.get(name, {}) | entry
+        bare = kept.get("role") in ("identifier", "insensitive", "drop")
+        told = {k: v for k, v in kept.items() if v is not None and (not bare or k in ("role", "reason"))}
+        self.content = {**self.content, "attributes": {**self.content.get("attributes", {}), name: told}}
+        self.changed()
+
+    def set_section(self, name: str, section: Any) -> None:
+        """Replace a top-level key of the policy, such as ``require``, ``method`` or ``title``; None removes it."""
+        self.content = {k: v for k, v in self.content.items() if k != name} | (
+            {} if section is None else {name: section}
+        )
+        self.changed()
+
+    def shown_policy(self) -> str:
+        """The policy as the steward may keep it, without passwords: what `sfumato publish` reads."""
+        from sfumato.publisher.toml import document
+        from sfumato.table.address import masked
+
+        if not self.content:
+            return ""
+        data = self.content["data"]
+        text = document({**self.content, "data": {**data, "source": masked(str(data["source"]))}})
+        if self.origin is not None and self.origin.uploaded:
+            return f"# Put this file beside {self.origin.name!r}, or write its whole path after source.\n{text}"
+        return text
+
+    def policy(self) -> "Policy":
+        """The policy, checked, to be run here: it reads the table from where it is. Raises `PolicyError`."""
+        from sfumato.publisher.policy import parse_policy
+        from sfumato.publisher.toml import document
+
+        if self.origin is None:
+            raise PolicyError("no table is open; open one first")
+        job = parse_policy(document(self.content), folder=self.origin.folder, name="the policy")
+        return replace(job, source=self.origin.address)
+
+    # -- the table -----------------------------------------------------------------------------------------------
+
+    def kept(self, key: str, make: Any) -> Any:
+        """What ``make()`` returns, kept until the job changes."""
+        version = self.version
+        if self._kept.get(key, (-1, None))[0] != version:
+            self._kept[key] = version, make()
+        return self._kept[key][1]
+
+    def profiles(self) -> "Sequence[Profile]":
+        """What each column looks like, on counts; kept as long as the table is."""
+        from sfumato.publisher.column_roles import profile
+
+        frame = self.frame
+        if frame is None:
+            return ()
+        if self.extras.get("profiled") is not frame:
+            self.extras["profiles"] = [profile(column) for column in frame.get_columns()]
+            self.extras["profiled"] = frame
+        found: Sequence[Profile] = self.extras["profiles"]
+        return found
+
+    def microdata(self) -> "Microdata":
+        """The coded table, as the policy says; kept until the job changes. Raises what publishing would raise."""
+        found: Microdata = self.kept("microdata", self._coded)
+        return found
+
+    def _coded(self) -> "Microdata":
+        from sfumato.engine.local import LocalEngine
+
+        policy = self.policy()
+        if self.frame is None:
+            raise PolicyError("no table is open; open one first")
+        return LocalEngine.read(self.frame, policy.covering, missing=policy.missing, folder=policy.folder).table

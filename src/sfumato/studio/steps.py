@@ -1,0 +1,51 @@
+"""The pages of the studio in their order. Each is a module with ``render(job)``, imported when it is first shown."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+
+from sfumato.studio.job import Job
+
+
+def _open(job: Job) -> str | None:
+    return None if job.is_open else "Open a table first."
+
+
+def _always(job: Job) -> str | None:
+    return None
+
+
+@dataclass(frozen=True)
+class Step:
+    """A page: its name in the address, its title, its module, and why it cannot be shown yet (None if it can)."""
+
+    key: str
+    title: str
+    module: str
+    lacks: Callable[[Job], str | None] = _open
+    beside: bool = False
+    """Whether it stands beside the way from a table to its release."""
+
+    def render(self, job: Job) -> None:
+        """Show the page of a job."""
+        import_module(self.module).render(job)
+
+
+STEPS = (
+    Step("table", "Table", "sfumato.studio.pages.table", _always),
+    Step("roles", "Roles", "sfumato.studio.pages.roles"),
+    Step("taxonomies", "Taxonomies", "sfumato.studio.pages.taxonomies"),
+)
+
+
+def step_of(key: str) -> Step | None:
+    """The page of this name."""
+    return next((step for step in STEPS if step.key == key), None)
+
+
+def after(key: str) -> Step | None:
+    """The page that follows on the way."""
+    way = [step for step in STEPS if not step.beside]
+    keys = [step.key for step in way]
+    place = keys.index(key) + 1 if key in keys else len(way)
+    return way[place] if place < len(way) else None

@@ -1,0 +1,86 @@
+"""A studio that runs for a test."""
+
+import contextlib
+import os
+import queue
+import re
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import urlsplit
+
+PATIENCE = 60
+"""Seconds that something may take on a loaded machine."""
+
+
+@dataclass
+class Studio:
+    """A running studio: its process, the address with its token, and what it has printed."""
+
+    process: "subprocess.Popen[str]"
+    url: str
+    folder: Path
+    """TMPDIR of the studio, in which its private folder is."""
+    printed: list[str] = field(default_factory=list)
+
+    @property
+    def origin(self) -> str:
+        parts = urlsplit(self.url)
+        return f"{parts.scheme}://{parts.netloc}"
+
+    @property
+    def port(self) -> int:
+        return int(urlsplit(self.url).port or 0)
+
+    @property
+    def token(self) -> str:
+        return self.url.partition("token=")[2]
+
+    def stop(self) -> int:
+        self.process.terminate()
+        return self.process.wait(PATIENCE)
+
+
+@contextlib.contextmanager
+def running(folder: Path, *arguments: str, cwd: Path | None = None) -> Iterator[Studio]:
+    """Start `sfumato studio` with an own folder for temporary files; end it afterwards."""
+    folder.mkdir(parents=True, exist_ok=True)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "sfumato", "studio", "--no-browser", *arguments],
+        env={**os.environ, "TMPDIR": str(folder), "PYTHONUNBUFFERED": "1"},
+        cwd=cwd or folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    lines: queue.Queue[str] = queue.Queue()
+    made = Studio(process, "", folder)
+
+    def read() -> None:
+        assert process.stdout is not None
+        for line in process.stdout:
+            made.printed.append(line)
+            lines.put(line)
+
+    threading.Thread(target=read, daemon=True).start()
+    try:
+        while not made.url:
+            line = lines.get(timeout=PATIENCE)
+            made.url = line.strip() if re.fullmatch(r"http://127\.0\.0\.1:\d+/\?token=[\w-]{43}\s*", line) else ""
+        yield made
+    finally:
+        process.terminate()
+        try:
+            process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def is_foreign(url: str, studio: Studio) -> bool:
+    """Whether an address leads away from the studio."""
+    parts = urlsplit(url)
+    return parts.scheme not in ("data", "blob") and parts.netloc != urlsplit(studio.url).netloc

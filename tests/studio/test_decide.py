@@ -1,0 +1,105 @@
+"""The pages on which a steward decides: what is done there reaches the policy, and what it costs is shown."""
+
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sfumato.datasets import example_folder
+
+
+def policy_of(page: Any) -> dict[str, Any]:
+    """The policy that the page shows."""
+    page.get_by_role("button", name="Show the policy").click()
+    told = page.get_by_label("Policy", exact=True).inner_text()
+    page.get_by_role("button", name="Close").click()
+    return tomllib.loads(told)
+
+
+@pytest.fixture
+def opened(window: Callable[..., Any]) -> Callable[..., Any]:
+    """Open a page of a new job with the bundled table, by its key."""
+
+    def at(key: str, **options: Any) -> Any:
+        page = window(**options)
+        page.get_by_label("Path or URL").fill(str(example_folder() / "discharges.csv"))
+        page.get_by_role("button", name="Open", exact=True).click()
+        page.get_by_role("heading", name="The columns").wait_for()
+        page.goto(page.url.replace("/table", f"/{key}"))
+        return page
+
+    return at
+
+
+def test_a_role_reaches_the_policy_and_changes_who_is_alone(opened: Callable[..., Any]) -> None:
+    page = opened("roles")
+    alone = page.get_by_label("Who stands alone")
+    alone.get_by_text("4,000 people are alone with their age, sex, zip, job, admitted and stay").wait_for()
+    alone.get_by_role("row", name="age + admitted 3,521 (88%)").wait_for()
+    page.get_by_label("Role of admitted").select_option("identifier")
+    page.get_by_label("Role of stay").select_option("sensitive")
+    alone.get_by_text("2,945 people are alone with their age, sex, zip and job, of 4,000").wait_for()
+    alone.get_by_text("reads the diagnosis and stay").wait_for()
+    assert alone.get_by_text("admitted").count() == 0
+    page.get_by_label("Reason of stay").fill("a long stay says how ill they were")
+    page.get_by_label("Reason of stay").press("Enter")
+    told = policy_of(page)["attributes"]
+    assert told["admitted"] == {"role": "identifier"}
+    assert told["stay"] == {
+        "role": "sensitive",
+        "kind": "continuous",
+        "reason": "a long stay says how ill they were",
+    }
+    page.reload()
+    alone.get_by_text("2,945 people are alone").wait_for()
+    page.get_by_label("Role of admitted").select_option("quasi")
+    alone.get_by_text("people are alone with their age, sex, zip, job and admitted").wait_for()
+    assert policy_of(page)["attributes"]["admitted"]["reason"] == "a date; outsiders may know it"
+
+
+def test_taxonomies_reach_the_policy(opened: Callable[..., Any], tmp_path: Path) -> None:
+    page = opened("taxonomies")
+    form = page.get_by_label("How it is made coarser")
+    form.select_option("intervals")
+    bound = page.get_by_role("slider", name="age, boundary 2 of")
+    bound.wait_for()
+    before = int(bound.get_attribute("aria-valuenow"))
+    bound.press("ArrowRight")
+    page.get_by_label("Boundary 2").and_(page.locator(f'[value="{before + 1}"]')).wait_for()
+    box = bound.bounding_box()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.mouse.down()
+    page.mouse.move(box["x"] - 20, box["y"] + 20, steps=4)
+    page.mouse.up()
+    page.get_by_label("Boundary 2").and_(page.locator(f'[value="{before + 1}"]')).wait_for(state="detached")
+    page.get_by_role("button", name="job").click()
+    page.get_by_role("heading", name="job").wait_for()
+    form.select_option("tree")
+    for label in ("pupil", "student"):
+        page.get_by_label(label, exact=True).check()
+    page.get_by_text("2 ticked: pupil, student").wait_for()
+    page.get_by_label("Name of a group").fill("learning")
+    page.get_by_role("button", name="Group", exact=True).click()
+    page.get_by_text("2 below").wait_for()
+    page.get_by_label("infant", exact=True).check()
+    page.get_by_label("Move below").select_option("learning")
+    page.get_by_text("3 below").wait_for()
+    told = policy_of(page)["attributes"]
+    assert told["job"]["taxonomy"]["Any"]["learning"] == {"pupil": {}, "student": {}, "infant": {}}
+    bounds = told["age"]["taxonomy"]["intervals"]
+    assert bounds == sorted(bounds)
+    assert bounds[1] != before + 1
+    page.get_by_role("button", name="Undo").click()
+    page.get_by_text("2 below").wait_for()
+    page.get_by_role("button", name="sex").click()
+    page.get_by_role("heading", name="sex").wait_for()
+    (tmp_path / "sex.csv").write_text("M;*\n")
+    page.get_by_label("Import a hierarchy").set_input_files(tmp_path / "sex.csv")
+    page.get_by_text("The tree lacks 1 of 2 values of the data: F").wait_for()
+    page.get_by_role("button", name="Add them below the root").click()
+    page.get_by_text("It covers all 2 values").wait_for()
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="Export as ARX csv").click()
+    assert Path(saved.value.path()).read_text() == "M;*\nF;*\n"
