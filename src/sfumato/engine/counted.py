@@ -340,22 +340,31 @@ def _expanded(weights: Integers) -> Iterator[pl.DataFrame]:
 def _compressed(
     coded: list[OutputColumn], known: _Known, dealer: Dealer | None, grouping: Grouping | None
 ) -> tuple[pl.DataFrame, Integers]:
-    """The distinct published rows, made of the vectors: by what their groups show together, then by the rest."""
+    """The distinct published rows, made of the vectors."""
     rows = pl.DataFrame({VECTOR: np.arange(len(known.finest), dtype=np.uint32)})
     if dealer is not None:
         entries = dealer.of_vectors()[known.of_finest]
         rows = rows.with_columns(pl.Series(ENTRY, entries.astype(np.uint32)))
+        del entries
+    if not coded:
+        return compress(pl.DataFrame(), known.finest.weights)
+    first, weights = _distinct(coded, rows, known.finest.weights, grouping)
+    rows = rows[first]
+    return pl.DataFrame([make(rows) for make in coded]), weights
+
+
+def _distinct(
+    coded: list[OutputColumn], rows: pl.DataFrame, weights: Integers, grouping: Grouping | None
+) -> tuple[Integers, Integers]:
+    """One of each of the rows that show the same, by what their groups show together and by the rest; their weights."""
     shown = [make.of_groups() for make in coded if make.by_group]
     codes = [make.codes(rows) for make in coded if not make.by_group]
     if shown and grouping is not None:
         same = count(shown)
         of_group = smallest(same.of_row, len(same.first))
         codes.append(Counted(of_group[grouping.group[rows[ENTRY].to_numpy()]], len(same.first)))
-    if not codes:
-        return compress(pl.DataFrame(), known.finest.weights)
     found = count(codes)
-    weights = np.bincount(found.of_row, weights=known.finest.weights).astype(np.int64)
-    return pl.DataFrame([make(rows[found.first]) for make in coded]), weights
+    return found.first, np.bincount(found.of_row, weights=weights).astype(np.int64)
 
 
 def _elsewhere(columns: dict[str, Column]) -> dict[str, Column]:

@@ -30,7 +30,8 @@ class OutputColumn:
         if isinstance(output, ByGroup | Numbered):
             if grouping is None:
                 raise SfumatoError(f"{output.name!r} shows groups, but there are none; please report this")
-            self._of_group, self._of_entry = output.of_group, grouping.group
+            self._of_entry = grouping.group
+            self._of_group = smallest(output.of_group, int(output.of_group.max(initial=0)) + 1)
         elif grouping is not None and isinstance(output, AsIs) and output.name in grouping.values:
             self._of_entry = grouping.values[output.name]
         self._words = self._shown_words()
@@ -54,7 +55,7 @@ class OutputColumn:
             return rows[plain_name(self.output.name)].alias(self.output.name)
         codes = self._codes(rows)
         if isinstance(self.output, Numbered):
-            return pl.Series(self.output.name, codes)
+            return pl.Series(self.output.name, codes.astype(self.output.of_group.dtype))
         if self._words is not None:
             return self._words.gather(pl.Series(codes))
         assert self._column is not None
