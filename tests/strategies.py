@@ -291,6 +291,9 @@ class LineAxis:
         """The normalized range."""
         return max(self.at[v] for v in values) - min(self.at[v] for v in values)
 
+    def undivided(self, values: set[Any]) -> None:
+        """A range of a line can be shown wherever it is cut."""
+
     def cuts(self, values: set[Any]) -> list[set[Any]]:
         """The values up to each boundary."""
         ranked = sorted(values, key=lambda v: self.place[v])
@@ -332,6 +335,10 @@ class TreeAxis:
             return sum(len(child) for child in self._touched(values)) / self.size
         name, below = self._node(values)
         return len(leaves({name: below})) / self.size
+
+    def undivided(self, values: set[Any]) -> str | None:
+        """The node that covers the values, if only all of it can be shown."""
+        return None if self._shows_sets(values) else self._node(values)[0]
 
     def cuts(self, values: set[Any]) -> list[set[Any]]:
         """Each child; then the first two children, the first three and so on, where a set can be shown."""

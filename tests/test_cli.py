@@ -322,7 +322,7 @@ def test_wrong_arguments_are_explained(case: str, job: Path, capsys: pytest.Capt
 def test_a_policy_is_not_written_into_what_is_handed_over(job: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("publish", "policy.toml") == 0
     assert run("init", "ward.csv", "-o", "out/release/mine.toml") == 2
-    assert "would receive the policy too" in capsys.readouterr().err
+    assert "would receive it too" in capsys.readouterr().err
     assert run("check", "out/release") == 0
 
 

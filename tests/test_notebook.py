@@ -95,7 +95,7 @@ def test_a_release_shows_only_what_it_publishes(secret: tuple[pl.DataFrame, list
 
 def test_what_is_shown_is_short_and_says_what_it_is() -> None:
     table = hospital()
-    release = sf.publish(table, require=sf.KAnonymity(k=4), title="Wards")
+    release = sf.publish(table, require=sf.KAnonymity(k=4), method="mondrian", title="Wards")
     assert repr(table) == "Microdata(12 rows; quasi: age; sensitive: ill)"
     assert repr(table["ill"]) == "Column('ill', sensitive, categorical, 3 values)"
     assert repr(release) == "Release(12 rows by mondrian, generalization; k-anonymity)"

@@ -18,6 +18,7 @@ from sfumato.command.publish import demo, publish
 from sfumato.command.query import query
 from sfumato.command.streams import fill_closed_streams, flush_output, prepare_streams
 from sfumato.command.studio import studio
+from sfumato.command.taxonomy import taxonomy
 from sfumato.publisher.termination import exit_on_termination
 
 START = """Three commands to start with:
@@ -42,7 +43,7 @@ def cli(context: click.Context) -> None:
 
 
 COMMANDS = (
-    *(init, studio, import_project, publish, check, audit, query),
+    *(init, studio, taxonomy, import_project, publish, check, audit, query),
     *(compare, integrate, plan, methods, models, demo),
 )
 for command in COMMANDS:

@@ -11,7 +11,7 @@ import sfumato as sf
 from sfumato.adversary import auditing
 from sfumato.adversary.auditing import closed_form_audit
 from sfumato.adversary.base import Adversary
-from sfumato.adversary.catalogue import ADVERSARIES
+from sfumato.adversary.catalogue import ADVERSARIES, CLOSED_FORM
 from sfumato.adversary.finding import finding, share_interval
 from sfumato.engine.overview import overview_of
 from sfumato.release.release import Release
@@ -289,3 +289,7 @@ def test_publish_leaves_large_tables_to_the_command(monkeypatch: pytest.MonkeyPa
     assert not found.findings
     assert {"linkage", "inference"} <= {r.adversary for r in found.left_out}
     assert all("sfumato audit" in r.reason for r in found.left_out)
+
+
+def test_the_closed_forms_are_known_by_name() -> None:
+    assert tuple(name for name in ADVERSARIES if ADVERSARIES[name].closed_form) == CLOSED_FORM

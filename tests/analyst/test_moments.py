@@ -94,17 +94,35 @@ def test_questions_in_sql() -> None:
     ("text", "says"),
     [
         ("SELECT AVG(sex)", "no numbers"),
-        ("SELECT AVG(age) GROUP BY sex", "one set of people"),
+        ("SELECT AVG(costs) GROUP BY age", "'age' is shown by ranges"),
+        ("SELECT AVG(costs) GROUP BY CUBE(sex, ill)", "CUBE is for counts"),
+        ("SELECT AVG(age), COUNT(*) GROUP BY sex", "exactly once"),
+        ("SELECT AVG(age), sex GROUP BY sex ORDER BY count", "order by one of sex, avg, standard_error"),
         ("SELECT QUANTILE(age, 2)", "from 0 to 1"),
         ("SELECT QUANTILE(age)", "expected ,"),
         ("SELECT QUANTILE(age, 'x')", r"QUANTILE\(age, 0.9\)"),
         ("SELECT AVG(aeg)", "age"),
-        ("SELECT AVG(age), sex", "syntax error"),
+        ("SELECT AVG(age), sex GROUP BY ill", "does not group by it"),
     ],
 )
 def test_wrong_questions_say_what_is_wrong(text: str, says: str) -> None:
     with pytest.raises(PolicyError, match=says):
         analyst(people(1), "mondrian", [K]).query(text)
+
+
+@pytest.mark.parametrize("method", ["mondrian", sf.Mondrian(scheme="bucketization")], ids=["labels", "buckets"])
+def test_figures_by_groups_are_those_of_each_group(method: object) -> None:
+    frame = people(1)
+    found = analyst(frame, method, [L])
+    by = found.query("SELECT sex, ill, AVG(age) WHERE costs > 0 GROUP BY sex, ill ORDER BY avg DESC")
+    assert isinstance(by, pl.DataFrame)
+    assert by["avg"].to_list() == sorted(by["avg"].to_list(), reverse=True)
+    truth = frame.filter(pl.col("costs") > 0).group_by("sex", "ill").agg(pl.col("age").mean())
+    assert by.height == truth.height
+    for row in by.join(truth, on=["sex", "ill"]).iter_rows(named=True):
+        alone = found.mean("age", f"costs > 0 and sex = '{row['sex']}' and ill = '{row['ill']}'")
+        assert (row["avg"], row["low"], row["greatest"]) == (alone.estimate, alone.interval[0], alone.bounds[1])
+        assert row["least"] - 1e-9 <= row["age"] <= row["greatest"] + 1e-9
 
 
 def test_nobody_has_no_mean() -> None:

@@ -255,13 +255,94 @@ def test_ranges_of_numbers_are_spread_wherever_the_condition_cuts() -> None:
     assert sf.Analyst(dose).count("dose > 1.5") == Answer.exactly(40.0)
 
 
-def test_what_is_wholly_suppressed_is_said_to_be() -> None:
+def test_what_is_wholly_suppressed_is_bounded_and_said_to_be() -> None:
     table = sf.read(people(), quasi=["age", "sex"], sensitive="ill")
     analyst = sf.Analyst(sf.publish(table, require=sf.KAnonymity(k=400), method="incognito"))
-    for where in ("age >= 40", "age = 40", "sex = 'm'"):
-        with pytest.raises(sf.PolicyError, match="shows nothing of"):
-            analyst.count(where)
+    for where in ("age >= 40", "age = 40", "sex = 'm'", "not sex = 'm'", "age between 20 and 30 and sex = 'm'"):
+        answer = analyst.count(where)
+        assert answer.bounds == answer.interval == (0, 400), where
+        assert 0 <= answer.estimate <= 400
+        assert "shows nothing of" in answer.assumption
+    assert analyst.count("sex = 'm'").estimate == 200  # nothing is known: half way
+    assert analyst.count("sex = 'm'").standard_error > 100
+    assert analyst.count("age >= 40 and age < 30").bounds == (0, 0)
+    assert analyst.count("sex = 'm' or not sex = 'm'") == Answer.exactly(400)
+    assert analyst.count("sex = 'm' and sex = 'f'").bounds == (0, 0)
+    flu = int((people()["ill"] == "flu").sum())
+    assert analyst.count("age >= 40 and ill = 'flu'").bounds == (0, flu)
     assert analyst.group_by("age")["count"].to_list() == [400.0]
+    with pytest.raises(sf.PolicyError, match="cannot be both grouped by and in a condition"):
+        analyst.group_by("age", "age >= 40")
+    with pytest.raises(sf.PolicyError, match="without an order"):
+        analyst.count("sex >= 'm'")
+
+
+def shown_or_suppressed() -> sf.Analyst:
+    """Three people of each town, one of each village, in groups of three."""
+    towns = ["Ulm"] * 30 + ["Bonn"] * 30 + [f"village {i}" for i in range(30)]
+    frame = pl.DataFrame({"town": towns, "ill": ["a", "b", "c"] * 30})
+    table = sf.read(frame, quasi=["town"], sensitive="ill")
+    return sf.Analyst(sf.publish(table, require=sf.KAnonymity(k=3), method="mondrian"))
+
+
+def test_a_value_that_only_suppressed_cells_may_hide_is_bounded() -> None:
+    analyst = shown_or_suppressed()
+    village = analyst.count("town = 'village 3'")
+    assert village.bounds == (0, 30)
+    assert 0 < village.estimate < 15
+    assert "no row shows 'village 3' of 'town'" in village.assumption
+    assert "no row shows" not in analyst.count("town = 'Ulm'").assumption
+    both = analyst.count("town in ('village 3', 'village 4')")
+    assert both.bounds == (0, 30)
+    assert both.interval == both.bounds  # nothing tells: the interval is no narrower
+
+
+def test_what_is_suppressed_is_not_all_taken_for_what_is_shown() -> None:
+    """Of thirty suppressed cells none is Ulm; whoever knew of Ulm and Bonn alone would give them all to both."""
+    analyst = shown_or_suppressed()
+    ulm, others = analyst.count("town = 'Ulm'"), analyst.count("not town in ('Ulm', 'Bonn')")
+    assert ulm.bounds == (30, 60)
+    assert ulm.standard_error > 0
+    assert (others.bounds, others.estimate) == ((0, 30), pytest.approx(10))
+    by = analyst.group_by("town")
+    assert by["town"].to_list() == ["Bonn", "Ulm", "(not listed)"]
+    assert by["count"].sum() == pytest.approx(90)
+    assert analyst.count("town = '(not listed)'") == others
+
+
+def test_a_code_is_found_inside_its_mask() -> None:
+    zips = [f"471{i}" for i in range(5)] * 6 + [f"48{i}{j}" for i in range(3) for j in range(3)] * 2
+    frame = pl.DataFrame({"zip": zips, "ill": ["a", "b", "c"] * 16})
+    table = sf.read(frame, quasi=["zip"], sensitive="ill", taxonomies={"zip": {"mask": "right"}})
+    analyst = sf.Analyst(sf.publish(table, require=sf.KAnonymity(k=18), method=sf.Incognito()))
+    shown = analyst.view.release.tables["data"]["zip"].unique().sort().to_list()
+    assert shown == ["47**", "48**"]
+    assert analyst.count("zip = '47**'") == Answer.exactly(30)
+    code = analyst.count("zip = '4712'")
+    assert code.interval == code.bounds == (0, 30)
+    assert code.estimate == pytest.approx(0.3)
+    assert analyst.count("zip = '4712' and zip = '47**'").bounds == (0, 30)
+    assert analyst.count("zip = '4712' and zip = '48**'").bounds == (0, 0)
+    assert analyst.count("zip = '4712' or zip = '47**'") == Answer.exactly(30)
+    with pytest.raises(sf.PolicyError, match="has no value '471'"):
+        analyst.count("zip = '471'")
+    with pytest.raises(sf.PolicyError, match="has no value '5712'"):
+        analyst.count("zip = '5712'")
+
+
+def test_a_code_is_found_behind_its_beginning() -> None:
+    codes = ["I21", "I21.4", "I22.1", "J10.0", "J11", "J11.8"] * 5
+    frame = pl.DataFrame({"code": codes, "ill": ["a", "b", "c"] * 10})
+    table = sf.read(frame, quasi=["code"], sensitive="ill", taxonomies={"code": {"prefix": [1]}})
+    analyst = sf.Analyst(sf.publish(table, require=sf.KAnonymity(k=15), method=sf.Incognito()))
+    assert analyst.view.release.tables["data"]["code"].unique().sort().to_list() == ["I…", "J…"]
+    assert analyst.count("code = 'I…'") == Answer.exactly(15)
+    assert analyst.count("code = 'I21.4'").bounds == (0, 15)
+    assert analyst.count("code = 'I21.4'").interval == (0, 15)
+    assert analyst.count("code in ('I21.4', 'J11')").bounds == (0, 30)
+    assert analyst.count("code = 'I21.4' and code = 'J…'").bounds == (0, 0)
+    with pytest.raises(sf.PolicyError, match="has no value 'K1'"):
+        analyst.count("code = 'K1'")
 
 
 def test_words_are_not_taken_for_numbers_nor_dates_for_days() -> None:

@@ -73,8 +73,10 @@ def test_a_folder_of_files_is_published_as_one_table(tmp_path: Path, kind: str, 
         getattr(piece, f"write_{kind}")(tmp_path / "parts" / f"{i}.{kind}")
     getattr(whole, f"write_{kind}")(tmp_path / f"whole.{kind}")
     one = published(policy(tmp_path, f"whole.{kind}"), tmp_path / "one", engine="local")
-    assert published(policy(tmp_path, several.format(kind=kind)), tmp_path / "two") == one
-    assert "engine: duckdb, since the source is a folder" in (tmp_path / "two/private/log.txt").read_text()
+    for name, engine in (("two", None), ("four", "duckdb")):
+        assert published(policy(tmp_path, several.format(kind=kind)), tmp_path / name, engine=engine) == one
+    assert "engine: local, since the table is small" in (tmp_path / "two/private/log.txt").read_text()
+    assert "engine: duckdb" in (tmp_path / "four/private/log.txt").read_text()
     assert published(policy(tmp_path, f"whole.{kind}"), tmp_path / "three", engine="duckdb") == one
 
 

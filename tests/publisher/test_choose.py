@@ -135,6 +135,56 @@ def test_templates_about_few_attributes_do_not_mask_the_others() -> None:
     assert choice.losses[choice.method.name] == min(choice.losses.values())
 
 
+def test_sizes_alone_are_tried_by_both_that_decide_by_them() -> None:
+    """Towns of three people each in two regions: one node per group keeps what cuts at the median cannot."""
+    towns = [f"{region}{town}" for region in "ab" for town in range(9) for _ in range(3)]
+    tree = {"Any": {region: [f"{region}{town}" for town in range(9)] for region in "ab"}}
+    people = sf.read(
+        pl.DataFrame({"town": towns, "age": [20 + i * i % 50 for i in range(54)]}),
+        quasi=["town", "age"],
+        taxonomies={"town": tree},
+    )
+    choice = choose(people, [sf.KAnonymity(k=3)])
+    assert choice.among == ("mondrian", "local-recoding")
+    assert choice.losses[choice.method.name] == min(choice.losses.values())
+    assert len(set(choice.losses.values())) == 2
+    release = sf.publish(people, require=sf.KAnonymity(k=3))
+    lost = {
+        m: 1.0 - (sf.summarize(sf.publish(people, require=sf.KAnonymity(k=3), method=m), people).information or 0.0)
+        for m in choice.among
+    }
+    assert lost == pytest.approx(choice.losses)  # nothing is dealt out: the trial is the release
+    assert release.description.method.name == min(lost, key=lambda m: lost[m])
+    assert not [f for f in release.findings() if f.status == "broken"]
+
+
+def test_a_small_table_is_dealt_out_several_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is compared is the average over all deals; a method that fails in one of them is not chosen."""
+    deals = [{"mondrian+": 0.5, "mondrian++": 0.1}, {"mondrian+": 0.5, "mondrian++": 0.8}, {"mondrian+": 0.5}]
+    given: list[dict[str, float]] = []
+    used: list[dict[str, float]] = []
+
+    def one(*_: object) -> dict[str, float]:
+        given.append(deals[len(given) % len(used)])
+        return given[-1]
+
+    monkeypatch.setattr("sfumato.publisher.choose.trial", one)
+    for some, best in ((deals[:2], ("mondrian+", "mondrian++")), (deals, ("mondrian+",))):
+        given.clear()
+        used[:] = some
+        choice = choose(table(), [L])
+        assert len(given) == 5
+        assert choice.losses == pytest.approx({n: sum(g.get(n, 0.0) for g in given) / 5 for n in best})
+        assert choice.method.name == min(best, key=lambda n: choice.losses[n])
+
+
+def test_many_rows_are_not_tried_by_sizes_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sfumato.publisher.choose.MOST_ROWS", ROWS - 1)
+    choice = choose(table(), [K])
+    assert (choice.method.name, choice.among) == ("mondrian", ("mondrian",))
+    assert "no requirement depends on sensitive values" in choice.entry.reason
+
+
 class _Given(Draws):
     """Draws that deal values out in a given order and leave rows in theirs."""
 
@@ -200,6 +250,14 @@ def test_a_reason_that_is_not_true_does_not_pass() -> None:
         forged = _forged(release, **lie)
         broken = [f for f in forged.findings() if f.status == "broken"]
         assert bool(broken) == (lie != {"among": among}), lie
+
+
+def test_methods_that_are_not_tried_together_are_not_said_to_be() -> None:
+    release = sf.publish(table(), require=[K])
+    name = release.manifest["method"]["name"]
+    for among in ([name, "incognito"], ["mondrian", "local-recoding", "incognito"]):
+        forged = _forged(release, among=among, reason=reason(name, among))
+        assert any("not tried together" in f.detail for f in forged.findings()), among
 
 
 def test_a_refuted_method_cannot_say_that_it_was_chosen() -> None:

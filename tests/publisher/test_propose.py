@@ -12,9 +12,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sfumato.publisher.column_roles import order, profile, recognize, tokens
-from sfumato.publisher.propose import Proposal, comment, escape, propose, toml
+from sfumato.publisher.proposal import Proposal, comment, escape, toml
+from sfumato.publisher.propose import propose
 from sfumato.publisher.publish import publish_policy
-from sfumato.table.missing_markers import MARKERS
+from sfumato.table.missing_markers import means_missing
 
 ROWS = 120
 
@@ -229,13 +230,27 @@ def test_k_is_lowered_for_small_tables(rows: int, k: int) -> None:
         ((20,) * 6, "frequency", 3),
         ((30, 30, 30, 30), "frequency", 2),
         ((50, 35, 35), "frequency", 2),
-        ((70, 50), "distinct", 2),
     ],
 )
 def test_diversity_leaves_room_for_the_commonest_value(shares: tuple[int, ...], variant: str, most: int) -> None:
     values = [f"d{i}" for i, share in enumerate(shares) for _ in range(share)]
     proposal = propose(pl.DataFrame({"age": range(120), "disease": values}), "d.csv")
     assert policy(proposal)["require"][1] == {"model": "l-diversity", "variant": variant, "l": most}
+
+
+@pytest.mark.parametrize(
+    ("shares", "bound", "others"),
+    [((107, 13), 0.25, ["d1"]), ((70, 50), 0.5, ["d1"]), ((100, 10, 10), 0.2, ["d1", "d2"]), ((118, 2), 0.1, ["d1"])],
+)
+def test_a_value_that_is_too_common_leaves_the_others_bounded(
+    shares: tuple[int, ...], bound: float, others: list[str]
+) -> None:
+    """HIV status with 89% negative: what must not be inferred is positive."""
+    values = [f"d{i}" for i, share in enumerate(shares) for _ in range(share)]
+    proposal = propose(pl.DataFrame({"age": range(120), "HIV-Status": values}), "d.csv")
+    assert roles(proposal)["HIV-Status"] == "sensitive"
+    found = policy(proposal)["require"][1]
+    assert found == {"model": "confidentiality", "y": {"HIV-Status": others}, "k": bound}
 
 
 @pytest.mark.parametrize(
@@ -445,7 +460,8 @@ def test_any_table_gives_a_policy_that_parses(columns: dict[str, list[str | None
     assert set(text) <= {"title", "data", "attributes", "require", "method"}
     for attribute in proposal.attributes:
         entry = text["attributes"][attribute.name]
-        known = set(frame[attribute.name].drop_nulls()) - set(MARKERS)
+        values = frame[attribute.name].drop_nulls()
+        known = set(values.filter(~means_missing(values)))
         assert set(entry.get("domain", [])) <= known
         for leaves in (entry.get("taxonomy") or {}).values():
             assert leaves == "right" or set(leaves) == known

@@ -115,7 +115,7 @@ def test_a_file_that_is_not_what_the_manifest_states_is_found(claimed: str, hous
     manifest = json.loads(path.read_text())
     path.write_text(json.dumps({**manifest, "output": {"spreadsheet": claimed}}))
     with pytest.raises(ReleaseError, match=r"data\.csv differs in content from data\.parquet"):
-        load(release)
+        load(release).check()
 
 
 def test_an_apostrophe_too_many_is_found(house: Path) -> None:
@@ -127,7 +127,7 @@ def test_an_apostrophe_too_many_is_found(house: Path) -> None:
         entry["sha256"] = hashlib.sha256((release / entry["file"]).read_bytes()).hexdigest()
     (release / "manifest.json").write_text(json.dumps(manifest))
     with pytest.raises(ReleaseError, match=r"data\.csv"):
-        load(release)
+        load(release).check()
 
 
 @pytest.mark.parametrize("output", [None, [], "safe", {}, {"spreadsheet": "other"}, {"spreadsheet": ["safe"]}])

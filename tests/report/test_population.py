@@ -110,3 +110,68 @@ def test_a_population_smaller_than_the_table_is_refused_before_anything_is_made(
     with pytest.raises(sf.DataError, match="99 people, fewer than the 100 rows"):
         sf.publish_policy(policy, tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+WEIGHTS = POLICY.replace("[population]\nsize = 5000\n", "").replace(
+    'source = "ward.csv"', 'source = "ward.csv"\nweights = "w"'
+)
+
+
+def publish_weighted(folder: Path, frame: pl.DataFrame, policy: str = WEIGHTS) -> dict[str, object]:
+    frame.write_csv(folder / "ward.csv")
+    (folder / "policy.toml").write_text(policy, encoding="utf-8")
+    out = folder / "out"
+    run = CliRunner().invoke(cli, ["publish", str(folder / "policy.toml"), "-o", str(out), "--force"])
+    assert run.exit_code == 0, run.output
+    found: dict[str, object] = json.loads((out / "private/audit.json").read_text(encoding="utf-8"))["risk"][
+        "population"
+    ]
+    return found
+
+
+def test_equal_weights_are_a_simple_random_sample(tmp_path: Path) -> None:
+    """Weights of 50 each say what size = 5000 says; overlapping labels only add people who fit."""
+    plain = publish_weighted(tmp_path, ward(), POLICY)
+    even = publish_weighted(tmp_path, ward().with_columns(w=pl.lit(50.0)))
+    for key in ("size", "fraction", "greatest", "mean", "unique_rows"):
+        assert even["before"][key] == pytest.approx(plain["before"][key])  # type: ignore[index]
+    assert even["before"]["weighted"]  # type: ignore[index]
+    assert even["after"]["greatest"] < even["before"]["greatest"]  # type: ignore[index]
+    assert even["before"]["uniques"] == plain["before"]["uniques"]  # type: ignore[index]
+    words = Page((tmp_path / "out/private/report.html").read_text(encoding="utf-8")).words
+    assert "estimates from the sampling weights, which stand for 5,000 people" in words
+    assert "Unique people in the population" in words
+    assert "standard error" in words
+    assert "w" not in pl.read_csv(tmp_path / "out/release/data.csv").columns
+
+
+def test_who_stands_for_few_is_at_risk(tmp_path: Path) -> None:
+    """A row that is unique and stands for two people: its risk is that of one in about two, computed by hand."""
+    frame = pl.DataFrame({"age": [20, 20, 90], "ill": ["a", "b", "c"], "w": [100.0, 100.0, 2.0]})
+    found = publish_weighted(tmp_path, frame, WEIGHTS.replace("k = 5", "k = 1"))
+    assert found["before"]["greatest"] == pytest.approx(0.5 * np.log(2) / 0.5)  # type: ignore[index]
+    assert found["before"]["unique_rows"] == pytest.approx(0.5)  # type: ignore[index]
+    scaled = publish_weighted(tmp_path, frame, WEIGHTS.replace("k = 5", "k = 1") + "[population]\nsize = 404\n")
+    assert scaled["before"]["greatest"] == pytest.approx(0.25 * np.log(4) / 0.75)  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    ("frame", "policy", "says"),
+    [
+        (ward().with_columns(w=pl.lit(-1.0)), WEIGHTS, "not positive numbers"),
+        (ward().with_columns(w=pl.lit("x")), WEIGHTS, "not positive numbers"),
+        (ward(), WEIGHTS, "do not have it"),
+        (ward().with_columns(w=pl.lit(2.0)), WEIGHTS.replace("[attributes]", '[attributes]\nw = "quasi"'), "role drop"),
+        (ward().with_columns(w=pl.lit(2.0)), WEIGHTS + '[engine]\nname = "duckdb"\n', "read in memory"),
+        (ward(), WEIGHTS.replace('weights = "w"', "weights = 3"), "must be a string"),
+    ],
+)
+def test_weights_that_are_refused(tmp_path: Path, frame: pl.DataFrame, policy: str, says: str) -> None:
+    if '"quasi"' in says or 'w = "quasi"' in policy:
+        frame = frame.with_columns(w=pl.int_range(1, pl.len() + 1))
+    frame.write_csv(tmp_path / "ward.csv")
+    (tmp_path / "policy.toml").write_text(policy, encoding="utf-8")
+    run = CliRunner().invoke(cli, ["publish", str(tmp_path / "policy.toml"), "-o", str(tmp_path / "out")])
+    assert run.exit_code != 0
+    assert says in str(run.exception) + run.output
+    assert not (tmp_path / "out").exists()

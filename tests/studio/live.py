@@ -45,13 +45,13 @@ class Studio:
 
 
 @contextlib.contextmanager
-def running(folder: Path, *arguments: str, cwd: Path | None = None) -> Iterator[Studio]:
+def running(folder: Path, *arguments: str, **env: str) -> Iterator[Studio]:
     """Start `sfumato studio` with an own folder for temporary files; end it afterwards."""
     folder.mkdir(parents=True, exist_ok=True)
     process = subprocess.Popen(
         [sys.executable, "-m", "sfumato", "studio", "--no-browser", *arguments],
-        env={**os.environ, "TMPDIR": str(folder), "PYTHONUNBUFFERED": "1"},
-        cwd=cwd or folder,
+        env={**os.environ, "TMPDIR": str(folder), "PYTHONUNBUFFERED": "1", **env},
+        cwd=folder,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

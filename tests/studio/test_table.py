@@ -70,3 +70,25 @@ def test_two_windows_have_two_jobs(window: Callable[..., Any], studio: Studio) -
     assert second.url != first.url
     first.reload()
     first.get_by_role("heading", name="The columns").wait_for()
+
+
+def test_a_sheet_and_its_header_row_are_chosen(window: Callable[..., Any], tmp_path: Path) -> None:
+    import xlsxwriter
+
+    file = tmp_path / "wards.xlsx"
+    with xlsxwriter.Workbook(file) as book:
+        for name, word in (("North", "flu"), ("South", "gout")):
+            sheet = book.add_worksheet(name)
+            sheet.write_row(0, 0, ["age", "ill"])
+            for row in range(1, 30):
+                sheet.write_row(row, 0, [20 + row, word if row % 2 else "none"])
+    page = window()
+    page.locator("input[type=file]").set_input_files(file)
+    page.get_by_role("heading", name="How the file is written").wait_for()
+    page.get_by_text("flu").first.wait_for()
+    page.get_by_text("Correct this").click()
+    page.get_by_label("Sheet").select_option("South")
+    page.get_by_role("button", name="Read again").click()
+    page.get_by_text("gout").first.wait_for()
+    page.get_by_role("button", name="Show the policy").click()
+    assert 'sheet = "South"' in page.get_by_label("Policy", exact=True).inner_text()

@@ -12,6 +12,7 @@ import pytest
 import xlsxwriter
 
 from sfumato.errors import DataError, PolicyError, SfumatoError
+from sfumato.table.form import Form
 from sfumato.table.source import read_frame
 
 FRAME = pl.DataFrame({"name": ["ann", None], "age": [1, 2]})
@@ -183,3 +184,21 @@ def test_heavy_libraries_are_not_imported() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_folders_and_patterns_are_read_as_one_table(tmp_path: Path) -> None:
+    for name, rows in (("b.csv", "Öz;1,5\n"), ("a.csv", "Müller;2,5\nGroß;3\n")):
+        (tmp_path / name).write_bytes(f"Name;x\n{rows}".encode("cp1252"))
+    (tmp_path / "_odd.csv").write_text("other\n1\n")
+    form = Form(encoding="cp1252", separator=";", decimal=",")
+    for source in (tmp_path, str(tmp_path / "?.csv")):
+        found = read_frame(source, form=form)
+        assert found.rows() == [("Müller", "2.5"), ("Groß", "3"), ("Öz", "1.5")]
+    pl.DataFrame({"x": [1]}).write_parquet(tmp_path / "c.parquet")
+    with pytest.raises(DataError, match="of one kind"):
+        read_frame(tmp_path, form=form)
+    (tmp_path / "c.csv").write_text("Name;y\nA;1\n")
+    with pytest.raises(DataError, match="does not have the columns"):
+        read_frame(str(tmp_path / "*.csv"), form=form)
+    with pytest.raises(DataError, match="names no file"):
+        read_frame(str(tmp_path / "*.txt"))

@@ -1,5 +1,6 @@
 """Mondrian against a naive twin that cuts lists of rows; relaxed Mondrian by its properties."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from unittest.mock import patch
 
@@ -13,6 +14,7 @@ from sfumato.errors import Infeasible
 from sfumato.kernel.mondrian import partition
 from sfumato.method.base import silent
 from sfumato.method.mondrian import Mondrian
+from sfumato.method.mondrian_plus import MondrianPlus
 from sfumato.release.judgement import bind
 from sfumato.requirement.alpha_k import AlphaK
 from sfumato.requirement.base import Requirement
@@ -22,24 +24,35 @@ from sfumato.requirement.t_closeness import TCloseness
 from sfumato.table.microdata import Microdata
 from strategies import Axis, Facts, LineAxis, Row, Sample, TreeAxis, examples, leaves, policies, samples, satisfies
 
-Allowed = Callable[[Sequence[Row]], bool]
+Allowed = Callable[[Sequence[Row], Sequence[Row]], bool]
+"""Whether a side of a group may stand alone."""
 
 
-def cut(rows: list[Row], axes: dict[str, Axis], allowed: Allowed) -> tuple[list[Row], list[Row]] | None:
-    """The cut of a group: widest axis first, on it the most balanced allowed cut, the first of equals."""
+def cut_on(rows: list[Row], name: str, axis: Axis, allowed: Allowed) -> tuple[list[Row], list[Row]] | None:
+    """The most balanced allowed cut on one axis, the first of equals."""
+    best, balance = None, 0
+    for part in axis.cuts({row[name] for row in rows}):
+        inside = [row for row in rows if row[name] in part]
+        outside = [row for row in rows if row[name] not in part]
+        smaller = min(len(inside), len(outside))
+        if smaller > balance and allowed(inside, rows) and allowed(outside, rows):
+            best, balance = (inside, outside), smaller
+    return best
+
+
+def cut(rows: list[Row], axes: dict[str, Axis], allowed: Allowed) -> list[list[Row]] | None:
+    """The cut of a group: widest axis first; a rest that is shown as the same node is cut there again."""
     seen = {name: {row[name] for row in rows} for name in axes}
     for name in sorted(axes, key=lambda n: -axes[n].width(seen[n])):
         if len(seen[name]) == 1:
             continue
-        best, balance = None, 0
-        for part in axes[name].cuts(seen[name]):
-            inside = [row for row in rows if row[name] in part]
-            outside = [row for row in rows if row[name] not in part]
-            smaller = min(len(inside), len(outside))
-            if smaller > balance and allowed(inside) and allowed(outside):
-                best, balance = (inside, outside), smaller
-        if best is not None:
-            return best
+        parts, whole = [rows], axes[name].undivided(seen[name])
+        while (found := cut_on(parts[-1], name, axes[name], allowed)) is not None:
+            parts = [*parts[:-1], *found]
+            if whole is None or axes[name].undivided({row[name] for row in parts[-1]}) != whole:
+                break
+        if len(parts) > 1:
+            return parts
     return None
 
 
@@ -50,14 +63,16 @@ def mondrian(rows: list[Row], axes: dict[str, Axis], allowed: Allowed) -> list[l
 
 
 def expected_groups(sample: Sample, required: Sequence[Requirement], *, sets: bool = True) -> set[frozenset[int]]:
-    def allowed(rows: Sequence[Row]) -> bool:
+    def allowed(rows: Sequence[Row], group: Sequence[Row]) -> bool:
         return all(satisfies(r, rows, sample.facts) for r in required)
 
     axes = {n: TreeAxis(a.tree, sets=a.sets and sets) if isinstance(a, TreeAxis) else a for n, a in sample.axes.items()}
     return {frozenset(row["row"] for row in g) for g in mondrian(sample.facts.rows, axes, allowed)}
 
 
-def found_groups(table: Microdata, required: Sequence[Requirement], method: Mondrian) -> set[frozenset[int]]:
+def found_groups(
+    table: Microdata, required: Sequence[Requirement], method: Mondrian | MondrianPlus
+) -> set[frozenset[int]]:
     try:
         bound = bind(list(required), table)
     except Infeasible:
@@ -153,6 +168,56 @@ def test_codes_far_apart(data: st.DataObject) -> None:
     assert found == expected
 
 
+@given(st.data(), st.booleans())
+@examples(120)
+def test_a_node_of_many_children(data: st.DataObject, nested: bool) -> None:
+    """More children than a set can show: all that can be are split off at once, whatever the rows of the rest are."""
+    names = [f"v{i:02d}" for i in range(70)]
+    tree = {"Any": {v: {f"{v}x": {}, f"{v}y": {}} if nested and v < "v04" else {} for v in names}}
+    inner = leaves(tree)
+    common = st.sampled_from(inner[:6])
+    record = st.tuples(st.one_of(common, st.sampled_from(inner)), common, st.sampled_from("aabc"), st.integers(0, 3))
+    values = data.draw(st.lists(record, min_size=1, max_size=40))
+    alike = data.draw(st.booleans())  # who has the same q0 is ill with the same
+    rows = [
+        {"q0": a, "q1": b, "q2": n, "ill": "abc"[inner.index(a) % 3] if alike else ill, "row": i}
+        for i, (a, b, ill, n) in enumerate(values)
+    ]
+    axes: dict[str, Axis] = {n: TreeAxis(tree, sets=True) for n in ("q0", "q1")}
+    axes["q2"] = LineAxis({v: float(v) for v in {row["q2"] for row in rows}})
+    ill = {"Any": {v: {} for v in "abc"}}
+    options = {
+        "quasi": list(axes), "sensitive": "ill", "insensitive": ["row"],
+        "taxonomies": {"q0": tree, "q1": tree, "ill": ill},
+    }  # fmt: skip
+    sample = Sample(Facts(rows, "ill", list("abc"), ill), axes, options)
+    required = data.draw(st.sampled_from(_MANY))
+    agree(sample, required, small=data.draw(st.sampled_from([1, 20_000])))
+    looks_ahead(sample, data.draw(st.integers(1, 2)), data.draw(st.integers(1, 3)))
+
+
+def looks_ahead(sample: Sample, l: int, k: int) -> None:
+    """Mondrian+ on the same table: both sides have l times as many rows as the most frequent value of what is cut."""
+
+    def allowed(side: Sequence[Row], group: Sequence[Row]) -> bool:
+        return len(side) >= max(k, l * max(Counter(row["ill"] for row in group).values()))
+
+    required = [LDiversity(l=l, variant="frequency"), KAnonymity(k=k)]
+    found = found_groups(sample.read(), required, MondrianPlus())
+    assert found == {frozenset(row["row"] for row in g) for g in mondrian(sample.facts.rows, sample.axes, allowed)}
+
+
+_MANY: list[list[Requirement]] = [
+    [KAnonymity(k=1)],
+    [KAnonymity(k=2)],
+    [KAnonymity(k=3)],
+    [KAnonymity(k=2), LDiversity(l=2, variant="distinct")],
+    [LDiversity(l=2, variant="frequency")],
+    [LDiversity(l=2, variant="entropy")],
+    [TCloseness(t=0.4)],
+]
+
+
 def test_two_values_that_floating_point_puts_at_one_place() -> None:
     """A group is final only when no attribute has an allowed cut, also where its range is next to nothing."""
     numbers = [0.0] * 10 + [4e15 + 0.5] * 2 + [4e15 + 1.0] * 2 + [8e15] * 4
@@ -176,12 +241,12 @@ def test_relaxed(sample: Sample, required: list[Requirement]) -> None:
     assert sorted(row for g in relaxed for row in g) == list(range(table.rows))
     assert all(any(group <= whole for whole in strict) for group in relaxed)
 
-    def allowed(rows: Sequence[Row]) -> bool:
+    def allowed(rows: Sequence[Row], group: Sequence[Row]) -> bool:
         return all(satisfies(r, rows, sample.facts) for r in required)
 
     for group in relaxed:
         rows = [sample.facts.rows[i] for i in group]
-        assert allowed(rows)
+        assert allowed(rows, rows)
         assert cut(rows, sample.axes, allowed) is None
 
 

@@ -10,7 +10,7 @@ from sfumato.adversary.against_truth import against_truth
 from sfumato.adversary.audit import Audit, Refused
 from sfumato.adversary.base import Adversary
 from sfumato.adversary.budget import TimeBudget
-from sfumato.adversary.catalogue import ADVERSARIES, from_table
+from sfumato.adversary.catalogue import ADVERSARIES, CLOSED_FORM, from_table
 from sfumato.adversary.finding import MARGIN, AdversaryFinding
 from sfumato.adversary.situation import Earlies, Situation
 from sfumato.engine.counts import Counts
@@ -96,13 +96,9 @@ def closed_form_audit(
     if truth.rows > MOST_ATTACKED:
         many = f"the table has {truth.rows:,} rows, more than the {MOST_ATTACKED:,} that publish attacks"
         why = f"{many}; run `sfumato audit`"
-        return Audit(findings=(), left_out=tuple(Refused(name, why) for name in _closed_form()), rows=truth.rows)
+        return Audit(findings=(), left_out=tuple(Refused(name, why) for name in CLOSED_FORM), rows=truth.rows)
     situation = Situation(release, truth, population=population, margin=margin)
-    return run(situation, [a for a in chosen_of(None) if a.closed_form], check=False)
-
-
-def _closed_form() -> list[str]:
-    return [a.name for a in chosen_of(None) if a.closed_form]
+    return run(situation, chosen_of(CLOSED_FORM), check=False)
 
 
 def chosen_of(adversary: Chosen | Sequence[Chosen] | None) -> list[Adversary]:

@@ -21,6 +21,9 @@ ADVERSARIES: Catalogue[Adversary] = Catalogue(
     },
 )
 
+CLOSED_FORM = ("linkage", "inference", "corruption", "membership")
+"""Those that are computed from counts, by name: asking the classes would import all of them."""
+
 
 def from_table(entry: Mapping[str, Any]) -> Adversary:
     """The adversary that an ``[[audit]]`` table describes."""

@@ -168,6 +168,8 @@ def quasi_groups(table: Microdata | Counts) -> NDArray[np.int64]:
     quasi = table.quasi
     if not quasi:
         return np.zeros(table.entries, np.int64)
+    if isinstance(table, Counts):
+        return table.agreeing(tuple(c.name for c in quasi)).of_row
     return group_rows([c.codes for c in quasi], [c.size for c in quasi]).of_row
 
 

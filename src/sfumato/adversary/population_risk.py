@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.adversary.superpopulation import PopulationUniques, population_uniques
 from sfumato.errors import DataError, PolicyError
 
 MOST_PEOPLE = 1 << 53
@@ -18,6 +19,7 @@ MOST_PEOPLE = 1 << 53
 _STEPS = 64
 """Classes of up to so many people are computed by recurrence, larger ones by quadrature."""
 _POINTS = 40
+_CHUNK = 10_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +35,10 @@ class PopulationRisk:
     greatest: float
     mean: float
     unique_rows: float
+    weighted: bool = False
+    """Whether sampling weights say how many people a row stands for; otherwise everyone is as likely to be sampled."""
+    uniques: PopulationUniques | None = None
+    """How many people of the population are unique in it, by a model of class sizes."""
 
 
 def checked_size(size: object, what: str = "the population's size") -> int:
@@ -49,6 +55,29 @@ def refuse_smaller(size: int, rows: int) -> None:
             f"the population has {size:,} people, fewer than the {rows:,} rows of the table, which are part of it; "
             "correct its size"
         )
+
+
+def expected_inverses(sizes: NDArray[np.int64], fractions: NDArray[np.float64]) -> NDArray[np.float64]:
+    """E(1/F | f) where each class has its own share of people in the table.
+
+    >>> expected_inverses(np.array([1, 2]), np.array([1.0, 1.0])).tolist()
+    [1.0, 0.5]
+    """
+    pairs, place = np.unique(np.column_stack([fractions, sizes]), axis=0, return_inverse=True)
+    found = np.empty(len(pairs))
+    for start in range(0, len(pairs), _CHUNK):
+        part = pairs[start : start + _CHUNK]
+        found[start : start + _CHUNK] = _each(part[:, 1].astype(np.int64), part[:, 0])
+    return np.asarray(found[place.ravel()])
+
+
+def _each(sizes: NDArray[np.int64], fractions: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The same for a few classes."""
+    small = np.array([_small(f)[min(s, _STEPS)] for f, s in zip(fractions.tolist(), sizes.tolist(), strict=True)])
+    nodes, weights = np.polynomial.laguerre.laggauss(_POINTS)  # type: ignore[no-untyped-call]
+    flat = 1 / (fractions[:, None] + (1 - fractions[:, None]) * np.exp(-nodes / np.maximum(sizes, _STEPS)[:, None]))
+    large = flat @ weights / np.maximum(sizes, _STEPS)
+    return np.asarray(fractions * np.where(sizes <= _STEPS, small, large))
 
 
 def population_risk(
@@ -78,6 +107,7 @@ def population_risk(
         greatest=float(risks.max()),
         mean=float(members @ risks / members.sum()),
         unique_rows=float(members[sizes == 1].sum() * fraction),
+        uniques=population_uniques(members_of, size) if rows is None else None,
     )
 
 

@@ -1,7 +1,7 @@
 """Answers from a release: counts by conditions, by groups, with all subtotals, each with its error and its bounds."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 
 import numpy as np
@@ -10,19 +10,20 @@ import polars as pl
 from sfumato import notebook
 from sfumato.analyst.answer import ADDED, BUCKETS, EXACT, LABELS, RANDOMIZED, SAMPLED, SUPPRESSED_ROWS, Answer
 from sfumato.analyst.buckets import count_buckets
-from sfumato.analyst.condition import All, Condition
+from sfumato.analyst.condition import All, Comparison, Condition
 from sfumato.analyst.counting import MOST_CELLS as MOST_CELLS
 from sfumato.analyst.counting import count_rows, flat_index, group_rows_by, kept
 from sfumato.analyst.margin import Totals
-from sfumato.analyst.moments import Sides, checked_share, sides
+from sfumato.analyst.moments import Sides, checked_share, sides, too_many_figures
 from sfumato.analyst.plan import Plan
 from sfumato.analyst.query import Figure, parse, parse_condition
 from sfumato.analyst.randomized import Estimator, Reconstruction, Sampling, check_sampling, too_large, uncertainty
 from sfumato.analyst.view import AttributeView, View
-from sfumato.errors import PolicyError
+from sfumato.errors import DataError, PolicyError
 from sfumato.release.release import Release
 from sfumato.table.distortion import Distortion
 from sfumato.table.microdata import Microdata
+from sfumato.table.names import all_named
 
 _MOST_ANSWERS = 20_000_000
 _MOST_CUBE = 12
@@ -94,19 +95,44 @@ class Analyst:
             return people.mean() if asked.name == "avg" else people.total()
         return people.quantile(checked_share(asked.share))
 
+    def _figures(self, asked: Figure, columns: list[str], where: Condition) -> pl.DataFrame:
+        """A figure for each combination of values of some columns of which somebody may be; nan if nobody is shown."""
+        for name in columns:
+            if (seen := self._look(name)).ranges is not None:
+                raise PolicyError(
+                    f"{seen.name!r} is shown by ranges; group {asked.name.upper()} by columns of words, and put ranges "
+                    "into WHERE"
+                )
+        groups = self._grouped(columns, where).filter(pl.col("greatest") > 0).select(columns)
+        too_many_figures(groups.height)
+        told = [self._group_figure(asked, group, where) for group in groups.iter_rows(named=True)]
+        numbers = np.array(told, np.float64).reshape(-1, len(ADDED)).T
+        names = (asked.name, *ADDED[1:])
+        return groups.with_columns(pl.Series(n, x) for n, x in zip(names, numbers, strict=True))
+
+    def _group_figure(self, asked: Figure, group: dict[str, str], where: Condition) -> tuple[float, ...]:
+        inside = All((where, *(Comparison(n, "=", (value,)) for n, value in group.items())))
+        try:
+            answer = self._figure(asked, inside)
+        except DataError:  # nobody is shown there, or nobody with a value
+            return (np.nan,) * len(ADDED)
+        return (answer.estimate, answer.standard_error, *answer.interval, *answer.bounds)
+
     def _sides(self, column: str, where: Condition) -> Sides:
         return sides(self._look(column), where, self._count)
 
     def query(self, text: str) -> Answer | pl.DataFrame:
         """Answer ``SELECT COUNT(*) [, columns] [WHERE condition] [GROUP BY columns | CUBE columns]
-        [ORDER BY columns [DESC]] [LIMIT number]``, or ``SELECT AVG(column) [WHERE condition]``, SUM, MIN, MAX, MEDIAN
-        and QUANTILE(column, share) likewise."""
+        [ORDER BY columns [DESC]] [LIMIT number]``; in place of ``COUNT(*)`` also ``AVG(column)``, SUM, MIN, MAX, MEDIAN
+        or QUANTILE(column, share)."""
         asked = parse(text)
+        columns = list(asked.columns)
+        if not columns:
+            return self._figure(asked.figure, asked.where) if asked.figure else self._count(asked.where)
         if asked.figure is not None:
-            return self._figure(asked.figure, asked.where)
-        if not asked.columns:
-            return self._count(asked.where)
-        found = (self._cube if asked.cube else self._grouped)(list(asked.columns), asked.where)
+            found = self._figures(asked.figure, columns, asked.where)
+        else:
+            found = (self._cube if asked.cube else self._grouped)(columns, asked.where)
         if asked.order:
             names, down = zip(*asked.order, strict=True)
             found = found.sort(names, descending=list(down), maintain_order=True)
@@ -159,7 +185,17 @@ class Analyst:
         else:
             found = count_rows(self.view, plan.seen, plan.truth, self.sampling)
         found = self._whole(found)
-        return found.answer(self._assumption(found))
+        return found.answer("; ".join([self._assumption(found), *self._unshown(plan, found)]))
+
+    def _unshown(self, plan: Plan, found: Totals) -> Iterator[str]:
+        """What the answer says of values that no row shows."""
+        for name, t in plan.touched.items():
+            if found.least == found.greatest:
+                continue
+            if t.view.values.hidden:
+                yield f"the release shows nothing of {name!r}, so any value of it is possible for everyone"
+            elif t.view.unshown:
+                yield f"no row shows {all_named(t.view.unshown)} of {name!r}, but labels may hide it"
 
     def _whole(self, found: Totals) -> Totals:
         """For the private table, suppressed rows included."""

@@ -2,13 +2,14 @@
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import PolicyError, nearest
+from sfumato.table.names import SUPPRESSED
 from sfumato.table.ordered_domain import day_number, is_day, number_text
 
 Truth = NDArray[np.bool_]
@@ -86,7 +87,8 @@ class PossibleValues:
     """The values an attribute can have: as text, as numbers (nan: not a number), and by rank if words have an order.
 
     ``days``: the numbers are days; ``hidden``: the release shows no value at all; ``listed``: which of them the release
-    shows somewhere (None: all), as opposed to what a label may hide.
+    shows somewhere (None: all), as opposed to what a label may hide; ``ranks``: the places of words that have an order
+    (None: as they are listed); ``regions``: for values that stand for others, such as ``01***``, which these are.
     """
 
     texts: tuple[str, ...]
@@ -95,15 +97,24 @@ class PossibleValues:
     days: bool = False
     hidden: bool = False
     listed: Truth | None = None
+    ranks: NDArray[np.float64] | None = None
+    regions: Mapping[str, Truth] = field(default_factory=dict)
+
+    def places(self) -> NDArray[np.float64]:
+        """What comparisons by order compare: the numbers, or the places of words."""
+        if self.numbers is not None:
+            return self.numbers
+        return np.arange(len(self.texts), dtype=np.float64) if self.ranks is None else self.ranks
+
+    def with_places(self, places: NDArray[np.float64], text: str, listed: Truth) -> "PossibleValues":
+        """The same with further numbers or places, all shown as one text."""
+        more = len(places) - len(self.texts)
+        regions = {t: np.append(held, np.full(more, t == SUPPRESSED)) for t, held in self.regions.items()}
+        same = replace(self, texts=(*self.texts, *[text] * more), listed=listed, regions=regions)
+        return replace(same, ranks=places) if self.numbers is None else replace(same, numbers=places)
 
     def truth(self, c: Comparison) -> Truth:
         """For which values a comparison is true."""
-        if self.hidden:
-            raise PolicyError(
-                f"the release shows nothing of {c.attribute!r}, because all its values are suppressed; leave it out "
-                "of the "
-                "query, or ask the publisher for a release that shows it"
-            )
         if c.op in ("=", "!="):
             equal = np.zeros(len(self.texts), np.bool_)
             for x in c.literals:
@@ -113,7 +124,7 @@ class PossibleValues:
         if self.numbers is not None and (number := self.number(literal)) is not None:
             return np.asarray(_COMPARE[c.op](self.numbers, number))
         if self.ordered:
-            return np.asarray(_COMPARE[c.op](np.arange(len(self.texts)), self._place(c.attribute, str(literal))))
+            return np.asarray(_COMPARE[c.op](self.places(), self.place(c.attribute, str(literal))))
         raise PolicyError(
             f"{c.attribute!r} {c.op} {literal!r}: the values of {c.attribute!r} are "
             f"{self._kind()}; use = or IN for words, numbers for numbers, and 'YYYY-MM-DD' for dates"
@@ -133,9 +144,12 @@ class PossibleValues:
         if self.numbers is not None and number is not None and literal not in self.texts:
             return np.asarray(self.numbers == number)
         wanted = literal if isinstance(literal, str) else number_text(literal)
-        return np.asarray(np.arange(len(self.texts)) == self._place(attribute, wanted), np.bool_)
+        if wanted in self.regions:
+            return self.regions[wanted]
+        return np.asarray(np.arange(len(self.texts)) == self.place(attribute, wanted), np.bool_)
 
-    def _place(self, attribute: str, text: str) -> int:
+    def place(self, attribute: str, text: str) -> int:
+        """Where a value is listed; an error if it is none of them."""
         shown = self.texts if self.listed is None else [t for t, l in zip(self.texts, self.listed, strict=True) if l]
         if text in shown:
             return self.texts.index(text)

@@ -4,12 +4,12 @@ import numpy as np
 import polars as pl
 
 from sfumato.errors import PolicyError
-from sfumato.release.label_meaning import Interval, LabelMeaning, fits, masks_of, read, spans
+from sfumato.release.label_meaning import Interval, LabelMeaning, fits, hides, masks_of, read, spans
 from sfumato.release.manifest import LabelAttribute
 from sfumato.release.release import Release
 from sfumato.table.encode import Kind
 from sfumato.table.ordered_domain import MISSING
-from sfumato.table.taxonomy import SUPPRESSED, named
+from sfumato.table.taxonomy import named
 
 
 def as_released(release: Release, frame: pl.DataFrame) -> pl.DataFrame:
@@ -74,12 +74,12 @@ def _as_numbers(values: pl.Series, kind: object) -> list[float]:
 def _by_value(values: pl.Series, told: dict[str, LabelMeaning], masks: set[str]) -> list[str | None]:
     """For each value, the label that covers the fewest values, or else the mask that hides the least."""
     label_of: dict[str, str] = {}
-    hiding: list[tuple[bool, int, str, str]] = []
+    hiding: list[tuple[str, str]] = []
     for label, t in sorted(told.items(), key=lambda pair: len(pair[1].names)):
         for name in t.names:
             if t.listed:
                 label_of.setdefault(name, label)
             if not t.listed or name in masks:
-                hiding.append((name == SUPPRESSED, name.count(SUPPRESSED), name, label))
-    hiding.sort(key=lambda mask: mask[:2])
-    return [label_of.get(v) or next((label for *_, mask, label in hiding if fits(v, mask)), v) for v in values]
+                hiding.append((name, label))
+    hiding.sort(key=lambda mask: hides(mask[0]))
+    return [label_of.get(v) or next((label for mask, label in hiding if fits(v, mask)), v) for v in values]

@@ -24,6 +24,9 @@ Count = Callable[[Condition], Answer]
 MOST_POINTS = 64
 """At how many values people are counted; between them the bounds are wider, and still hold."""
 
+MOST_FIGURES = 500
+"""How many groups have figures in one answer."""
+
 _LEAST = 1e-12
 """The quantile of the least value."""
 _CLOSE = 1 - 1e-9
@@ -124,6 +127,14 @@ def sides(view: AttributeView, where: Condition, count: Count) -> Sides:
     return Sides(np.array(points), below, above, bool(open_below), bool(open_above), every, rough.assumption)
 
 
+def too_many_figures(groups: int) -> None:
+    """Refuse a table of figures that would take very long: each is made of counts at many points."""
+    if groups > MOST_FIGURES:
+        raise PolicyError(
+            f"the query asks for figures of {groups:,} groups; the limit is {MOST_FIGURES}: group by fewer columns"
+        )
+
+
 def _and(where: Condition, name: str, op: str, x: float) -> Condition:
     return All((where, Comparison(name, op, (x,))))
 
@@ -142,7 +153,7 @@ def _points(view: AttributeView) -> tuple[Sequence[float], bool]:
     found = view.ranges.known if view.ranges is not None else np.unique(known[np.isfinite(known)])
     if len(found) == 0:
         raise PolicyError(f"the release shows no value of {view.name!r}; count instead")
-    every = view.ranges is None and len(found) <= MOST_POINTS and (view.masked is None or not view.masked.any())
+    every = view.ranges is None and len(found) <= MOST_POINTS and (view.masks is None or not view.masks.any)
     if len(found) > MOST_POINTS:
         found = found[np.unique(np.linspace(0, len(found) - 1, MOST_POINTS).round().astype(np.int64))]
     return [float(x) for x in found], every

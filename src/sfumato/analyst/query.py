@@ -24,7 +24,7 @@ _TOKEN = re.compile(
 )
 _FORM = (
     "write SELECT COUNT(*) [, columns] [WHERE condition] [GROUP BY columns | CUBE columns] [ORDER BY columns [DESC]] "
-    "[LIMIT number], or SELECT AVG(column) [WHERE condition] (SUM, MIN, MAX, MEDIAN, QUANTILE(column, share) likewise)"
+    "[LIMIT number]; in place of COUNT(*) also AVG(column), SUM, MIN, MAX, MEDIAN or QUANTILE(column, share)"
 )
 _LONGEST = 100_000
 _DEEPEST = 60
@@ -84,15 +84,10 @@ def parse(text: str) -> Query:
     if reader.now.kind == "end":
         raise PolicyError(f"the query is empty; {_FORM}")
     reader.need("select")
-    figure = reader.figure()
-    selected = [] if figure else reader.selection()
+    selected, figure = reader.selection()
     if reader.takes("from"):
         reader.name()
     where: Condition = reader.condition() if reader.takes("where") else All()
-    if figure:
-        reader.takes(";")
-        reader.alone(figure)
-        return Query(where=where, figure=figure)
     columns, cube = reader.grouping()
     order, limit = reader.ordering(), reader.most()
     reader.takes(";")
@@ -100,18 +95,20 @@ def parse(text: str) -> Query:
     if columns and (extra := [c for c in selected if c not in columns]):
         raise PolicyError(f"the query selects {extra[0]!r} but does not group by it; add it to GROUP BY")
     chosen = columns or selected
+    if figure and cube:
+        raise PolicyError(f"CUBE is for counts; group {figure.name.upper()} by columns instead: GROUP BY")
     if len(set(chosen)) < len(chosen):
         raise PolicyError("the query names a column twice; name it once")
     if (order or limit is not None) and not chosen:
         raise PolicyError(
             "ORDER BY and LIMIT are about groups, and the query has none; add GROUP BY, or leave them out"
         )
-    if unknown := [n for n, _ in order if n not in (*chosen, *ADDED)]:
+    answered = [*chosen, figure.name if figure else ADDED[0], *ADDED[1:]]
+    if unknown := [n for n, _ in order if n not in answered]:
         raise PolicyError(
-            f"the query is ordered by {unknown[0]!r}, which is not in the answer; order by one of "
-            f"{', '.join([*chosen, *ADDED])}"
+            f"the query is ordered by {unknown[0]!r}, which is not in the answer; order by one of {', '.join(answered)}"
         )
-    return Query(tuple(chosen), cube, where, tuple(order), limit)
+    return Query(tuple(chosen), cube, where, tuple(order), limit, figure)
 
 
 def parse_condition(text: str) -> Condition:
@@ -191,30 +188,28 @@ class _Reader:
         self.need(")")
         return Figure(name, column, share)
 
-    def alone(self, figure: Figure) -> None:
-        """Nothing may follow a figure and its condition."""
-        if self.now.kind != "end":
-            raise PolicyError(
-                f"syntax error at {self.here}: {figure.name.upper()} answers for one set of people at a time; put the "
-                "group into WHERE, and ask once for each"
-            )
-
-    def selection(self) -> list[str]:
-        """COUNT(*) exactly once, optionally with columns."""
-        columns, counts = [], 0
+    def selection(self) -> tuple[list[str], Figure | None]:
+        """COUNT(*) or a figure exactly once, optionally with columns."""
+        columns: list[str] = []
+        figures: list[Figure | None] = []
         while True:
-            if self.takes("count"):
+            if figure := self.figure():
+                figures.append(figure)
+            elif self.takes("count"):
                 self.need("(")
                 self.need("*")
                 self.need(")")
-                counts += 1
+                figures.append(None)
             else:
                 columns.append(self.name())
             if not self.takes(","):
                 break
-        if counts != 1:
-            raise PolicyError("a query must count rows: SELECT COUNT(*) exactly once, optionally with columns")
-        return columns
+        if len(figures) != 1:
+            raise PolicyError(
+                "a query must count rows or ask for one figure: SELECT COUNT(*), or AVG(column), exactly once, "
+                "optionally with columns"
+            )
+        return columns, figures[0]
 
     def grouping(self) -> tuple[list[str], bool]:
         grouped = self.takes("group")

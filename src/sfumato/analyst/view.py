@@ -13,9 +13,10 @@ from sfumato.analyst.condition import Comparison, PossibleValues, as_number
 from sfumato.analyst.margin import correlation
 from sfumato.analyst.ranges import Ranges
 from sfumato.analyst.shares import Bools, likely_shares, narrower
+from sfumato.analyst.unlisted import Hidden, Spread, hidden_by, with_unlisted
 from sfumato.engine.counts import Counted
 from sfumato.errors import PolicyError, ReleaseError, nearest
-from sfumato.release.label_meaning import Interval, LabelMeaning, fits, masks_of, read, spans
+from sfumato.release.label_meaning import Interval, LabelMeaning, fits, hides, is_mask, masks_of, read, spans
 from sfumato.release.manifest import MOST_ROWS, LabelAttribute, ValueAttribute
 from sfumato.release.part_tables import is_too_large
 from sfumato.release.release import Release, refuse_unpublished
@@ -25,8 +26,7 @@ from sfumato.table.ordered_domain import MISSING, is_day
 from sfumato.table.published import distinct_texts, domain_codes
 from sfumato.table.taxonomy import SUPPRESSED
 
-UNLISTED = "(not listed)"
-"""What a label hides that is no value shown elsewhere."""
+_MEASURED = (Kind.CONTINUOUS, Kind.DATE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,8 +34,9 @@ class AttributeView:
     """One attribute: the code of what each row shows, the values there can be, and the weights of values given
     what is shown (values x shown), or the distortion to undo, or None if the value itself is shown. ``possible``: which
     values a row with a label can have (values x shown). If labels are ranges of numbers, ``ranges`` can cut them
-    differently. ``inside``: which labels cover which others, ``people``: how many people show each, ``masked``: which
-    may hide values that are not listed."""
+    differently. ``inside``: which labels cover which others, ``people``: how many people show each, ``masks``: what
+    they may hide that is not listed; ``unshown``: values asked for that no row shows; ``unlisted``: which labels may
+    hide values that are not listed, once such values are among ``values``."""
 
     name: str
     shown: Counted
@@ -45,36 +46,47 @@ class AttributeView:
     ranges: Ranges | None = None
     inside: Floats | None = None
     people: Floats | None = None
-    masked: Bools | None = None
+    masks: Hidden | None = None
+    unshown: tuple[str, ...] = ()
+    unlisted: Bools | None = None
 
     def cut(self, asked: Iterable[Comparison], *, grouped: bool) -> "AttributeView":
         """The same, with ranges cut so that each comparison is true for all of a piece or none of it; if it is grouped
         by, its own pieces are cut further."""
-        pairs = [(c.op, n) for c in asked for x in c.literals if (n := self.values.number(x)) is not None]
-        if self.masked is not None and self.masked.any():
-            return self._with_unlisted(sorted({n for _, n in pairs}))
+        asked = list(asked)
+        if self.masks is not None and self.masks.any:
+            return self._with_unlisted(asked)
+        if self.values.hidden:
+            return self._suppressed(asked, grouped)
         if self.ranges is None:
             return self
+        pairs = [(c.op, n) for c in asked for x in c.literals if (n := self.values.number(x)) is not None]
         grid = self.ranges.grid() if grouped else ()
         values, weights, possible = self.ranges.spread([*self.ranges.cuts(pairs), *grid])
         return replace(self, values=values, weights=weights, possible=possible)
 
-    def _with_unlisted(self, literals: Sequence[float]) -> "AttributeView":
-        """The same with further values that a label may hide: one that equals each literal, and one in each gap."""
-        if self.possible is None or self.masked is None or not isinstance(self.weights, np.ndarray):
+    def _with_unlisted(self, asked: Sequence[Comparison]) -> "AttributeView":
+        """The same with further values that a label may hide."""
+        if self.possible is None or self.masks is None or not isinstance(self.weights, np.ndarray):
             return self
-        values, hidden, numbers = self.values, [np.nan], None
-        if values.numbers is not None:
-            ends = [-np.inf, *literals, np.inf]
-            gaps = [np.nextafter(x, np.inf) for x in ends[1:-1]]
-            hidden = [np.nan, -np.inf, *literals, *gaps, np.inf]
-            numbers = np.append(values.numbers, hidden)
-        listed = np.arange(len(values.texts) + len(hidden)) < len(values.texts)
-        texts = (*values.texts, *[UNLISTED] * len(hidden))
-        more = replace(values, texts=texts, numbers=numbers, listed=listed)
-        weights = np.vstack([self.weights, np.zeros((len(hidden), self.shown.size))])
-        possible = np.vstack([self.possible, *[self.masked] * len(hidden)])
-        return replace(self, values=more, weights=weights, possible=possible, masked=None)
+        found = with_unlisted(Spread(self.values, self.weights, self.possible), self.masks, asked)
+        cut = replace(self, values=found.values, weights=found.weights, possible=found.possible, masks=None)
+        unlisted = np.array([bool(masks) for masks in self.masks.masks])
+        asked_for = [i for i, text in enumerate(found.values.texts) if text in found.unshown]
+        return replace(cut, unshown=found.unshown, unlisted=unlisted | found.possible[asked_for].any(axis=0))
+
+    def _suppressed(self, asked: Sequence[Comparison], grouped: bool) -> "AttributeView":
+        """The same if everything is suppressed: nothing to tell apart but what is asked for."""
+        if not asked:
+            return self
+        if grouped:
+            raise PolicyError(
+                f"all values of {self.name!r} are suppressed, so it cannot be both grouped by and in a condition; "
+                "leave out one of them"
+            )
+        none = replace(self.values, texts=(), regions={SUPPRESSED: np.zeros(0, np.bool_)})
+        empty = replace(self, values=none, weights=self.matrix[:0], possible=np.zeros((0, self.shown.size), np.bool_))
+        return replace(empty, masks=Hidden([(SUPPRESSED,)] * self.shown.size))._with_unlisted(asked)
 
     @property
     def matrix(self) -> Floats:
@@ -116,7 +128,7 @@ class AttributeView:
         least = np.full(self.shown.size, np.inf)
         for c in range(allowed.shape[1]):
             least = np.minimum(least, np.where(allowed[:, c] > 0, self._resolved(told[:, c]), np.inf))
-        return np.where(several, correlation(np.where(np.isfinite(least), least, 0.0)), 0.0)
+        return np.where(several, self._correlation(np.where(np.isfinite(least), least, 0.0)), 0.0)
 
     def value_correlations(self) -> Floats:
         """The same for each value alone against all others: values x shown."""
@@ -124,7 +136,15 @@ class AttributeView:
             return np.zeros((len(self.values.texts), self.shown.size))
         several = self.possible & (self.possible.sum(axis=0) > 1)
         least = np.minimum(self._resolved((self.possible & ~several) * 1.0), self._resolved(~self.possible * 1.0))
-        return np.where(several, correlation(least), 0.0)
+        return np.where(several, self._correlation(least), 0.0)
+
+    def _correlation(self, told: Floats) -> Floats:
+        """By the rows that tell of the inside of labels. None tells how many people have values that are not listed,
+        and nothing at all is known where such a value is asked for."""
+        if self.unlisted is None:
+            return correlation(told)
+        unknown = self.unlisted & (self.values.hidden or bool(self.unshown))
+        return np.where(unknown, 1.0, correlation(np.where(self.unlisted, 0.0, told)))
 
     def _resolved(self, told: Floats) -> Floats:
         """How many rows show narrower labels of which something is ``told`` (1, or 0: labels, or values x labels)."""
@@ -239,6 +259,8 @@ def _values(texts: tuple[str, ...], kind: Kind | None = None) -> PossibleValues:
     found = [math.nan if t == MISSING else as_number(t) for t in texts]
     days = {is_day(t) for t in texts if t != MISSING}
     ordered = kind == Kind.ORDINAL
+    if not texts:
+        return PossibleValues((), np.zeros(0) if kind in _MEASURED else None, ordered, days=kind == Kind.DATE)
     numeric = not ordered and len(days) == 1 and all(n is not None for n in found)
     return PossibleValues(
         texts, np.array(found, np.float64) if numeric else None, ordered, days=numeric and True in days
@@ -274,9 +296,9 @@ def _on_leaves(
     people: Floats,
 ) -> AttributeView:
     """Labels over the values in the manifest; a mask stands for those that fit it, or is a value of its own."""
-    texts = _leaves(told, known, about)
+    texts, regions = _leaves(told, known, about)
     if not texts:  # everything is suppressed, and the manifest does not say what
-        hidden = PossibleValues((SUPPRESSED,), None, hidden=True)
+        hidden = replace(_values((), about.kind), texts=(SUPPRESSED,), hidden=True)
         return AttributeView(name, shown, hidden, np.ones((1, len(told))), np.ones((1, len(told)), np.bool_))
     place = {t: i for i, t in enumerate(texts)}
     covers = np.zeros((len(texts), len(told)), np.bool_)
@@ -285,18 +307,23 @@ def _on_leaves(
             exact = t.listed and part in place
             covers[place[part] if exact else [i for i, v in enumerate(texts) if fits(v, part)], j] = True
     weights = likely_shares(covers, np.ones(len(texts)), people)
-    masked = np.array([not t.listed or any(n not in place for n in t.names) for t in told.values()])
     values = _values(tuple(texts), about.kind)
-    return AttributeView(name, shown, values, weights, covers, None, narrower(covers), people, masked)
+    values = replace(values, regions={r: np.arange(len(texts)) == place[r] for r in regions})
+    names = [t.names if t.listed or is_mask(t.names[0]) else (SUPPRESSED,) for t in told.values()]
+    masks = hidden_by(names, texts, regions)
+    return AttributeView(name, shown, values, weights, covers, None, narrower(covers), people, masks)
 
 
-def _leaves(told: Mapping[str, LabelMeaning], known: Mapping[str, LabelMeaning], about: LabelAttribute) -> list[str]:
-    """The values that labels can stand for."""
+def _leaves(
+    told: Mapping[str, LabelMeaning], known: Mapping[str, LabelMeaning], about: LabelAttribute
+) -> tuple[list[str], list[str]]:
+    """The values that labels can stand for, and which of them are masks that stand for others."""
     listed, masks = (v for t in told.values() if t.listed for v in t.names), masks_of(about.domain, known)
     stated = (v for v in map(str, about.domain) if v not in known or v in known[v].names)
     texts = [v for v in dict.fromkeys([*stated, *listed]) if v not in masks]
     masks |= {t.names[0] for t in told.values() if not t.listed}
-    for mask in sorted(masks - {SUPPRESSED}, key=lambda m: (m.count(SUPPRESSED), m)):
+    values = len(texts)
+    for mask in sorted(masks - {SUPPRESSED}, key=lambda m: (hides(m), m)):
         if not any(fits(v, mask) for v in texts):
             texts.append(mask)
-    return texts
+    return texts, texts[values:]

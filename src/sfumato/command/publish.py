@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sfumato.command.options import NamedPath, WholeNumber, common_options
+from sfumato.command.output_file import refuse_output, write_text
 from sfumato.command.printing import figure, print_json, printable
 from sfumato.command.progress import progress_bar
 from sfumato.command.signals import interrupts
@@ -71,16 +72,33 @@ def publish(
 @click.command()
 @click.option("-o", "--out", type=NamedPath(), default=Path("sfumato-demo"), show_default=True, help="Folder to write.")
 @click.option("--force", is_flag=True, help="Replace an OUT that sfumato wrote earlier.")
+@click.option(
+    "--table", type=NamedPath(), help="Publish nothing; write the bundled table to this file, to try init with."
+)
 @common_options
-def demo(out: Path, force: bool, as_json: bool) -> None:
+def demo(out: Path, force: bool, table: Path | None, as_json: bool) -> None:
     """Publish the bundled example, a synthetic hospital table."""
     from sfumato.datasets import example_folder
 
+    if table is not None:
+        _copy_table(example_folder() / "discharges.csv", table, force, as_json)
+        return
     policy = example_folder() / "policy.toml"
     if not as_json:
         with printing_result():
             click.echo(f"The policy of the example: {policy}")
     _publish(policy, out, as_json, force=force, ledger=False)
+
+
+def _copy_table(bundled: Path, table: Path, force: bool, as_json: bool) -> None:
+    """Write the bundled table to a file."""
+    refuse_output(table, force=force, example="patients.csv")
+    write_text(table, bundled.read_text(encoding="utf-8"))
+    with printing_result(f"{table} was written completely"):
+        if as_json:
+            print_json({"table": str(table)})
+        else:
+            click.echo(f"Wrote {table}. Look at it with: sfumato init {table} -o policy.toml")
 
 
 def _publish(

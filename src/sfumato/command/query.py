@@ -29,8 +29,8 @@ def query(release: Path, question: str, iid: bool, as_json: bool) -> None:
 
     RELEASE is the folder OUT/release. QUESTION is SELECT COUNT(*) [, columns] [WHERE condition]
     [GROUP BY columns | CUBE columns] [ORDER BY columns [DESC]] [LIMIT number], for instance
-    "SELECT COUNT(*) WHERE age >= 30 AND job = 'Sales'" or "SELECT COUNT(*), sex GROUP BY sex"; or SELECT AVG(column)
-    [WHERE condition], and SUM, MIN, MAX, MEDIAN and QUANTILE(column, share) likewise.
+    "SELECT COUNT(*) WHERE age >= 30 AND job = 'Sales'" or "SELECT COUNT(*), sex GROUP BY sex". In place of
+    COUNT(*) also AVG(column), SUM, MIN, MAX, MEDIAN or QUANTILE(column, share).
     """
     from sfumato.analyst.analyst import Analyst
     from sfumato.analyst.answer import Answer
@@ -42,7 +42,7 @@ def query(release: Path, question: str, iid: bool, as_json: bool) -> None:
         if isinstance(answer, Answer):
             _print_count(answer, as_json)
         elif as_json:
-            print_json({"groups": answer.to_dicts()})
+            print_json({"groups": [_plain(row) for row in answer.iter_rows(named=True)]})
         else:
             _print_groups(answer)
 
@@ -65,6 +65,11 @@ def _print_count(answer: "Answer", as_json: bool) -> None:
     click.echo(f"assumption: {answer.assumption}")
 
 
+def _plain(row: "dict[str, object]") -> "dict[str, object]":
+    """One group; a figure that is not bounded or not known is null."""
+    return {n: None if isinstance(x, float) and not math.isfinite(x) else x for n, x in row.items()}
+
+
 def _finite(ends: "tuple[float, float]") -> list[float | None]:
     """An end that is not bounded is null."""
     return [x if math.isfinite(x) else None for x in ends]
@@ -85,4 +90,6 @@ def _print_groups(answer: "pl.DataFrame") -> None:
 def _cell(x: object) -> str:
     if x is None:
         return "(all)"
-    return f"{x:.6g}" if isinstance(x, float) else printable(str(x))
+    if isinstance(x, float):
+        return f"{x:.6g}" if math.isfinite(x) else "none" if math.isnan(x) else "any"
+    return printable(str(x))

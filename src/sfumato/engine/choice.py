@@ -11,7 +11,7 @@ import polars as pl
 
 from sfumato.engine.settings import EngineName, EngineSettings
 from sfumato.table.checks import located
-from sfumato.table.file_set import FileSet, file_set, is_several
+from sfumato.table.file_set import FileSet, file_set, files_of, is_several
 
 _CSV_GROWTH = 4
 """How many times larger a text file is in memory while it is coded and published."""
@@ -46,15 +46,15 @@ def choose_engine(
         return Choice("duckdb", "the source is a DuckDB database")
     if query is not None or not isinstance(source, str | Path):
         return Choice("local", "the source is not a file that another engine reads in place")
-    if is_several(source, folder):
-        return Choice("duckdb", "the source is a folder or a pattern of files")
-    if not located(source, folder).is_file():
+    if not is_several(source, folder) and not located(source, folder).is_file():
         return Choice("local", "the source is not a file that another engine reads in place")
     return _by_size(source, folder, memory())
 
 
 def _by_size(source: str | Path, folder: Path | None, memory: int) -> Choice:
-    if located(source, folder).stat().st_size * _CSV_GROWTH * _SHARE < min(memory, 1 << 30):  # not even worth a look
+    files_there = files_of(source, folder)[1] if is_several(source, folder) else [located(source, folder)]
+    size = sum(file.stat().st_size for file in files_there)
+    if size * _CSV_GROWTH * _SHARE < min(memory, 1 << 30):  # not even worth a look
         return Choice("local", "the table is small")
     files = file_set(source, folder)
     if files is None:

@@ -1,9 +1,9 @@
 """The table as counts: each distinct vector of codes with the number of rows that have it, and tallies of groups."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import polars as pl
@@ -54,6 +54,8 @@ class Counts(CodedColumns):
     others: pl.DataFrame
     weights: Integers
     dropped: int = 0
+    _agreeing: dict[Key, EqualRows] = field(default_factory=dict, init=False, repr=False)
+    """Which vectors agree in some columns, as far as somebody asked."""
 
     def __len__(self) -> int:
         return len(self.weights)
@@ -79,6 +81,19 @@ class Counts(CodedColumns):
     def uncoded(self, name: str) -> pl.Series | None:
         """The values of a column that is not coded; None if there is no such column."""
         return self.others[name] if name in self.others.columns else None
+
+    def agreeing(self, names: Key) -> EqualRows:
+        """Which vectors agree in some columns, found once; sizes are numbers of rows."""
+        if names not in self._agreeing:
+            found = count([Counted(*self.counted(name)) for name in names])
+            size = np.bincount(found.of_row, weights=self.weights).astype(np.int64)
+            self._agreeing[names] = found._replace(size=size)
+        return self._agreeing[names]
+
+    def knowing(self, other: "Counts") -> Self:
+        """The same counts, sharing with others of the same vectors what is found out about who agrees."""
+        object.__setattr__(self, "_agreeing", other._agreeing)
+        return self
 
     def taken(self, vectors: Integers, weights: Integers, values: Mapping[str, Integers] | None = None) -> "Counts":
         """Some of the vectors, with other weights, and with other values in some columns."""

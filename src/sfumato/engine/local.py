@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import polars as pl
@@ -37,6 +37,7 @@ class LocalEngine:
     def __init__(self, table: Microdata) -> None:
         self._table = table
         self._vectors: dict[tuple[str, ...], EqualRows] = {}
+        self._counts: dict[tuple[str, ...], Counts] = {}
 
     @classmethod
     def read(
@@ -74,26 +75,28 @@ class LocalEngine:
         wanted = {c.name for c in self._table.quasi} | set(names)
         columns = {name: c for name, c in self._table.columns.items() if name in wanted}
         others = list(dict.fromkeys(name for name in names if name not in columns))
-        vectors = self._count((*columns, *others))
-        self._vectors[(*columns, *others)] = vectors
-        return Counts(
-            {name: replace(c, codes=c.codes[vectors.first]) for name, c in columns.items()},
-            pl.DataFrame([self._table.uncoded(name) for name in others])[vectors.first] if others else pl.DataFrame(),
-            vectors.size,
-            self._table.dropped,
-        )
+        counted = (*columns, *others)
+        vectors = self._vectors[counted] = self._count(counted)
+        if counted not in self._counts:
+            self._counts[counted] = Counts(
+                {name: replace(c, codes=c.codes[vectors.first]) for name, c in columns.items()},
+                pl.DataFrame([self._table.uncoded(name) for name in others])[vectors.first]
+                if others
+                else pl.DataFrame(),
+                vectors.size,
+                self._table.dropped,
+            )
+        return self._counts[counted]
 
     def _count(self, names: tuple[str, ...]) -> EqualRows:
         """The distinct vectors of some columns; where more columns were counted before, by their vectors."""
         if names in self._vectors:
             return self._vectors[names]
-        columns = [Counted(*self._table.counted(name)) for name in names]
-        finer = next((v for known, v in self._vectors.items() if set(names) <= set(known)), None)
+        finer = next((known for known in self._vectors if set(names) <= set(known)), None)
         if finer is None:
-            return count(columns)
-        vectors = count([Counted(c.codes[finer.first], c.size) for c in columns])
-        size = np.bincount(vectors.of_row, weights=finer.size).astype(np.int64)
-        return EqualRows(vectors.of_row[finer.of_row], finer.first[vectors.first], size)
+            return count([Counted(*self._table.counted(name)) for name in names])
+        vectors, known = self._counts[finer].agreeing(names), self._vectors[finer]
+        return EqualRows(vectors.of_row[known.of_row], known.first[vectors.first], vectors.size)
 
     def tally(self, name: str) -> pl.DataFrame:
         """How many rows have each value of a column, by value."""
@@ -157,40 +160,56 @@ class LocalEngine:
         entry = self.entries(counts, grouping, draws) if grouping is not None and counts is not None else None
         if entry is not None and (entry < 0).any():
             raise SfumatoError("rows that are left out must be removed before the others are published")
-        build = partial(self._column, entry=entry, grouping=grouping, draws=draws)
+        build = partial(self._column, grouping=grouping, draws=draws)
         if not draws.secret:
-            order = draws.order(self._table.rows)
-            return pl.DataFrame([build(output)(order) for output in outputs])
+            rows = _Rows.of(draws.order(self._table.rows), entry, grouping)
+            return pl.DataFrame([build(output)(rows) for output in outputs])
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             waiting = pool.submit(draws.order, self._table.rows)
             ready = list(pool.map(build, outputs))
-            order = waiting.result()
-            return pl.DataFrame(list(pool.map(lambda column: column(order), ready)))
+            rows = _Rows.of(waiting.result(), entry, grouping)
+            return pl.DataFrame(list(pool.map(lambda column: column(rows), ready)))
 
     def write(self, table: pl.DataFrame, file: Path) -> None:
         """Write a published table as parquet or csv, by the ending of the file's name."""
         write_table(table, file)
 
-    def _column(
-        self, output: Output, *, entry: Integers | None, grouping: Grouping | None, draws: Draws
-    ) -> Callable[[Integers], pl.Series]:
+    def _column(self, output: Output, *, grouping: Grouping | None, draws: Draws) -> "Callable[[_Rows], pl.Series]":
         """Makes an output column once the row order is known: codes are cheaper to reorder than text."""
         if isinstance(output, Randomized):
             codes = _randomized(self._table[output.name].codes, output.way, draws)
             return partial(_shown, replace(self._table[output.name], codes=codes))
         if isinstance(output, AsIs):
             if output.name not in self._table.columns:
-                return lambda order: self._table.plain[output.name].gather(pl.Series(order))
-            column = self._table[output.name]
-            if grouping is not None and entry is not None and output.name in grouping.values:
-                column = replace(column, codes=grouping.values[output.name][entry])
-            return partial(_shown, column)
-        if grouping is None or entry is None:
+                return lambda rows: self._table.plain[output.name].gather(pl.Series(rows.order))
+            if grouping is not None and output.name in grouping.values:
+                return partial(_changed, self._table[output.name], grouping.values[output.name])
+            return partial(_shown, self._table[output.name])
+        if grouping is None:
             raise SfumatoError(f"{output.name!r} shows groups, but there are none; please report this")
-        of_entry = output.of_group[grouping.group]
         if isinstance(output, Numbered):
-            return lambda order: pl.Series(output.name, of_entry[entry[order]])
-        return partial(_labelled, output, of_entry, entry)
+            return lambda rows: pl.Series(output.name, output.of_group[rows.group])
+        return partial(_labelled, output)
+
+
+class _Rows(NamedTuple):
+    """The rows in the order in which they are published: the row of the table, its entry of the grouping, its group.
+
+    Without a grouping there are neither entries nor groups. ``groups``: which groups have rows.
+    """
+
+    order: Integers
+    entry: Integers
+    group: Integers
+    groups: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, order: Integers, entry: Integers | None, grouping: Grouping | None) -> "_Rows":
+        if entry is None or grouping is None:
+            return cls(order, order[:0], order[:0], np.zeros(0, np.bool_))
+        placed = entry[order]
+        group = grouping.group[placed]
+        return cls(order, placed, group, np.bincount(group, minlength=grouping.groups) > 0)
 
 
 def write_table(table: pl.DataFrame, file: Path) -> None:
@@ -212,12 +231,18 @@ def tally_of(series: pl.Series) -> pl.DataFrame:
     return found.with_columns(pl.col("rows").cast(pl.Int64))
 
 
-def _shown(column: Column, order: Integers) -> pl.Series:
-    return as_published(replace(column, codes=column.codes[order]))
+def _shown(column: Column, rows: _Rows) -> pl.Series:
+    return as_published(replace(column, codes=column.codes[rows.order]))
 
 
-def _labelled(output: ByGroup, of_entry: Integers, entry: Integers, order: Integers) -> pl.Series:
-    return recode(output.name, output.labels, of_entry[entry[order]])
+def _changed(column: Column, of_entry: Integers, rows: _Rows) -> pl.Series:
+    return as_published(replace(column, codes=of_entry[rows.entry]))
+
+
+def _labelled(output: ByGroup, rows: _Rows) -> pl.Series:
+    """The label of each row's group; labels are numbered by group, which is less to look through than rows."""
+    words, number = _numbered(output.name, output.labels, output.of_group[rows.groups])
+    return words.gather(pl.Series(number[output.of_group][rows.group]))
 
 
 def _randomized(codes: Codes, way: Distortion, draws: Draws) -> Codes:
@@ -233,12 +258,17 @@ def recode(name: str, labels: Sequence[str], codes: NDArray[Any], *, unseen: boo
     Only labels that some row shows are in its type, which is written into the metadata of parquet files; with
     ``unseen`` all of them, for columns that are compared with others and not published.
     """
-    there = (np.bincount(codes, minlength=len(labels)) > 0) | unseen
+    words, number = _numbered(name, labels, np.arange(len(labels)) if unseen else codes)
+    return words.gather(pl.Series(number[codes]))
+
+
+def _numbered(name: str, labels: Sequence[str], codes: NDArray[Any]) -> tuple[pl.Series, NDArray[np.uint32]]:
+    """The distinct labels that some code shows, in text order, and the place of each code's label among them."""
+    there = np.bincount(codes, minlength=len(labels)) > 0
     distinct = sorted({label for label, shown in zip(labels, there, strict=True) if shown})
     at = {label: i for i, label in enumerate(distinct)}
-    short = np.array([at.get(label, 0) for label in labels], dtype=np.uint32)
-    words = pl.Series(name, distinct, dtype=pl.Enum(distinct))
-    return words.gather(pl.Series(short[codes]))
+    number = np.array([at.get(label, 0) for label in labels], dtype=np.uint32)
+    return pl.Series(name, distinct, dtype=pl.Enum(distinct)), number
 
 
 def as_published(column: Column) -> pl.Series:

@@ -39,13 +39,14 @@ def overview(engine: Engine, others: Sequence[str] = ()) -> Overview:
     """All that reports and warnings need to know about a table; ``others`` are identifiers to count people by."""
     table = engine.table
     counts = engine.count([*table.columns, *others]) if engine.pieces is None else _column_by_column(engine.pieces)
-    found = {name: engine.tally(name) for frame in (table.plain, table.hidden) for name in frame.columns}
-    unseen = tuple(name for name, tally in found.items() if tally is None)
+    tallies = {name: engine.tally(name) for frame in (table.plain, table.hidden) for name in frame.columns}
+    unseen = tuple(name for name, tally in tallies.items() if tally is None)
     none = pl.DataFrame(schema={"value": pl.String, "rows": pl.Int64})
-    known = {name: none if tally is None else tally for name, tally in found.items()}
+    known = {name: none if tally is None else tally for name, tally in tallies.items()}
     plain, hidden = ({name: known[name] for name in frame.columns} for frame in (table.plain, table.hidden))
     sizes = None if engine.pieces is None else engine.pieces.class_sizes([c.name for c in table.quasi])
-    return Overview(counts.columns, counts.others, counts.weights, counts.dropped, plain, hidden, unseen, sizes)
+    found = Overview(counts.columns, counts.others, counts.weights, counts.dropped, plain, hidden, unseen, sizes)
+    return found.knowing(counts)
 
 
 def _column_by_column(pieces: Pieces) -> Counts:

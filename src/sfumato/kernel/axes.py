@@ -1,6 +1,7 @@
 """Axes of codes: lines with positions and trees of ranges, all in flat arrays."""
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -71,7 +72,7 @@ def make_space(axes: Sequence[Axis]) -> Space:
         axes=table,
         position=flat([a.position for a in axes], np.float64),
         nodes=nodes,
-        child=flat(children, np.int64),
+        child=np.fromiter(chain.from_iterable(children), np.int64, int(nodes[-1, CHILD])),
         leaf_node=flat([a.leaf_node for a in axes], np.int64),
     )
 
@@ -168,17 +169,30 @@ def touched(space: Any, j: int, node: int, bits: Any) -> Any:
 
 
 @inner
-def tree_width(space: Any, j: int, bits: Any) -> Any:
-    """The share of axis ``j``'s codes that a group with these bits shows, 0 for one code; and its ends."""
-    lo, hi = ends(bits, space.axes[j, SIZE])
-    if lo == hi:
-        return 0.0, lo, hi
+def tree_ends(space: Any, rows: Any, start: int, end: int, j: int, bits: Any) -> Any:
+    """The first and last code of tree ``j`` in the rows, and the covering node; bits are set if it can show sets."""
+    size = space.axes[j, SIZE]
+    if size <= 64:
+        mark(rows, start, end, j, size, bits)
+        lo, hi = ends(bits, size)
+        return lo, hi, cover(space, j, lo, hi)
+    lo, hi = span(rows, start, end, j)
     node = cover(space, j, lo, hi)
+    if lo < hi and space.axes[j, SETS] and shows_sets(space, j, node):
+        mark(rows, start, end, j, size, bits)
+    return lo, hi, node
+
+
+@inner
+def tree_width(space: Any, j: int, bits: Any, lo: int, hi: int, node: int) -> float:
+    """The share of axis ``j``'s codes that a group with these ends and bits shows, 0 for one code."""
+    if lo == hi:
+        return 0.0
     base = space.axes[j, NODE]
     codes = space.nodes[base + node, HI] - space.nodes[base + node, LO]
     if space.axes[j, SETS] and shows_sets(space, j, node):
         codes = touched(space, j, node, bits)[1]
-    return codes / space.axes[j, SIZE], lo, hi
+    return codes / space.axes[j, SIZE]
 
 
 @inner
@@ -190,13 +204,20 @@ def shows_sets(space: Any, j: int, node: int) -> bool:
 
 
 @inner
-def line_width(space: Any, j: int, rows: Any, start: int, end: int) -> Any:
-    """The normalized range of rows ``[start, end)`` on line ``j``, and its ends."""
+def span(rows: Any, start: int, end: int, j: int) -> Any:
+    """The first and last code of axis ``j`` in rows ``[start, end)``."""
     lo = hi = np.int64(rows[start, j])
     for i in range(start + 1, end):
         code = np.int64(rows[i, j])
         lo = min(lo, code)
         hi = max(hi, code)
+    return lo, hi
+
+
+@inner
+def line_width(space: Any, j: int, rows: Any, start: int, end: int) -> Any:
+    """The normalized range of rows ``[start, end)`` on line ``j``, and its ends."""
+    lo, hi = span(rows, start, end, j)
     first = space.axes[j, POSITION]
     return space.position[first + hi] - space.position[first + lo], lo, hi
 
@@ -211,9 +232,7 @@ def _summarize(space: Any, rows: Any, starts: Any, n: int, bits: Any, out: Any) 
                 _, lo, hi = line_width(space, j, rows, starts[g], end)
                 out[0, j, g], out[1, j, g] = lo, hi
                 continue
-            mark(rows, starts[g], end, j, space.axes[j, SIZE], bits)
-            lo, hi = ends(bits, space.axes[j, SIZE])
-            node = cover(space, j, lo, hi)
+            lo, hi, node = tree_ends(space, rows, starts[g], end, j, bits)
             out[0, j, g], out[1, j, g], out[2, j, g] = lo, hi, node
             base = space.axes[j, NODE]
             if lo < hi and space.axes[j, SETS] and shows_sets(space, j, node):

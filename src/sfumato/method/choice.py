@@ -22,8 +22,10 @@ from sfumato.table.names import all_named, named
 SAFE = tuple(name for name in ("mondrian+", "mondrian-blur", "mondrian++", "hilb-safe") if name in METHODS)
 """Methods that keep frequency l-diversity against an adversary who knows the algorithm, all by generalization. In order
 of preference among equals: those that draw at random come last, since two of their releases can be combined."""
-COUNTING = ("mondrian", "incognito")
-"""Methods for requirements that count people, in order of preference."""
+SIZES = ("mondrian", "local-recoding")
+"""Methods for requirements that count people, among which a trial decides."""
+COUNTING = (*SIZES, "incognito")
+"""The same, and the one that serves some of these requirements alone, in order of preference."""
 TEMPLATES = ("mondrian", "tdr")
 """Methods for such requirements if some are about groups by a few of the quasi-identifiers."""
 LEAST_GROUP = 5
@@ -79,15 +81,25 @@ def _serves(method: Method, bound: Sequence[Requirement]) -> bool:
     return True
 
 
-def contenders(able: Sequence[Method], *, partial: bool) -> list[Method]:
-    """Those of the methods that may be chosen among which the table decides; often just the first."""
-    tried = SAFE if able and able[0].name in SAFE else TEMPLATES if partial else ()
-    return [m for m in able if m.name in tried] or list(able[:1])
+def contenders(able: Sequence[Method], *, partial: bool, many: bool = False) -> list[Method]:
+    """Those of the methods that may be chosen among which the table decides; often just the first.
+
+    ``many``: there are too many rows for local recoding, which takes ten times as long as mondrian and more.
+    """
+    tried = tried_together(able[0].name, partial=partial) if able else ()
+    found = [m for m in able if m.name in tried] or list(able[:1])
+    return found[:1] if many and found[0].name in SIZES and not partial else found
+
+
+def tried_together(first: str, *, partial: bool) -> tuple[str, ...]:
+    """The methods that are tried beside the first that is able."""
+    return SAFE if first in SAFE else TEMPLATES if partial else SIZES
 
 
 _ALONE = {
     "tdssa": "it publishes with regard to the earlier releases, and nothing is known against it for these requirements",
     "mondrian": "no requirement depends on sensitive values, so its groups reveal nothing about them",
+    "local-recoding": "no requirement depends on sensitive values, so its boxes reveal nothing about them",
     "incognito": "no requirement depends on sensitive values, so its levels reveal nothing about them",
     "tdr": "no requirement depends on sensitive values, so its refinements reveal nothing about them",
     "pg": "it bounds what an adversary learns who knows the values of all others",
@@ -130,7 +142,7 @@ def contradiction(manifest: Manifest, bound: Sequence[Requirement]) -> str | Non
     able, among = [m.name for m in eligible(wanted)], list(chosen.among)
     if name not in among or among != [n for n in able if n in among]:
         return f"{name!r} may not be chosen among {all_named(among)} for these requirements"
-    if len(among) > 1 and among != [n for n in (SAFE if among[0] in SAFE else TEMPLATES) if n in among]:
+    if len(among) > 1 and not set(among) <= set(tried_together(among[0], partial=wanted.partial)):
         return f"{all_named(among)} are not tried together"
     if manifest.other_version is None and chosen.reason != reason(name, among):
         return "the reason for the choice of the method is not the one that the rule gives"

@@ -34,7 +34,7 @@ def advice(policy: Policy, table: Overview, release: Release, summary: Summary) 
         *remedies(Job(table, bound, policy.method), summary),
         *_sensitive(bound, table, summary),
         *exposed(policy, table),
-        *_several_rows(bound, table),
+        *_several_rows(bound, table, policy.weights),
         *unregistered(bound, table),
         *lone_ends(table, release),
         *_in_pieces(table),
@@ -121,7 +121,7 @@ def _kind(requirement: Requirement) -> str:
     return f"{variant} {requirement.model}".capitalize() if variant else requirement.model.capitalize()
 
 
-def _several_rows(bound: Sequence[Requirement], table: Overview) -> Iterator[str]:
+def _several_rows(bound: Sequence[Requirement], table: Overview, weights: str | None) -> Iterator[str]:
     """Identifiers that repeat as if people had several rows, if no requirement counts people by them."""
     identifiers = list(table.hidden)
     counted = {name for r in bound for name in r.people(identifiers)}
@@ -129,6 +129,8 @@ def _several_rows(bound: Sequence[Requirement], table: Overview) -> Iterator[str
         return
     for name, tally in table.hidden.items():
         seen = profile_of(name, tally)
+        if name == weights:
+            continue
         if seen.name not in counted and 1 < seen.distinct < table.rows and _may_be_people(seen):
             yield (
                 f"The identifier {seen.name} has {seen.distinct:,} values in {table.rows:,} rows. If these are people, "

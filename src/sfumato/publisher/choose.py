@@ -19,7 +19,7 @@ from sfumato.engine.local import LocalEngine
 from sfumato.errors import SfumatoError
 from sfumato.method.base import Method, Progress, silent
 from sfumato.method.catalogue import METHODS
-from sfumato.method.choice import Wanted, cannot_choose, caveat, contenders, eligible, entry, ready
+from sfumato.method.choice import SAFE, Wanted, cannot_choose, caveat, contenders, eligible, entry, ready
 from sfumato.publisher.compare.points import served_by
 from sfumato.publisher.policy import Policy
 from sfumato.release.judgement import TableSchema, completed
@@ -31,7 +31,11 @@ from sfumato.requirement.join_template import JoinTemplate
 from sfumato.table.microdata import Microdata
 
 MOST_ROWS = 100_000
-"""The rows of a trial, drawn at random if the table has more."""
+"""The rows of a trial, drawn at random if the table has more; requirements that only count people have none then."""
+
+ENOUGH_ROWS, MOST_DEALS = 20_000, 5
+"""The values of a small table are dealt out several times, until so many rows were tried, but not more often: what a
+method loses there depends on its draws."""
 
 
 @dataclass(frozen=True)
@@ -77,14 +81,25 @@ def choose(
     able = [m for m in found if m.serves(requirements, table) is None]
     if not able:
         raise _cannot(table, requirements, bound, earlier)
-    tried = contenders(able, partial=wanted.partial)
+    tried = contenders(able, partial=wanted.partial, many=table.rows > MOST_ROWS)
     names = tuple(m.name for m in tried)
     if len(tried) == 1:
         return Choice(tried[0], names, {})
     counted = counts or LocalEngine(table).count(list(table.columns))
-    losses = trial(tried, dealt_out(counted, draws or Draws()), requirements, draws or Draws(), progress)
+    losses = trials(tried, counted, requirements, draws or Draws(), progress)
     best = min(tried, key=lambda m: losses.get(m.name, 2.0))
     return Choice(best, names, losses)
+
+
+def trials(
+    methods: Sequence[Method], counts: Counts, requirements: Sequence[Requirement], draws: Draws, progress: Progress
+) -> dict[str, float]:
+    """The average loss of each method over several deals; one is enough if the table is large, or nothing is drawn."""
+    drawn = any(m.name in SAFE for m in methods)
+    number = min(max(ENOUGH_ROWS // max(counts.rows, 1), 1), MOST_DEALS) if drawn else 1
+    found = [trial(methods, dealt_out(counts, draws), requirements, draws, progress) for _ in range(number)]
+    every = [m.name for m in methods if all(m.name in losses for losses in found)]
+    return {name: sum(losses[name] for losses in found) / number for name in every}
 
 
 def trial(

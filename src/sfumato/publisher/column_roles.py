@@ -15,7 +15,7 @@ import polars as pl
 
 from sfumato.engine.local import tally_of
 from sfumato.table.encode import DATE, has_codes
-from sfumato.table.missing_markers import MARKERS
+from sfumato.table.missing_markers import means_missing
 
 SAMPLE, LONGEST = 500, 300  # the distinct values, and of each the characters, that patterns see
 
@@ -63,9 +63,16 @@ def profile_of(name: str, tally: pl.DataFrame) -> Profile:
     values = filled["value"].to_physical() if dtype == pl.Duration else filled["value"]
     if not (values.dtype.is_numeric() or values.dtype in (pl.Date, pl.Datetime)):
         values = values.cast(pl.String)
+    if values.dtype.is_float() and _whole(values):  # as workbooks keep them
+        values = values.cast(pl.Int64)
     spread = values if len(values) <= SAMPLE else values.sort().gather_every(len(values) // SAMPLE)
     sizes = rows, rows - int(filled["rows"].sum()), len(values)
     return Profile(*_parse(values), name, *sizes, values, filled["rows"], texts(spread), opaque=False)
+
+
+def _whole(values: pl.Series) -> bool:
+    """Whether all numbers are whole and exact."""
+    return bool(values.is_finite().all()) and bool(((values == values.round(0)) & (values.abs() < 2.0**53)).all())
 
 
 def texts(values: pl.Series) -> tuple[str, ...]:
@@ -82,7 +89,7 @@ def _parse(values: pl.Series) -> tuple[tuple[str, ...], bool, bool, bool]:
         return ("NaN",) if values.dtype.is_float() and values.is_nan().any() else (), True, True, False
     if values.dtype != pl.String:
         return (), False, False, True
-    marked = values.is_in(MARKERS)
+    marked = means_missing(values)
     told = values.filter(~marked)
     numbers, date = (len(told) > 0 and test(told.head(20)) and test(told) for test in (_number, _iso))
     return texts(values.filter(marked)), numbers, numbers and not marked.any(), date and not marked.any()
@@ -131,6 +138,7 @@ class Sign:
     entity: int = 0  # whether one value is one person: 0 no, 1 likely, 2 by its name
 
 
+WEIGHT = "a sampling weight"
 # fmt: off
 SIGNS = (
     Sign("identifier", "the name of a person", """=name =names =nom =nombre fullname firstname lastname
@@ -143,6 +151,10 @@ SIGNS = (
         taxid steuernummer steuerid sozialversicherungsnummer nir dni curp cpf insurancenumber mrn matricule
         versichertennummer iban accountnumber kontonummer creditcard cardnumber username login licenseplate
         kennzeichen""", _varied, entity=1),
+    Sign("drop", WEIGHT, """samplingweight sampleweight surveyweight designweight populationweight pweight wgt pweights
+        finalweight personweight hochrechnungsfaktor hochrechnung gewichtungsfaktor personengewicht stichprobengewicht
+        hrf ponderation coefficientdeponderation factorexpansion factordeexpansion ponderacion
+        pesocampionario""", lambda seen: seen.numeric),
     Sign("drop", "free text, which may contain anything", """note comment remark freetext description annotation
         memo anamnesis anamnese epikrise befund befundtext arztbrief verlauf freitext bemerkung anmerkung kommentar
         notiz hinweis commentaire remarque observation texte observacion observaciones comentario nota notas
@@ -167,7 +179,7 @@ SIGNS = (
         ausbildung diplome etudes educacion estudios"""),
     Sign("quasi", "a kind of work", """occupation job profession workclass industry classofworker employment
         employer company department sector beruf branche arbeitgeber abteilung metier emploi profesion
-        ocupacion empleo""", hint="categorical"),
+        ocupacion empleo nace isco isco08 isco88 isic naics kldb kldb2010 wz wz08 wz2008 noga""", hint="categorical"),
     Sign("quasi", "a measure", """height weight bmi latitude longitude lat lon hoursperweek weeksworked grosse
         groesse gewicht korpergrosse taille poids altura estatura peso"""),
     Sign("sensitive", "about health: private", """diagnosis diagnose diagnoses diagnostic diagnostico disease
@@ -190,7 +202,10 @@ SIGNS = (
         duracionestancia duraciondelaestancia diasestancia diasdeestancia estanciahospitalaria degenza giornididegenza
         giornatedegenza durataricovero duratadegenza ligduur opnameduur verblijfsduur ligdagen verpleegdagen
         diasinternacao tempodeinternacao tempointernamento czaspobytu dlugoscpobytu liczbadnipobytu vardtid
-        indlaeggelsestid liggetid =split =fold"""),
+        indlaeggelsestid liggetid hoitoaika hoitopaivat delkahospitalizace osetrovacidoba apolasinapok
+        =stay =stays =vwd =belegtage =aufenthalt =aufenthaltstage =sejour =estancia =estadia =permanenza =internamento
+        dureehospitalisation dureedhospitalisation diasingreso diashospitalizacion diashospitalizados
+        giorniricovero nightsinhospital inpatientdays stayindays =split =fold"""),
 )
 FREE_TEXT = "free text, which may contain anything"
 REACH = re.compile(r"[\w.+-]{1,64}@[\w-]{1,60}\.\w{2}|(?<!\d)(?:\+|0)\d[\d ()/-]{6,18}\d(?!\d)")

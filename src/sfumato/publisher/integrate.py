@@ -164,7 +164,15 @@ class _Side:
             with work.channel.computing() if confirm else nullcontext():
                 files = fill(draft / PUBLIC, release.description, release.tables)
                 texts = private_part(
-                    self.job, table, release, None, self.log, summary, private, digests=self.digests, files=files
+                    self.job,
+                    table,
+                    release,
+                    None,
+                    self.log,
+                    summary,
+                    private,
+                    digests=self.digests,
+                    files=lambda: files,
                 ).files
                 write_private(draft, texts)
             if confirm:

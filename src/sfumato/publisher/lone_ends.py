@@ -7,6 +7,7 @@ import numpy as np
 from sfumato.engine.counts import Integers
 from sfumato.engine.overview import Overview
 from sfumato.release.label_meaning import read
+from sfumato.release.manifest import LabelAttribute
 from sfumato.release.release import Release
 from sfumato.table.domain import NumberScale
 from sfumato.table.encode import Column
@@ -19,18 +20,20 @@ def lone_ends(table: Overview, release: Release) -> list[str]:
         entry = release.description.labelled.get(column.name)
         scale = column.domain.scale()
         if scale is not None and entry is not None:
-            shown = {end for label in read(entry.nodes).values() for end in label.interval or ()}
-            told += _decimals(column, table.weights, scale, shown)
+            told += _decimals(column, table.weights, scale, entry)
     return told
 
 
-def _decimals(column: Column, weights: Integers, scale: NumberScale, shown: set[float]) -> Iterator[str]:
+def _decimals(column: Column, weights: Integers, scale: NumberScale, entry: LabelAttribute) -> Iterator[str]:
     """A value with more decimals than all others: the ends of labels are as fine as the finest value."""
     if scale.dated or not 0 < scale.step < 1:
         return
     places = round(-np.log10(scale.step))
     fine = np.flatnonzero(np.round(scale.values, places - 1) != scale.values)
-    if weights[np.isin(column.codes, fine)].sum() == 1 and any(np.round(end, places - 1) != end for end in shown):
+    if weights[np.isin(column.codes, fine)].sum() != 1:
+        return
+    shown = {end for label in read(entry.nodes).values() for end in label.interval or ()}
+    if any(np.round(end, places - 1) != end for end in shown):
         value = column.domain.leaves[int(fine[0])]
         yield (
             f"One person's {column.name!r}, {value}, has more decimals than all others; labels reveal it. "

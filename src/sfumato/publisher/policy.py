@@ -60,7 +60,7 @@ _TOP = (
     *("title", "data", "population", "attributes", "require", "method", "output"),
     *("after", "inconsistent", "integrate", "context", "audit", "engine"),
 )
-_DATA = ("source", "query", "missing", "others", "nulls", *FORM_KEYS)
+_DATA = ("source", "query", "missing", "others", "nulls", "weights", *FORM_KEYS)
 _POPULATION = ("source", "query", "size")
 _OUTPUT = ("spreadsheet",)
 _ATTRIBUTE = ("role", "kind", "taxonomy", "domain", "pad", "reason")
@@ -92,6 +92,8 @@ class Policy:
     """How the source writes its rows."""
     population_size: int | None = None
     """How many people the table is a sample of, for the report; None if the policy does not say."""
+    weights: str | None = None
+    """The column that says how many people of the population each row stands for."""
     context: ContextSection | None = None
     """Who publishes, for whom and for what; for the certificate."""
     left_out: frozenset[str] = frozenset()
@@ -132,7 +134,7 @@ class Policy:
     def covering(self, columns: Iterable[str]) -> tuple[Attribute, ...]:
         """The attributes of a table with these columns: those named, and the rest by the rule for others."""
         columns = list(columns)
-        names = {a.name for a in self.attributes} | self.left_out
+        names = {a.name for a in self.attributes} | self.left_out | ({self.weights} if self.weights else set())
         for name in names:
             if name not in columns:
                 raise PolicyError(
@@ -144,9 +146,13 @@ class Policy:
                 f"the data have {len(rest)} columns that the policy does not name: {named(rest)}; give each a role "
                 'under [attributes], or set others = "drop" or "insensitive" under [data]'
             )
-        if self.others == "insensitive":
-            return (*self.attributes, *(Attribute(name=c, role=Role.INSENSITIVE) for c in rest))
-        return self.attributes
+        others = rest if self.others == "insensitive" else ()
+        return (*self.attributes, *self._kept_back(), *(Attribute(name=c, role=Role.INSENSITIVE) for c in others))
+
+    def _kept_back(self) -> list[Attribute]:
+        """The weights, if they have no role of their own: read like an identifier, and as little published."""
+        apart = self.weights is not None and self.weights not in {a.name for a in self.attributes}
+        return [Attribute(name=str(self.weights), role=Role.IDENTIFIER)] if apart else []
 
 
 def read_policy(path: str | Path) -> Policy:
@@ -188,6 +194,7 @@ def parse_policy(text: str, *, folder: Path, name: str = "the policy") -> Policy
         others=_one_of(data.get("others", "error"), _OTHERS, "others"),
         nulls=nulls,
         form=form,
+        weights=_text(data["weights"], "weights under [data]") if "weights" in data else None,
         attributes=tuple(_attributes(_table(content, "attributes", name))),
         requirements=tuple(_with_population(required, people, sized="size" in population)),
         named=_method(content, name),

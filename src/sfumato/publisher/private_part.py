@@ -3,7 +3,7 @@
 import datetime as dt
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,7 +19,7 @@ from sfumato.report.markdown import render_markdown
 from sfumato.report.provenance import Provenance
 from sfumato.report.randomized import response
 from sfumato.report.report import Facts, render_page, report_facts
-from sfumato.report.risk import risk_of
+from sfumato.report.risk import Weighted, risk_of
 from sfumato.report.summary import Summary
 from sfumato.table.address import masked
 from sfumato.table.encode import Role
@@ -43,17 +43,20 @@ def private_part(
     dangling: Dangling | None = None,
     *,
     digests: Digests,
-    files: Mapping[str, str],
+    files: Callable[[], Mapping[str, str]],
     found: Audit | None = None,
+    weighted: Weighted | None = None,
 ) -> PrivatePart:
     """What is written to the private part; ``warnings`` are those for the steward alone.
 
-    ``digests`` are those of the table, ``files`` the SHA-256 of each file of the release, ``found`` is what adversaries
-    find out.
+    ``digests`` are those of the table, ``files`` returns the SHA-256 of each file of the release, and is called once
+    everything else is known, ``found`` is what adversaries find out, ``weighted`` the classes with their sampling
+    weights.
     """
     dangling = dangling or {}
     policy_text = job.to_toml()
-    risk = risk_of(release, table, job.population_size)
+    size = weighted.size if weighted and job.population_size is None else job.population_size
+    risk = risk_of(release, table, size, weighted)
     facts = report_facts(
         release=release,
         table=table,
@@ -63,7 +66,7 @@ def private_part(
         warnings=warnings,
         seeded=seed is not None,
         dangling=dangling,
-        provenance=provenance_of(job, seed, digests, files),
+        provenance=lambda: provenance_of(job, seed, digests, files()),
         audit=found,
     )
     audit: dict[str, Any] = {
@@ -120,6 +123,8 @@ def _command(job: Policy, seed: int | None) -> str:
 
 def _population(job: Policy) -> str:
     """Whom the people of the table are drawn from, as far as the policy says."""
+    if job.weights is not None:
+        return f"The weights in {job.weights!r} say how many people of the population each row stands for."
     if job.population_size is not None:
         return f"The people of the table are taken for a simple random sample of {job.population_size:,} people."
     if source := job.content.get("population", {}).get("source"):

@@ -1,6 +1,7 @@
 """Run a whole job: from policy to microdata, to release, to the folder with its private part."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,11 +12,13 @@ from numpy.typing import NDArray
 
 from sfumato import notebook
 from sfumato.adversary.auditing import closed_form_audit
+from sfumato.adversary.sampling_weights import weights_of
 from sfumato.engine.base import Engine
 from sfumato.engine.choice import Choice as EngineChoice
 from sfumato.engine.choice import asked_for
 from sfumato.engine.counts import Counts
 from sfumato.engine.draws import Draws
+from sfumato.engine.local import LocalEngine
 from sfumato.engine.overview import overview
 from sfumato.errors import OutputError, PolicyError, RefutedMethodWarning
 from sfumato.method.base import Method, PartitionMethod, Progress, silent
@@ -31,12 +34,14 @@ from sfumato.publisher.reading_ahead import Ahead
 from sfumato.release.files import stages
 from sfumato.release.files.output import refuse_existing, refuse_public, whole_folder, write_private
 from sfumato.release.files.recognize import PUBLIC
-from sfumato.release.files.store import MANIFEST, fill
+from sfumato.release.files.store import MANIFEST, describe_files
+from sfumato.release.files.table_files import writing_tables
 from sfumato.release.judgement import bind, listed
 from sfumato.release.release import Release
 from sfumato.report.earlier_releases import raw_dangling, unrelated
 from sfumato.report.pdf import Printed, print_pdf
 from sfumato.report.plain_facts import plain_facts
+from sfumato.report.risk import Weighted, weighted_classes
 from sfumato.report.summary import Summary, summarize
 from sfumato.requirement.base import Requirement
 from sfumato.table.checks import located
@@ -192,21 +197,33 @@ def publish_policy(
     release = choice.stated_by(release) if choice else release
     before = known.earlier(digests.cells) if known else []
     told = published_again(before, policy=policy_digest(job), method=job.method, seed=seed, out=folder, force=force)
-    summary = summarize(release, table)
-    dangling = raw_dangling(release, there.table, getattr(job.method, "after", ()))
-    heard("audit", 0.0)
-    found = closed_form_audit(release, table, population=job.population or job.population_size)
-    refuted = (f"An audit refutes a claim of the release: {claim}." for claim in found.broken)
-    private = [*refuted, *advice(job, table, release, summary), *unrelated(dangling), *told.warnings]
-    private += known.warnings if known else ()
-    log.lines += [*summary.lines(), *(f"warning: {w}" for w in dict.fromkeys([*release.warnings, *private]))]
     made: list[Entry] = []
-    with whole_folder(folder, force=force, afterwards=lambda: finish(known, made)) as draft:
+    with (
+        whole_folder(folder, force=force, afterwards=lambda: finish(known, made)) as draft,
+        _writing(draft / PUBLIC, release, there) as files,
+    ):
+        summary = summarize(release, table)
+        dangling = raw_dangling(release, there.table, getattr(job.method, "after", ()))
+        heard("audit", 0.0)
+        found = closed_form_audit(release, table, population=job.population or job.population_size)
+        refuted = (f"An audit refutes a claim of the release: {claim}." for claim in found.broken)
+        private = [*refuted, *advice(job, table, release, summary), *unrelated(dangling), *told.warnings]
+        private += known.warnings if known else ()
+        log.lines += [*summary.lines(), *(f"warning: {w}" for w in dict.fromkeys([*release.warnings, *private]))]
         heard("write", 0.0)
-        (draft / PUBLIC).mkdir()
-        files = fill(draft / PUBLIC, release.description, release.tables, there.write)
         steward = private_part(
-            job, table, release, seed, log, summary, private, dangling, digests=digests, files=files, found=found
+            job,
+            table,
+            release,
+            seed,
+            log,
+            summary,
+            private,
+            dangling,
+            digests=digests,
+            files=files,
+            found=found,
+            weighted=_weighted(job, release, there),
         )
         printed = _printed(steward.files["report.html"], heard) if pdf else Printed(None)
         write_private(draft, {**steward.files, **printed.file()})
@@ -219,6 +236,26 @@ def publish_policy(
     warnings = [*release.warnings, *private, *(known.warnings if known else ())]
     notes = (*told.notes, *filter(None, [printed.why]), *_told_engine(where))
     return Published(release, folder, summary, tuple(dict.fromkeys(warnings)), notes, plain_facts(steward.facts))
+
+
+@contextmanager
+def _writing(public: Path, release: Release, engine: Engine) -> Iterator[Callable[[], dict[str, str]]]:
+    """Write the tables of a release while its report is made; what is yielded writes the rest, with all digests."""
+    public.mkdir()
+    manifest = release.description
+    with writing_tables(public, release.tables, manifest.output, engine.write) as tables:
+        yield lambda: describe_files(public, manifest, tables())
+
+
+def _weighted(job: Policy, release: Release, there: Engine) -> Weighted | None:
+    """The classes before and after, with the sampling weights of their rows; None if there are no weights."""
+    if job.weights is None:
+        return None
+    if not isinstance(there, LocalEngine):
+        raise PolicyError(
+            'weights under [data] are read in memory; set name = "local" under [engine], or leave them out'
+        )
+    return weighted_classes(release, there.table, weights_of(there.table, job.weights, job.population_size))
 
 
 def _with_method(

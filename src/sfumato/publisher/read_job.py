@@ -1,11 +1,14 @@
 """The table of a job: read and coded, with its digests, and what is refused about it."""
 
-from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, NamedTuple
+from concurrent.futures import Future
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
 
 import polars as pl
 
 from sfumato.adversary.population_risk import refuse_smaller
+from sfumato.beside import beside, known
 from sfumato.engine.base import Engine
 from sfumato.engine.choice import Choice, choose_engine
 from sfumato.engine.local import LocalEngine
@@ -20,6 +23,7 @@ from sfumato.report import prepare_report
 from sfumato.table.address import expanded
 from sfumato.table.digest import table_digest
 from sfumato.table.microdata import Microdata
+from sfumato.table.ranked import ranked_columns
 from sfumato.table.source import read_frame
 
 if TYPE_CHECKING:
@@ -33,11 +37,22 @@ def entities(job: Policy, table: Microdata) -> list[str]:
     return [name for name in named if isinstance(name, str) and name in table.names]
 
 
-class Digests(NamedTuple):
-    """What identifies the private table: a digest of its cells, and the SHA-256 of its file if it is one."""
+@dataclass(frozen=True)
+class Digests:
+    """What identifies the private table; found on another core while the job goes on, and waited for when needed."""
 
-    cells: str
-    file: str = ""
+    of_cells: Future[str]
+    of_file: Future[str]
+
+    @property
+    def cells(self) -> str:
+        """A digest of the cells."""
+        return self.of_cells.result()
+
+    @property
+    def file(self) -> str:
+        """The SHA-256 of the file; empty if the table is not one."""
+        return self.of_file.result()
 
 
 def coded_and_known(job: Policy, progress: Progress, ahead: Ahead | None = None) -> tuple[LocalEngine, Digests]:
@@ -50,13 +65,13 @@ def coded_and_known(job: Policy, progress: Progress, ahead: Ahead | None = None)
     progress("read", 0.0)
     begun = ahead if ahead is not None and ahead.reads(job.source, job.nulls, job.folder) else None
     frame = begun.take() if begun else read_again(job)
-    with ThreadPoolExecutor(1) as beside:
-        cells = begun.digest if begun else beside.submit(table_digest, frame)
-        beside.submit(prepare_report)
-        file = beside.submit(file_digest, job)
-        progress("code", 0.0)
-        engine = LocalEngine.read(frame, job.covering, missing=job.missing, folder=job.folder, progress=progress)
-    return engine, Digests(cells.result(), file.result())
+    progress("code", 0.0)
+    ranks = begun.ranks.result() if begun else ranked_columns(frame)
+    digests = Digests(begun.digest if begun else beside(table_digest, frame, ranks), beside(file_digest, job))
+    beside(prepare_report)
+    wanted, told = job.covering(frame.columns), partial(progress, "code")
+    table = Microdata.from_frame(frame, wanted, missing=job.missing, folder=job.folder, ranks=ranks, progress=told)
+    return LocalEngine(table), digests
 
 
 def engine_of(job: Policy, progress: Progress, ahead: Ahead | None = None) -> tuple[Engine, Digests, Choice]:
@@ -79,7 +94,7 @@ def engine_of(job: Policy, progress: Progress, ahead: Ahead | None = None) -> tu
         settings=job.engine,
         progress=progress,
     )
-    return stored, Digests(stored.digest(), file_digest(job)), choice
+    return stored, Digests(known(stored.digest()), known(file_digest(job))), choice
 
 
 def _engine_class(name: str) -> "type[DuckDBEngine] | type[SparkEngine]":

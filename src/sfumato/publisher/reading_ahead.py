@@ -12,6 +12,7 @@ import polars as pl
 
 from sfumato.table.checks import open_regular
 from sfumato.table.digest import table_digest
+from sfumato.table.ranked import Ranks, ranked_columns
 from sfumato.table.source import read_frame
 
 _LARGEST = 1 << 20
@@ -20,12 +21,13 @@ _MOST_AHEAD = 1 << 28
 
 @dataclass
 class Ahead:
-    """A file that is being read, by which settings, and the digest of its cells."""
+    """A file that is being read, by which settings, and the ranks and the digest of its cells."""
 
     source: str
     nulls: tuple[str, ...]
     folder: Path
     frame: Future[pl.DataFrame] = field(default_factory=Future)
+    ranks: Future[Ranks] = field(default_factory=Future)
     digest: Future[str] = field(default_factory=Future)
 
     def reads(self, source: str, nulls: tuple[str, ...], folder: Path) -> bool:
@@ -75,13 +77,15 @@ _TEXT = (".csv", ".tsv", ".txt", ".parquet")
 
 
 def _read(ahead: Ahead) -> None:
-    """Read the file, then compute its digest; errors are raised where the results are asked for."""
+    """Read the file, rank its cells, then compute their digest; errors are raised where the results are asked for."""
     rows = ahead.frame
     try:
         frame = read_frame(ahead.source, nulls=ahead.nulls, folder=ahead.folder)
         rows.set_result(frame)
-        ahead.digest.set_result(table_digest(frame))
+        ranks = ranked_columns(frame)
+        ahead.ranks.set_result(ranks)
+        ahead.digest.set_result(table_digest(frame, ranks))
     except BaseException as error:
-        for promised in (rows, ahead.digest):
+        for promised in (rows, ahead.ranks, ahead.digest):
             if not promised.done():
                 promised.set_exception(error)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from sfumato.release.release import Release
 
 
-_DENSE = 16
+_DENSE = 4
 """How many cells of the group-by-value table may be allocated per row."""
 
 
@@ -46,6 +46,8 @@ class GroupValues(NamedTuple):
     code: NDArray[Any]
     rows: NDArray[Any] | None = None
     words: Sequence[str] | None = None
+    distinct: bool = False
+    """Whether no two entries have the same group and the same code."""
 
     def word(self, code: int) -> str:
         """The value of a code."""
@@ -65,7 +67,7 @@ def best_guess(values: GroupValues) -> BestGuess:
     (2, 1.0, 0.75, 0.75, 'flu', 0.75, 0.625)
     """
     of_pair, code, held = _pairs(values)
-    size, squares = np.bincount(of_pair, weights=held), np.bincount(of_pair, weights=held**2.0)
+    size, squares = np.bincount(of_pair, weights=held), np.bincount(of_pair, weights=held.astype(np.float64) ** 2)
     top = np.zeros(len(size), np.int64)
     np.maximum.at(top, of_pair, held)
     rows, most, squares = (figure[size > 0] for figure in (size, top, squares))
@@ -86,6 +88,8 @@ def best_guess(values: GroupValues) -> BestGuess:
 def _pairs(values: GroupValues) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.int64]]:
     """Each group and code that occur together, and how many rows they have together."""
     group, code = values.group, values.code
+    if values.distinct and values.rows is not None:
+        return group, code, values.rows
     groups, codes = int(group.max()) + 1, int(code.max()) + 1
     if groups * codes <= _DENSE * len(group):  # a cell for every pair is faster than hashing those that occur
         cells = np.bincount(group * codes + code, weights=values.rows)

@@ -143,10 +143,10 @@ def as_earlier(source: "Earlier | Release | str | Path", name: str) -> Earlier:
 
 def _loaded(folder: Path, name: str) -> "Release":
     """The release in a folder; whatever is wrong with it, the message says which release it is."""
-    from sfumato.release.release import load
+    from sfumato.release.release import load_whole
 
     try:
-        return load(folder)
+        return load_whole(folder)
     except SfumatoError as e:
         kind = ReleaseError if isinstance(e, ReleaseError) else PolicyError
         raise kind(f"the earlier release {name} ({folder}) cannot be used: {e}") from None

@@ -2,7 +2,8 @@
 
 A label means the half-open interval ``[low, high)`` of numbers or days, or it names values, nodes of a taxonomy and
 masks such as ``47*``. An interval may be open on one side: ``>= 65`` means ``[65, null]``, ``< 20`` means
-``[null, 20]``. For some, only the label itself is stated: ``*`` hides everything, ``47*`` the last character.
+``[null, 20]``. For some, only the label itself is stated: ``*`` hides everything, ``47*`` the last character, ``I21…``
+all that follows.
 """
 
 import re
@@ -17,6 +18,7 @@ from sfumato.errors import PolicyError, ReleaseError
 from sfumato.release.manifest import LabelAttribute
 from sfumato.table.domain import Interval as Interval
 from sfumato.table.encode import Kind
+from sfumato.table.names import REST
 from sfumato.table.ordered_domain import MISSING, after, common_step, day_number
 from sfumato.table.taxonomy import SUPPRESSED
 
@@ -71,10 +73,13 @@ def as_interval(ends: Sequence[Any]) -> Interval | None:
     >>> as_interval(["1970-01-02", "10000-01-01"]), as_interval([40, 20]), as_interval([65, None])
     ((1.0, 2932897.0), None, (65.0, inf))
     """
-    parse_label = [end for end in ends if end is not None]
-    if len({isinstance(end, str) for end in parse_label}) > 1:
+    if type(ends[0]) is float and type(ends[1]) is float:  # most labels, where nothing else needs to be asked
+        low, high = ends
+        return (low, high) if -sys.float_info.max <= low < high <= sys.float_info.max else None
+    stated = [end for end in ends if end is not None]
+    if len({isinstance(end, str) for end in stated}) > 1:
         return None
-    numbers = [day_number(end) if isinstance(end, str) else end for end in parse_label]
+    numbers = [day_number(end) if isinstance(end, str) else end for end in stated]
     if not all(_is_number(number) for number in numbers):
         return None
     found = iter(float(number) for number in numbers)  # type: ignore[arg-type]
@@ -175,8 +180,28 @@ def _part(name: str) -> tuple[float, float | None]:
 
 
 def fits(value: str, mask: str) -> bool:
-    """Whether a mask covers a value: everything is hidden, or some characters are."""
+    """Whether a mask covers a value: everything is hidden, or some characters are, or whatever follows a beginning.
+
+    >>> fits("471", "47*"), fits("4711", "47*"), fits("I21.4", "I21…"), fits("I21", "I21…")
+    (True, False, True, True)
+    """
+    if mask.endswith(REST):
+        return value.startswith(mask.removesuffix(REST))
     return mask == SUPPRESSED or _like(mask).fullmatch(value) is not None
+
+
+def is_mask(label: str) -> bool:
+    """Whether a label says by itself what it may stand for."""
+    return SUPPRESSED in label or label.endswith(REST)
+
+
+def hides(mask: str) -> tuple[bool, int, int]:
+    """How much a mask hides, to put masks in order; of those that a value fits, the first tells most.
+
+    >>> sorted(["*", "I…", "4**", "47*", "I21…"], key=hides)
+    ['I21…', 'I…', '47*', '4**', '*']
+    """
+    return mask == SUPPRESSED, mask.count(SUPPRESSED), -len(mask) if mask.endswith(REST) else 0
 
 
 @lru_cache(maxsize=4096)

@@ -67,6 +67,8 @@ class ManifestEntry:
 
 def _plain(value: Any) -> Any:
     """A value as JSON has it."""
+    if type(value) in (str, float, int, list):  # nearly all are, and there may be one per label
+        return value
     if isinstance(value, ManifestEntry):
         return value.plain()
     if isinstance(value, Mapping):

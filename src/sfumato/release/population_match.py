@@ -168,8 +168,13 @@ def judge_release(requirement: KMap, release: "Release") -> Judgement:
 def released_groups(release: "Release", population: Microdata) -> Integers:
     """How many people of a population fit each group of a release that labels people, as `Release.groups` numbers
     them."""
+    return counted_people(release, People.of(population))
+
+
+def counted_people(release: "Release", people: People) -> Integers:
+    """How many of these people fit each group of a release that labels people, by their weights."""
     columns, nodes, parts = _labels_of(release)
-    return counted_groups(People.of(population), columns, nodes, parts, release.groups())
+    return counted_groups(people, columns, nodes, parts, release.groups())
 
 
 def _labels_of(

@@ -22,11 +22,11 @@ from sfumato.release.check.public import PublicSchema
 from sfumato.release.check.statement import parse_manifest
 from sfumato.release.check.wording import reworded
 from sfumato.release.files.output import whole_folder
-from sfumato.release.files.store import fill, read_folder, read_page
+from sfumato.release.files.store import fill, read_folder, read_page, verify_twins
 from sfumato.release.glance import html, short
 from sfumato.release.judgement import Judgement
 from sfumato.release.manifest import Manifest
-from sfumato.release.part_tables import as_stored, counted, held, parts_of
+from sfumato.release.part_tables import counted, held, parts_of
 from sfumato.release.population_match import judge_release
 from sfumato.release.scheme.base import Scheme
 from sfumato.release.scheme.catalogue import SCHEMES
@@ -36,7 +36,7 @@ from sfumato.requirement.k_map import KMap
 from sfumato.table.encode import Role
 from sfumato.table.frames import to_pandas
 from sfumato.table.names import named
-from sfumato.table.published import label_codes
+from sfumato.table.published import distinct_texts, label_codes
 
 if TYPE_CHECKING:
     import pandas
@@ -60,6 +60,8 @@ class Release:
     """What was computed from the tables before, and from which tables."""
     page: bytes | None = field(default=None, repr=False, kw_only=True)
     """README.html as it was read; a release that was not read from a folder has none yet."""
+    folder: Path | None = field(default=None, repr=False, kw_only=True)
+    """Where it was read from: `check` also reads the csv files there, which nobody else does."""
 
     @cached_property
     def description(self) -> Manifest:
@@ -153,7 +155,7 @@ class Release:
         """Write the folder whole or not at all; an existing one is refused without ``force``."""
         manifest = parse_manifest(self.manifest)
         with whole_folder(Path(folder), force=force) as draft:
-            fill(draft, manifest, as_stored(self.tables))
+            fill(draft, manifest, self.tables)
 
     def check(self, after: Sequence["Earlier | Release | str | Path"] = ()) -> list[Finding]:
         """Verify every claim of the manifest from the public part alone; raise if one does not hold.
@@ -171,7 +173,8 @@ class Release:
         """How each claim of the manifest stands: holds, broken, or stated (not verifiable from the public part).
 
         If the structure is broken, the claims that depend on it are not judged. Claims about a join are stated unless
-        the earlier releases are given.
+        the earlier releases are given. Of a release that was read from a folder, a csv file that is not what the
+        manifest says is an error.
         """
         now = Release(
             self.manifest, self.tables, page=self.page
@@ -179,6 +182,7 @@ class Release:
         found = list(structure(now))
         if any(finding.status == "broken" for finding in found):
             return found
+        self.verify_twins()
         given = given_after(now, after)
         found += [*matching(now, given), *(judged(now, claim, given) for claim in now.description.requirements)]
         found.append(examined(now))
@@ -188,6 +192,11 @@ class Release:
         return (
             found if any(f.status == "broken" for f in found) else [*found, *explained_to_readers(now), *reworded(now)]
         )
+
+    def verify_twins(self) -> None:
+        """Raise if a csv file in the folder that this was read from is not what the manifest says."""
+        if self.folder is not None:
+            verify_twins(self.folder, self.manifest.get("tables"), self.description.output, self.tables)
 
     def stated(self) -> list[Finding]:
         """What else the manifest states that cannot be verified from the public part, for a release without faults."""
@@ -225,6 +234,13 @@ class Release:
         value: T = known if [id(frame) for frame in of] == [id(frame) for frame in frames] else compute()
         self._known[key] = frames, value
         return value
+
+    def rows_by_value(self, table: str, name: str) -> dict[str, int]:
+        """How many rows of a counted table show each value of a column, as text; counted once."""
+        return self.remembered(
+            ("rows by value", table, name),
+            lambda: distinct_texts(self.counted[table][name]).counts(self.row_weights),
+        )
 
     def same_labels(self, x: tuple[str, ...]) -> NDArray[np.int64]:
         """A number for each row of the table of people: the same for rows that agree on ``x``, or on all
@@ -268,7 +284,9 @@ def _equal_rows(columns: list[pl.Series]) -> NDArray[np.int64]:
 
 
 def load(folder: str | Path) -> Release:
-    """Read a release that `Release.write` wrote, and verify its files against the manifest.
+    """Read a release that `Release.write` wrote, and verify the files that it reads against the manifest.
+
+    These are the parquet files. The csv files that people open are read by `Release.check` alone.
 
     Args:
         folder: the folder that holds manifest.json.
@@ -277,7 +295,14 @@ def load(folder: str | Path) -> Release:
     if path.name != "release" and (path / "release" / "manifest.json").is_file():
         raise PolicyError(f"{path} holds the public and the private part; give its release folder: {path / 'release'}")
     manifest, tables = read_folder(path)
-    return Release(manifest, held(tables), page=read_page(path))
+    return Release(manifest, held(tables), page=read_page(path), folder=path.resolve())
+
+
+def load_whole(folder: str | Path) -> Release:
+    """The same, with the csv files verified too: for those who state the digests of all files."""
+    found = load(folder)
+    found.verify_twins()
+    return found
 
 
 def refuse_unpublished(release: object) -> None:

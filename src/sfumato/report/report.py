@@ -2,14 +2,13 @@
 
 import datetime as dt
 import heapq
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Required, TypedDict, Unpack
 
 import jinja2
-import numpy as np
 
 from sfumato.adversary.audit import Audit
 from sfumato.engine.overview import Overview, overview_of
@@ -49,7 +48,8 @@ class Given(TypedDict, total=False):
     ``table`` is the microdata that the release was made from, or an overview of it; ``summary`` and ``risk`` are what
     `summarize` and `risk_of` say about both, if already known; ``warnings`` are added to those of the release;
     ``seeded`` says whether its randomness came from a known seed; ``dangling`` is what `raw_dangling` says about
-    earlier releases; ``provenance`` is what only the job knows, ``audit`` what adversaries found out.
+    earlier releases; ``provenance`` is what only the job knows, or returns it once everything else is
+    known, ``audit`` what adversaries found out.
     """
 
     release: Required[Release]
@@ -61,7 +61,7 @@ class Given(TypedDict, total=False):
     seeded: bool
     made: dt.datetime | None
     dangling: Dangling | None
-    provenance: Provenance | None
+    provenance: Provenance | Callable[[], Provenance] | None
     audit: Audit | None
 
 
@@ -75,7 +75,10 @@ def report_facts(**given: Unpack[Given]) -> Facts:
     }
     drawn = response(release, known)
     figures = _figures(release, known, labels)
-    origin = given.get("provenance")
+    risk = risks(release, known, entity, given.get("risk") or risk_of(release, known))
+    riskiest = combinations(known, entity)
+    told = given.get("provenance")
+    origin = told() if callable(told) else told
     return {
         "title": release.description.title or "Untitled release",
         "summary": (given.get("summary") or summarize(release, known)).facts(),
@@ -88,8 +91,8 @@ def report_facts(**given: Unpack[Given]) -> Facts:
         "adversaries": adversaries(given.get("audit")),
         "response": drawn,
         "joined": joined(release, given.get("dangling") or {}),
-        "risk": risks(release, known, entity, given.get("risk") or risk_of(release, known)),
-        "riskiest": combinations(known, entity),
+        "risk": risk,
+        "riskiest": riskiest,
         "loss": _loss(release, labels),
         "figures": figures,
         "answered": [(f["name"], f["apart"]) for f in figures if f["plot"] is not None],
@@ -169,13 +172,13 @@ def _pairs(parameters: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 def _labels(release: Release, name: str) -> dict[str, int] | None:
     """How many rows show each label; None for an attribute that is not published."""
-    frame = next((t for t in release.counted.values() if name in t.columns), None)
-    if frame is None:
+    table = next((t for t, frame in release.counted.items() if name in frame.columns), None)
+    if table is None:
         return None
-    series = frame[name]
+    frame = release.counted[table]
     if COUNT in frame.columns and release.bucketized:
-        series = series.gather(np.repeat(np.arange(frame.height), frame[COUNT].to_numpy()))
-    return distinct_texts(series).counts(release.row_weights)
+        return distinct_texts(frame[name]).counts(frame[COUNT].to_numpy())
+    return release.rows_by_value(table, name)
 
 
 def _loss(release: Release, labels: Labels) -> Facts:

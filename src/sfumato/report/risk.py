@@ -1,6 +1,7 @@
 """The risk of re-identification before and after, and the combinations that identify best."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -8,6 +9,12 @@ from numpy.typing import NDArray
 
 from sfumato.adversary.linkage import LinkageRisk, linkage_risk, quasi_groups, riskiest
 from sfumato.adversary.population_risk import PopulationRisk, population_risk
+from sfumato.adversary.sampling_weights import (
+    WeightedClasses,
+    classes_of_release,
+    classes_of_table,
+    weighted_risk,
+)
 from sfumato.engine.counts import Counts
 from sfumato.engine.overview import Overview
 from sfumato.release.best_guess import BestGuess, GroupValues, best_guess, best_guesses
@@ -19,6 +26,26 @@ from sfumato.table.microdata import Microdata
 Facts = dict[str, Any]
 
 _TOP_COMBINATIONS = 6
+_MODELS = {
+    "pitman": "Pitman's model (Hoshino 2001), which fits the class sizes of the table",
+    "zayatz": "Zayatz's estimator, since Pitman's model does not fit the class sizes of the table",
+    "census": "the table is the whole population",
+    "no sample uniques": "no row of the table is unique",
+}
+
+
+class Weighted(NamedTuple):
+    """The classes before and after, with the weights of the people in them; ``size`` is how many these stand for."""
+
+    before: WeightedClasses
+    after: WeightedClasses | None
+    size: int
+
+
+def weighted_classes(release: Release, table: Microdata, weights: NDArray[np.float64]) -> Weighted:
+    """The classes of a table and of its release with the weights of their rows."""
+    before, after = classes_of_table(table, weights), classes_of_release(release, table, weights)
+    return Weighted(before, after, max(round(float(weights.sum())), table.rows))
 
 
 class Risk(NamedTuple):
@@ -35,13 +62,15 @@ class Risk(NamedTuple):
     """The same among the people of a population of known size; of a randomized release there is no such estimate."""
 
 
-def risk_of(release: Release, table: Microdata | Counts, population: int | None = None) -> Risk:
+def risk_of(
+    release: Release, table: Microdata | Counts, population: int | None = None, weighted: Weighted | None = None
+) -> Risk:
     """The risks of a table and of a release made from it, both counted in rows and both based on what is shown.
 
-    ``population`` is how many people the table is a sample of, if known.
+    ``population`` is how many people the table is a sample of, if known; ``weighted`` are the classes with the weights
+    of their rows, if there are weights.
     """
-    weights, held = release.row_weights, table.weights
-    shown = release.classes() if weights is None else release.counted_labels(())
+    weights, held, shown = release.row_weights, table.weights, shown_classes(release)
     expected = None
     if isinstance(table, Overview) and table.class_sizes is not None:
         classes, held, guesses = np.arange(len(table.class_sizes)), table.class_sizes, {}
@@ -56,8 +85,25 @@ def risk_of(release: Release, table: Microdata | Counts, population: int | None 
             else population_risk(shown, population, rows=table.rows, weights=weights)
         )
         expected = population_risk(classes, population, weights=held), after
+    if weighted is not None:
+        expected = _by_weights(weighted, expected)
     before = linkage_risk(classes, weights=held)
     return Risk(classes, before, linkage_risk(shown, weights=weights), guesses, expected)
+
+
+def _by_weights(
+    weighted: Weighted, plain: tuple[PopulationRisk, PopulationRisk | None] | None
+) -> tuple[PopulationRisk, PopulationRisk | None]:
+    """The risks by sampling weights; how many people are unique is still estimated from class sizes."""
+    before = weighted_risk(weighted.before, weighted.size)
+    uniques = plain[0].uniques if plain else None
+    after = None if weighted.after is None else weighted_risk(weighted.after, weighted.size)
+    return replace(before, uniques=uniques), after
+
+
+def shown_classes(release: Release) -> NDArray[np.int64]:
+    """The class of each row of a release, or of each of its counted rows: those that show the same."""
+    return release.classes() if release.row_weights is None else release.counted_labels(())
 
 
 def risks(release: Release, table: Microdata | Counts, entity: str | None, risk: Risk) -> Facts:
@@ -118,7 +164,18 @@ def _population_lines(risk: Risk) -> list[tuple[str, str, str, str]]:
         line("Population risk, greatest", f"journalist; {among}; the worst row", lambda r: percent(r.greatest)),
         line("Population risk, average", f"marketer; {among}", lambda r: percent(r.mean)),
         line("Rows unique in the population", among, lambda r: f"{r.unique_rows:,.4g}"),
+        *_unique_lines(before),
     ]
+
+
+def _unique_lines(before: PopulationRisk) -> list[tuple[str, str, str, str]]:
+    """How many people of the whole population are alone with their exact quasi-identifiers, by a model."""
+    if before.uniques is None:
+        return []
+    found = before.uniques
+    told = f"{found.estimate:,.4g} (standard error {found.error:,.2g})"
+    what = f"people with quasi-identifiers that nobody else has; {_MODELS.get(found.model, found.model)}"
+    return [("Unique people in the population", what, told, "")]
 
 
 def _assumption(risk: Risk) -> str:
@@ -126,6 +183,13 @@ def _assumption(risk: Risk) -> str:
     if risk.population is None:
         return risk.before.assumption
     known = risk.population[0]
+    if known.weighted:
+        return (
+            f"{risk.before.assumption} The population risks are estimates from the sampling weights, which stand for "
+            f"{known.size:,} people: of a class with f rows whose weights add up to W, each person of the population "
+            "is taken to be in the table with probability f / W (Benedetti and Franconi 1998). They are as good as the "
+            "weights, and no guarantee."
+        )
     return (
         f"{risk.before.assumption} The population risks are estimates for a population of {known.size:,} people of "
         f"which the table is a simple random sample ({percent(known.fraction)}): how many people of a class the "
@@ -152,7 +216,8 @@ def _guesses_beside(
     """How well each sensitive value is guessed: by exact quasi-identifiers in the table, by groups in the release."""
     after = best_guesses(release)
     known = {name: table[name] for name in after if name in table.columns}
-    before = {name: GroupValues(classes, c.codes, table.weights, c.domain.leaves) for name, c in known.items()}
+    alone = isinstance(table, Counts) and len(table.names) == len(table.quasi) + 1  # a vector is a class and a value
+    before = {name: GroupValues(classes, c.codes, table.weights, c.domain.leaves, alone) for name, c in known.items()}
     return {name: (best_guess(values), after[name]) for name, values in before.items()}
 
 

@@ -5,7 +5,6 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
-import polars as pl
 
 from sfumato import notebook
 from sfumato.engine.counts import Counted, Counts, totals
@@ -185,6 +184,7 @@ class Summary:
 def summarize(release: Release, table: Microdata | Counts) -> Summary:
     """What a release made from this table kept, and what it left out.
 
+    >>> import polars as pl
     >>> import sfumato as sf
     >>> frame = pl.DataFrame({"age": [21, 22, 35, 36], "ill": ["flu", "HIV", "flu", "cancer"]})
     >>> table = sf.read(frame, quasi=["age"], sensitive="ill")
@@ -232,19 +232,12 @@ def _suppressed(release: Release) -> tuple[int, tuple[str, ...]]:
     """How many cells hide their value entirely, and which attributes show a single label that covers several values."""
     cells, hidden = 0, []
     for name, entry in release.description.labelled.items() if "data" in release.tables else ():
-        labels = _label_rows(release, name)
+        labels = release.rows_by_value("data", name)
         if entry.nodes.get(SUPPRESSED, [SUPPRESSED]) != [SUPPRESSED]:
-            cells += int(labels.filter(pl.col("label") == SUPPRESSED)["rows"].sum())
-        if entry.loss > 0 and labels.height == 1:
+            cells += labels.get(SUPPRESSED, 0)
+        if entry.loss > 0 and len(labels) == 1:
             hidden.append(name)
     return cells, tuple(hidden)
-
-
-def _label_rows(release: Release, name: str) -> pl.DataFrame:
-    """How many rows show each label."""
-    shown, weights = release.counted["data"][name].alias("label"), release.row_weights
-    rows = pl.Series("rows", np.ones(len(shown), np.int64) if weights is None else weights)
-    return pl.DataFrame([shown.cast(pl.String), rows]).group_by("label").agg(pl.col("rows").sum())
 
 
 def _randomized(release: Release, table: Microdata | Counts) -> tuple[dict[str, float], tuple[str, ...]]:

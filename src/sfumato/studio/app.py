@@ -5,11 +5,12 @@ import logging
 from urllib.parse import unquote
 
 from fastapi import FastAPI, Request
-from fastapi.responses import PlainTextResponse, RedirectResponse, Response
+from fastapi.responses import FileResponse, PlainTextResponse, RedirectResponse, Response
 from nicegui import ui
 
 from sfumato.errors import SfumatoError
 from sfumato.studio import uploads
+from sfumato.studio.downloads import download
 from sfumato.studio.frame import TITLE, content, frame, install_style
 from sfumato.studio.guard import UPLOADS, App
 from sfumato.studio.jobs import Jobs
@@ -17,6 +18,8 @@ from sfumato.studio.steps import step_of
 from sfumato.studio.widgets import banner, beside, explained, heading, primary
 
 _RECONNECT = 30.0
+_REPORT = "sandbox allow-popups; default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'"
+"""What a report may do: be shown."""
 
 
 def application(jobs: Jobs) -> App:
@@ -69,6 +72,15 @@ def _routes(app: FastAPI, jobs: Jobs) -> None:
         except (SfumatoError, OSError) as error:
             return PlainTextResponse(explained(error))  # not a status of its own: browsers log these as errors
         return PlainTextResponse("")
+
+    @app.get("/w/{name}/files/{what}")
+    async def file(name: str, what: str) -> Response:
+        job = jobs.get(name)
+        found = await beside(download, job.run, job.folder, what) if job is not None and job.run is not None else None
+        if found is None:
+            return PlainTextResponse("There is no such file.", 404)
+        headers = {} if found.saved else {"content-security-policy": _REPORT}
+        return FileResponse(found.path, media_type=found.kind, filename=what if found.saved else None, headers=headers)
 
     @app.get("/")
     async def start() -> Response:

@@ -7,6 +7,7 @@ command line can run it.
 
 import asyncio
 import os
+import shutil
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,13 +15,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import PolicyError, SfumatoError
+from sfumato.table.address import expanded, masked
 
 if TYPE_CHECKING:
     import polars as pl
 
     from sfumato.publisher.column_roles import Profile
     from sfumato.publisher.policy import Policy
-    from sfumato.publisher.propose import Proposal
+    from sfumato.publisher.proposal import Proposal
+    from sfumato.studio.run import Run
     from sfumato.table.microdata import Microdata
 
 Content = dict[str, Any]
@@ -55,6 +58,8 @@ class Job:
     extras: dict[str, Any] = field(default_factory=dict, repr=False)
     """What pages keep for this job, by a key of their own, such as a comparison that is running."""
     _kept: dict[str, tuple[int, Any]] = field(default_factory=dict, repr=False)
+    run: "Run | None" = field(default=None, repr=False)
+    """The run that was started last, be it over or not."""
     lock: asyncio.Lock = field(default_factory=asyncio.Lock, repr=False)
     """Held while the table is read or a run is started."""
 
@@ -67,8 +72,6 @@ class Job:
         if given.endswith(".toml"):
             self._open_policy(given)
         else:
-            from sfumato.table.address import masked
-
             address = given if "://" in given else os.path.abspath(Path(given).expanduser())  # noqa: PTH100 - keeps links
             self._open_table(Origin(address, masked(given), Path.cwd()), query)
 
@@ -107,7 +110,6 @@ class Job:
     def _open_policy(self, given: str) -> None:
         from sfumato.publisher.policy import read_policy
         from sfumato.publisher.read_job import read_again
-        from sfumato.table.address import expanded, masked
 
         path = Path(given).expanduser().absolute()
         policy = read_policy(path)
@@ -162,7 +164,6 @@ class Job:
     def shown_policy(self) -> str:
         """The policy as the steward may keep it, without passwords: what `sfumato publish` reads."""
         from sfumato.publisher.toml import document
-        from sfumato.table.address import masked
 
         if not self.content:
             return ""
@@ -181,6 +182,38 @@ class Job:
             raise PolicyError("no table is open; open one first")
         job = parse_policy(document(self.content), folder=self.origin.folder, name="the policy")
         return replace(job, source=self.origin.address)
+
+    def start(self, out: str = "") -> "Run":
+        """Begin to publish in a process of its own; ``out`` is a folder that the steward names, or the job's own.
+
+        Returns the run, whose `Run.go` has to be awaited; refuses a second one while the first is alive.
+        """
+        from sfumato.publisher.toml import document
+        from sfumato.studio.run import Run
+        from sfumato.studio.worker import Order
+
+        policy = self.policy()
+        if self.run is not None and self.run.is_alive:
+            raise PolicyError("a run of this job is under way; wait for it, or cancel it")
+        results = self.folder / "results"
+        shutil.rmtree(results, ignore_errors=True)
+        results.mkdir(mode=0o700)
+        order = Order(
+            policy=document(self.content),
+            folder=str(policy.folder),
+            source=policy.source,
+            called=masked(str(self.content["data"]["source"])),
+            out=str(Path(out).expanduser().absolute()) if out.strip() else str(results / "out"),
+            ledger=self.origin is not None and not self.origin.uploaded,
+        )
+        self.run = Run(order, self.version)
+        return self.run
+
+    def end(self) -> None:
+        """End what still runs and remove the files of the job."""
+        if self.run is not None:
+            self.run.end()
+        shutil.rmtree(self.folder, ignore_errors=True)
 
     # -- the table -----------------------------------------------------------------------------------------------
 
@@ -205,8 +238,15 @@ class Job:
         return found
 
     def microdata(self) -> "Microdata":
-        """The coded table, as the policy says; kept until the job changes. Raises what publishing would raise."""
-        found: Microdata = self.kept("microdata", self._coded)
+        """The coded table, as the policy says; kept until the table or what is said of its columns changes.
+
+        Raises what publishing would raise.
+        """
+        told = [self.content.get(key) for key in ("data", "attributes")]
+        known = self.extras.get("coded")
+        if known is None or known[0] is not self.frame or known[1] != told:
+            known = self.extras["coded"] = self.frame, told, self._coded()
+        found: Microdata = known[2]
         return found
 
     def _coded(self) -> "Microdata":

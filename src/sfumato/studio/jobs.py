@@ -1,8 +1,6 @@
 """The jobs of all windows, by their random names: a window reaches its own job and no other."""
 
-import contextlib
 import secrets
-import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -25,8 +23,9 @@ class Jobs:
         """A job for a new window."""
         job = Job(secrets.token_urlsafe(16), new_folder(self.folder))
         self._jobs[job.id] = job
-        if len(self._jobs) > MOST:
-            self.close(next(iter(self._jobs)))
+        idle = [j.id for j in self._jobs.values() if j.run is None or not j.run.is_alive]
+        if len(self._jobs) > MOST and idle:
+            self.close(idle[0])
         return job
 
     def get(self, name: str) -> Job | None:
@@ -40,8 +39,7 @@ class Jobs:
         """Forget a job and remove its files."""
         job = self._jobs.pop(name, None)
         if job is not None:
-            with contextlib.suppress(OSError):
-                shutil.rmtree(job.folder)
+            job.end()
 
     def end(self) -> None:
         """Forget all jobs."""

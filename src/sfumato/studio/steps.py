@@ -15,6 +15,10 @@ def _always(job: Job) -> str | None:
     return None
 
 
+def _published(job: Job) -> str | None:
+    return None if job.run is not None and job.run.published is not None else "Publish first."
+
+
 @dataclass(frozen=True)
 class Step:
     """A page: its name in the address, its title, its module, and why it cannot be shown yet (None if it can)."""
@@ -35,6 +39,10 @@ STEPS = (
     Step("table", "Table", "sfumato.studio.pages.table", _always),
     Step("roles", "Roles", "sfumato.studio.pages.roles"),
     Step("taxonomies", "Taxonomies", "sfumato.studio.pages.taxonomies"),
+    Step("requirements", "Requirements", "sfumato.studio.pages.requirements"),
+    Step("try", "Try", "sfumato.studio.pages.trial"),
+    Step("run", "Run", "sfumato.studio.pages.run"),
+    Step("result", "Result", "sfumato.studio.pages.result", _published),
 )
 
 

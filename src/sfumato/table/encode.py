@@ -15,6 +15,7 @@ from sfumato.table.checks import is_opaque
 from sfumato.table.domain import Domain as Domain
 from sfumato.table.hierarchy import TaxonomySpec, read_taxonomy
 from sfumato.table.ordered_domain import MISSING, OrderedDomain, number_text
+from sfumato.table.ranked import Ranked, is_ranked, places, ranked, ranked_among
 from sfumato.table.taxonomy import Taxonomy, named
 
 Codes = NDArray[Any]
@@ -105,11 +106,15 @@ class Column:
 
 
 class _Distinct(NamedTuple):
-    """The distinct values of a column as text, each row's place among them (-1: missing), and their numbers."""
+    """The distinct values of a column as text, each row's place among them, and their numbers.
+
+    A missing value has the place after the last one.
+    """
 
     texts: list[str]
-    place: NDArray[np.int64]
+    place: NDArray[Any]
     numbers: NDArray[np.float64] | None
+    missing: bool
 
 
 def smallest(codes: NDArray[Any], size: int) -> Codes:
@@ -118,19 +123,25 @@ def smallest(codes: NDArray[Any], size: int) -> Codes:
 
 
 def encode(
-    series: pl.Series, attribute: Attribute, *, folder: Path | None = None, missing_category: bool = False
+    series: pl.Series,
+    attribute: Attribute,
+    *,
+    folder: Path | None = None,
+    missing_category: bool = False,
+    known: Ranked | None = None,
 ) -> Column:
     """Code a column by its declared or inferred kind; nulls, if any, become the category ``(missing)``.
 
-    ``missing_category`` says that this category was foreseen before the data were seen; see `drawn_from`.
+    ``missing_category`` says that this category was foreseen before the data were seen; see `drawn_from`. ``known`` are
+    the ranks of the series, if they were found before.
 
     >>> c = encode(pl.Series(["b", "a", "b"]), Attribute(name="x", role=Role.QUASI))
     >>> c.codes.tolist(), c.domain.leaves
     ([1, 0, 1], ('a', 'b'))
     """
-    distinct = _distinct(padded(series, attribute), attribute)
+    distinct = _distinct(padded(series, attribute), attribute, known if attribute.pad is None else None)
     kind = attribute.kind or _kind(series, distinct, attribute)
-    missing = bool((distinct.place < 0).any())
+    missing = distinct.missing
     if kind in (Kind.CONTINUOUS, Kind.DATE):
         numbers = _numbers(series, distinct, kind, attribute.name)
         texts = [number_text(v) for v in numbers] if kind is Kind.CONTINUOUS else distinct.texts
@@ -173,7 +184,7 @@ def padded(series: pl.Series, attribute: Attribute) -> pl.Series:
     ).to_series()
 
 
-def _distinct(series: pl.Series, attribute: Attribute) -> _Distinct:
+def _distinct(series: pl.Series, attribute: Attribute, known: Ranked | None) -> _Distinct:
     """Find the distinct values without a Python loop over rows."""
     if is_opaque(series.dtype):
         raise DataError(
@@ -181,16 +192,18 @@ def _distinct(series: pl.Series, attribute: Attribute) -> _Distinct:
             "flatten it first"
         )
     series = _plain(series)
+    missing = series.null_count() > 0
+    if known is not None or is_ranked(series.dtype):
+        values, place = known or ranked(series)
+        numbers = values.cast(pl.Float64).to_numpy() if values.dtype.is_integer() else None
+        return _Distinct(values.cast(pl.String).to_list(), place, numbers, missing)
     values = series.drop_nulls().unique().sort()
     if series.dtype.is_float():
         _refuse_non_finite(values.to_numpy(), attribute.name)
-    if series.dtype.is_integer() or series.dtype.is_float():
-        place = _numeric_place(series, values)
-        return _Distinct(_numeric_texts(values), place, values.cast(pl.Float64).to_numpy())
-    texts = values.cast(pl.String)
-    enum = series.cast(pl.String).cast(pl.Enum(texts))
-    place = enum.to_physical().cast(pl.Int64).fill_null(-1).to_numpy()
-    return _Distinct(texts.to_list(), place, None)
+        texts = [number_text(v) for v in values]
+        return _Distinct(texts, places(series, values), values.to_numpy(), missing)
+    found = ranked_among(series.cast(pl.String), values.cast(pl.String))
+    return _Distinct(found.values.to_list(), found.place, None, missing)
 
 
 def _plain(series: pl.Series) -> pl.Series:
@@ -202,20 +215,6 @@ def _plain(series: pl.Series) -> pl.Series:
     if series.dtype in (pl.Int128, pl.UInt128):
         return series.cast(pl.String)
     return series
-
-
-def _numeric_place(series: pl.Series, values: pl.Series) -> NDArray[np.int64]:
-    known = series.to_physical()
-    place = np.searchsorted(values.to_numpy(), known.fill_null(strategy="zero").to_numpy())
-    if series.null_count():
-        place = np.where(series.is_null().to_numpy(), -1, place)
-    return place.astype(np.int64, copy=False)
-
-
-def _numeric_texts(values: pl.Series) -> list[str]:
-    if values.dtype.is_integer():
-        return [str(v) for v in values]
-    return [number_text(v) for v in values]
 
 
 def _kind(series: pl.Series, distinct: _Distinct, attribute: Attribute) -> Kind:
@@ -314,7 +313,7 @@ def _on_line(
     values, rank = np.unique(numbers, return_inverse=True)
     make = OrderedDomain.of_days if kind is Kind.DATE else OrderedDomain.of_numbers
     line = make(values, missing=missing)
-    rank = np.append(rank, len(values))  # place -1 (a missing value) picks this last entry
+    rank = smallest(np.append(rank, len(values)), len(values) + 1)  # a missing value has this last place
     codes = smallest(rank[distinct.place], line.size)
     return Column(attribute.name, attribute.role, kind, line.sparing(np.bincount(codes, minlength=line.size)), codes)
 
@@ -359,7 +358,7 @@ def _in_domain(attribute: Attribute, kind: Kind, distinct: _Distinct, domain: Do
             f"column {attribute.name!r} has {len(outside)} values that are not in its {where}: {named(outside)}; "
             f"add them to the {where} or clean the data"
         )
-    of_row = smallest(np.maximum(codes, 0)[distinct.place], domain.size)
+    of_row = smallest(np.maximum(codes, 0), domain.size)[distinct.place]
     declared = _is_listed(attribute, domain) and (foreseen or MISSING in (attribute.domain or ()))
     return Column(attribute.name, attribute.role, kind, domain, of_row, declared)
 

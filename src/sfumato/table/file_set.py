@@ -10,6 +10,7 @@ from typing import Literal
 import polars as pl
 
 from sfumato.errors import DataError, PolicyError
+from sfumato.table.address import may_hold_secret
 from sfumato.table.checks import check_file, check_names, located
 from sfumato.table.delimited import read_header
 from sfumato.table.form import PLAIN, Form
@@ -41,21 +42,35 @@ class FileSet:
 
 def is_several(source: object, folder: Path | None) -> bool:
     """Whether a source names a folder or a pattern of files rather than one file."""
-    if not isinstance(source, str | Path) or "://" in str(source):
+    if not isinstance(source, str | Path) or "://" in str(source) or may_hold_secret(str(source)):
         return False
     path = located(source, folder)
-    return not path.is_file() and (path.is_dir() or glob.has_magic(str(source)))
+    try:
+        return not path.is_file() and (path.is_dir() or glob.has_magic(str(source)))
+    except OSError:  # a name that is too long, for example; reading it says what is wrong
+        return False
 
 
 def file_set(source: object, folder: Path | None, form: Form = PLAIN) -> FileSet | None:
     """The files that a source names; None for anything but parquet and text files, such as a database or a workbook."""
     if not isinstance(source, str | Path) or "://" in str(source):
         return None
-    path, where = located(source, folder), str(source)
-    several = is_several(source, folder)
-    files = _matching(path, where) if several else [path]
-    if not several and path.suffix.lower() not in _KINDS:
+    if not is_several(source, folder) and located(source, folder).suffix.lower() not in _KINDS:
         return None
+    kind, files = files_of(source, folder)
+    form.refuse_unused("text" if kind == "csv" else "other")
+    if form.encoding is not None and codecs.lookup(form.encoding).name not in ("utf-8", "utf-8-sig"):
+        raise PolicyError(
+            f"files are read in place, as UTF-8, but encoding is {form.encoding}; convert them first, e.g. with iconv, "
+            'or set name = "local" under [engine]'
+        )
+    return _described(kind, tuple(files), form)
+
+
+def files_of(source: str | Path, folder: Path | None) -> tuple[Literal["csv", "parquet"], list[Path]]:
+    """The files of a folder or a pattern, or one file; all of one kind, and none of them empty."""
+    path, where = located(source, folder), str(source)
+    files = _matching(path, where) if is_several(source, folder) else [path]
     for file in files:
         check_file(file, str(file))
         if file.stat().st_size == 0:
@@ -65,14 +80,16 @@ def file_set(source: object, folder: Path | None, form: Form = PLAIN) -> FileSet
         raise DataError(
             f"{where} names parquet and text files; a table is made of one kind. Name one kind by a pattern."
         )
-    kind = kinds.pop()
-    form.refuse_unused("text" if kind == "csv" else "other")
-    if form.encoding is not None and codecs.lookup(form.encoding).name not in ("utf-8", "utf-8-sig"):
-        raise PolicyError(
-            f"files are read in place, as UTF-8, but encoding is {form.encoding}; convert them first, e.g. with iconv, "
-            'or set name = "local" under [engine]'
+    return kinds.pop(), files
+
+
+def refuse_other_columns(first: Sequence[str], others: Sequence[str], file: Path, beside: Path) -> None:
+    """Refuse a file that does not have the columns of the first one."""
+    if list(others) != list(first):
+        raise DataError(
+            f"{file} does not have the columns of {beside}, in the same order; all files of a table must. "
+            "Correct it, or name only the files that belong together."
         )
-    return _described(kind, tuple(files), form)
 
 
 def _matching(path: Path, where: str) -> list[Path]:
@@ -105,11 +122,7 @@ def _described(kind: Literal["csv", "parquet"], files: tuple[Path, ...], form: F
     check_names(first, str(files[0]))
     for file in files[1:]:
         others, mark = _columns(kind, file, form)
-        if (others, mark) != (first, separator):
-            raise DataError(
-                f"{file} does not have the columns of {files[0]}, in the same order; all files of a table must. "
-                "Correct it, or name only the files that belong together."
-            )
+        refuse_other_columns(first, others if mark == separator else (), file, files[0])
     return FileSet(kind=kind, files=files, columns=tuple(first), separator=separator)
 
 

@@ -16,14 +16,15 @@ from sfumato.errors import DataError, PolicyError, nearest
 from sfumato.table.checks import is_number, located, read_text
 from sfumato.table.ordered_domain import after, common_step, number_text
 from sfumato.table.taxonomy import Taxonomy, named
-from sfumato.table.tree_forms import from_paths, masked
+from sfumato.table.tree_forms import from_paths, masked, shortened
 
 TaxonomySpec = Taxonomy | Mapping[str, object] | str | Path
 
-_RULES = ("intervals", "width", "mask")
+_RULES = ("intervals", "width", "mask", "prefix")
 _LARGEST_FILE = 256 * 1024 * 1024
 _LEVEL_NAME = re.compile(r"(?:level|lvl)[ _.-]?\d*", re.IGNORECASE)
 _MOST_WIDTHS = 64
+_LONGEST_CODE = 100
 
 
 def read_taxonomy(spec: TaxonomySpec, values: Sequence[str], *, name: str, folder: Path | None = None) -> Taxonomy:
@@ -36,10 +37,10 @@ def read_taxonomy(spec: TaxonomySpec, values: Sequence[str], *, name: str, folde
     if not isinstance(spec, Mapping):
         raise PolicyError(
             f"the taxonomy of {name!r} is {spec!r}; give a file name, a tree such as {{ Any = ['a', 'b'] }}, "
-            "or one of { intervals = [...] }, { width = 5 }, { mask = 'right' }"
+            "or one of { intervals = [...] }, { width = 5 }, { mask = 'right' }, { prefix = [3, 1] }"
         )
     rule = next(iter(spec), "")
-    if len(spec) == 1 and rule in _RULES and not _is_tree(spec[rule]):
+    if len(spec) == 1 and rule in _RULES and (_are_marks(rule, spec[rule]) or not _is_tree(spec[rule])):
         return _by_rule(rule, spec[rule], values, name)
     return Taxonomy.from_tree(spec, what=f"the taxonomy of {name!r}")
 
@@ -58,6 +59,13 @@ def _is_tree(below: object) -> bool:
     """Whether this can be the content of a tree: then its root merely has the same name as a rule."""
     some = isinstance(below, list) and len(below) > 0
     return isinstance(below, Mapping) or (some and all(isinstance(b, str | dict) for b in below))  # type: ignore[attr-defined]
+
+
+def _are_marks(rule: str, argument: object) -> bool:
+    """Whether these are the separators of shortened codes, not the values of a tree."""
+    if rule != "prefix" or not isinstance(argument, list) or not argument:
+        return False
+    return all(isinstance(mark, str) and len(mark) == 1 and not mark.isalnum() for mark in argument)
 
 
 def _from_file(path: Path, values: Sequence[str], name: str, branch: str = "") -> Taxonomy:
@@ -194,12 +202,31 @@ def _by_rule(rule: str, argument: object, values: Sequence[str], name: str) -> T
         if argument not in ("right", "left"):
             raise PolicyError(f"the mask of {name!r} is {argument!r}; it must be 'right' or 'left'")
         return masked(values, str(argument), what=repr(name))
+    if rule == "prefix":
+        return shortened(values, _levels(argument, name), what=repr(name))
     numbers = _numbers(values, rule, name)
     if rule == "intervals":
         return _by_intervals(_bounds(argument, name), numbers, name)
+    if isinstance(argument, list | tuple):
+        return _by_widths(_widths(argument, name), numbers, name)
     if not is_number(argument) or not argument > 0:  # type: ignore[operator]
-        raise PolicyError(f"the width of {name!r} is {argument!r}; it must be a positive number")
+        raise PolicyError(f"the width of {name!r} is {argument!r}; it must be a positive number, or a list of them")
     return _by_width(float(argument), numbers, name)  # type: ignore[arg-type]
+
+
+def _levels(argument: object, name: str) -> list[int | str]:
+    """What each level of shortened codes keeps, the finest first."""
+    levels = argument if isinstance(argument, list | tuple) else [argument]
+    lengths = [level for level in levels if isinstance(level, int) and not isinstance(level, bool)]
+    words = [level for level in levels if isinstance(level, str)]
+    good = len(lengths) + len(words) == len(levels) > 0 and all(1 <= n <= _LONGEST_CODE for n in lengths)
+    marks = all(len(word) == 1 and not word.isalnum() for word in words)
+    if not good or not marks or sorted(set(lengths), reverse=True) != lengths or len(set(words)) < len(words):
+        raise PolicyError(
+            f"the prefix of {name!r} is {argument!r}; say what each level keeps, most first: numbers of characters "
+            'such as [3, 1], or a separator such as " " to keep what stands before it'
+        )
+    return list(levels)
 
 
 def _numbers(values: Sequence[str], rule: str, name: str) -> list[float]:
@@ -246,8 +273,7 @@ def _by_width(width: float, numbers: list[float], name: str) -> Taxonomy:
     sides of 0 share a root from -w to w.
     """
     unit = Fraction(str(width))
-    exact = [Fraction(str(v)) for v in numbers]
-    first, last = exact[0], exact[-1]
+    first, last = Fraction(str(numbers[0])), Fraction(str(numbers[-1]))
     widths = [unit]
     while first // widths[-1] != last // widths[-1] and not -widths[-1] <= first < 0 <= last < widths[-1]:
         widths.append(widths[-1] * 2)
@@ -256,16 +282,46 @@ def _by_width(width: float, numbers: list[float], name: str) -> Taxonomy:
             f"the width of {name!r} is {width!r}, too small for values from {number_text(numbers[0])} to "
             f"{number_text(numbers[-1])}; widths double up to the whole range, at most {_MOST_WIDTHS} times: widen it"
         )
+    return _nested(widths, numbers, name)
+
+
+def _widths(argument: Sequence[object], name: str) -> list[Fraction]:
+    """Widths of intervals, the finest first; each is a multiple of the one before, so that intervals are nested."""
+    numeric = len(argument) > 0 and all(is_number(w) and w > 0 for w in argument)  # type: ignore[operator]
+    widths = [Fraction(str(w)) for w in argument] if numeric else []
+    if not widths or len(widths) > _MOST_WIDTHS or any(b <= a or b % a for a, b in pairwise(widths)):
+        raise PolicyError(
+            f"the widths of {name!r} are {argument!r}; give positive numbers, each a multiple of the one before, such "
+            "as [5, 10, 50]"
+        )
+    return widths
+
+
+def _by_widths(widths: list[Fraction], numbers: list[float], name: str) -> Taxonomy:
+    """Intervals of the given widths, as far as they divide the values, and one over all of them."""
+    if any(v + float(widths[0]) == v for v in (numbers[0], numbers[-1])):
+        raise PolicyError(
+            f"the width {number_text(float(widths[0]))} of {name!r} is too small for its values: widen it"
+        )
+    first, last = Fraction(str(numbers[0])), Fraction(str(numbers[-1]))
+    wide = next((i for i, w in enumerate(widths) if first // w == last // w), len(widths) - 1)
+    return _nested(widths[: wide + 1], numbers, name)
+
+
+def _nested(widths: list[Fraction], numbers: list[float], name: str) -> Taxonomy:
+    """The tree of intervals of each width, from multiples of it on; the root covers all values."""
+    exact = [Fraction(str(v)) for v in numbers]
+    first, last = exact[0], exact[-1]
     top = widths.pop() if first // widths[-1] == last // widths[-1] else widths[-1]
     low, high = first // top * top, last // top * top + top
     paths: list[list[float | tuple[float, float]]] = []
     for value, number in zip(exact, numbers, strict=True):
         starts = [value // w * w for w in widths]
         paths.append([number, *((float(s), float(s + w)) for s, w in zip(starts, widths, strict=True))])
-    return _interval_tree(paths, (float(low), float(high)), name)
+    return interval_tree(paths, (float(low), float(high)), name)
 
 
-def _interval_tree(
+def interval_tree(
     paths: Sequence[Sequence[float | tuple[float, float]]], root: tuple[float, float], name: str
 ) -> Taxonomy:
     """The tree of intervals above each number, leaf first, with what its labels mean."""

@@ -20,6 +20,7 @@ from sfumato.table.encode import Attribute, Column, Role, encode, kind_of
 from sfumato.table.form import Form, FormKeys
 from sfumato.table.hierarchy import TaxonomySpec
 from sfumato.table.occurring import occurring
+from sfumato.table.ranked import Ranks
 from sfumato.table.source import read_frame
 from sfumato.table.taxonomy import named
 
@@ -90,17 +91,23 @@ class Microdata(CodedColumns):
         *,
         missing: Missing = "error",
         folder: Path | None = None,
+        ranks: Ranks | None = None,
         progress: Callable[[float], None] = lambda done: None,
     ) -> "Microdata":
-        """Code the named columns of a frame; columns not named are left out. ``progress`` is told the share done."""
+        """Code the named columns of a frame; columns not named are left out.
+
+        ``ranks`` are those of its columns, as far as they are known; ``progress`` is told the share done.
+        """
         attributes = list(attributes)
         check_columns(frame.columns, frame.height, attributes)
         frame, dropped = _without_nulls(_columns(frame, attributes), attributes, missing)
+        known = {} if ranks is None or dropped else ranks
         category = missing == "category"
         coded, wanted = {}, [a for a in attributes if a.role in CODED_ROLES]
         for place, a in enumerate(wanted):
             progress(place / len(wanted))
-            coded[a.name] = encode(frame[a.name], a, folder=folder, missing_category=category)
+            ranked = known.get(a.name)
+            coded[a.name] = encode(frame[a.name], a, folder=folder, missing_category=category, known=ranked)
         plain = pl.DataFrame([typed(frame[a.name]) for a in attributes if a.role is Role.INSENSITIVE])
         hidden = _columns(frame, [a for a in attributes if a.role is Role.IDENTIFIER])
         return cls(coded, plain, hidden, frame.height, dropped)

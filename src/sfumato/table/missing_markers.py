@@ -1,5 +1,7 @@
 """Texts that seem to stand for a missing value, in several languages."""
 
+import polars as pl
+
 MARKERS = (
     *(
         "",
@@ -27,3 +29,14 @@ MARKERS = (
     *("no consta", "non renseigné", "non disponible", "mancante", "brak danych", "b/d", "0000-00-00", "00.00.0000"),
 )
 """Words that also name a value, such as none, are not among them."""
+_FOLDED = frozenset(marker.casefold() for marker in MARKERS)
+
+
+def means_missing(values: pl.Series) -> pl.Series:
+    """Which texts seem to stand for a missing value, whatever their case and the blanks around them.
+
+    >>> means_missing(pl.Series(["n/A", " - ", "none", "Fehlt", "  "])).to_list()
+    [True, True, False, True, True]
+    """
+    bare = values.str.strip_chars().to_list()
+    return pl.Series([text.casefold() in _FOLDED for text in bare], dtype=pl.Boolean)

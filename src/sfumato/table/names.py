@@ -6,6 +6,9 @@ from collections.abc import Iterable
 SUPPRESSED = "*"
 """The label of a fully suppressed value."""
 
+REST = "…"
+"""What ends the label of all codes with the same beginning: the rest, of any length, is hidden."""
+
 MISSING = "(missing)"
 """The label of a missing value if missing values are a category of their own."""
 

@@ -3,6 +3,7 @@
 import datetime as dt
 import re
 from decimal import ROUND_FLOOR, Context, Decimal
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,9 @@ _LAST_DAY = (dt.date.max - _EPOCH).days
 _DAY = re.compile(r"\d{4,5}-\d\d-\d\d", re.ASCII)
 _MOST_DECIMALS = 9
 _MOST_PLACES = 340
+_EXACT = float(2**53)
+_REMEMBERED = 1 << 16
+"""How many texts and neighbours of numbers are kept: the ends of many labels are the same few numbers."""
 
 
 def open_label(low: str | None, high: str | None) -> str:
@@ -23,6 +27,7 @@ def open_label(low: str | None, high: str | None) -> str:
     return f">= {low}" if low is not None else f"< {high}" if high is not None else "(known)"
 
 
+@lru_cache(_REMEMBERED)
 def number_text(value: float) -> str:
     """A number as a person writes it.
 
@@ -31,6 +36,8 @@ def number_text(value: float) -> str:
     """
     if abs(value) >= 1e16:
         return repr(float(value))
+    if float(value).is_integer():
+        return str(int(value))
     return str(np.format_float_positional(value + 0.0, trim="-"))
 
 
@@ -78,6 +85,7 @@ def common_step(values: NDArray[np.float64]) -> float:
     return 0.0
 
 
+@lru_cache(_REMEMBERED)
 def after(value: float, step: float) -> float:
     """The next multiple of the step, or, without a step, a short number just above the value.
 
@@ -86,6 +94,8 @@ def after(value: float, step: float) -> float:
     """
     if not step:
         return number_between(value, np.inf)
+    if step == 1.0 and float(value).is_integer() and abs(value) < _EXACT:
+        return float(value + 1.0)
     high = float(Decimal(repr(value)) + Decimal(repr(step)))
     return high if high > value else float(np.nextafter(value, np.inf))
 

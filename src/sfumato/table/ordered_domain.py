@@ -219,9 +219,12 @@ class OrderedDomain:
 
     def box(self, lo: int, hi: int, node: int, mask: int) -> BoxLabel:
         """How the codes from ``lo`` to ``hi`` are shown."""
-        label = self.label(lo, hi + 1)
-        meaning = None if label == SUPPRESSED else self.meaning(lo, hi + 1)
-        return BoxLabel(label, meaning, self.share(lo, hi + 1))
+        if lo < hi and self._is_interval(hi + 1):
+            meaning = group_ends(self, lo, hi + 1)
+            label = interval_label(meaning)
+        else:
+            label, meaning = self.label(lo, hi + 1), self.meaning(lo, hi + 1)
+        return BoxLabel(label, None if label == SUPPRESSED else meaning, self.share(lo, hi + 1))
 
     def box_codes(self, lo: int, hi: int, node: int, mask: int) -> tuple[int, ...]:
         """The codes from ``lo`` to ``hi``; all of them if a range mixes a missing value with others."""

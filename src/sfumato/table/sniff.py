@@ -13,7 +13,7 @@ import polars as pl
 
 from sfumato.table.delimited import read_delimited, separator_of
 from sfumato.table.form import PLAIN, Form, FormKeys
-from sfumato.table.missing_markers import MARKERS
+from sfumato.table.missing_markers import means_missing
 from sfumato.table.notation import CURRENCY, as_dates, as_numbers
 from sfumato.table.text_file import TextFile, encoding_of
 from sfumato.table.workbook import table_place
@@ -102,7 +102,7 @@ class _Values:
     @classmethod
     def of(cls, column: pl.Series) -> "_Values":
         values = column.drop_nulls().unique(maintain_order=True)
-        return cls(column.name, values.filter(~values.str.strip_chars().is_in(MARKERS)))
+        return cls(column.name, values.filter(~means_missing(values)))
 
 
 @dataclass

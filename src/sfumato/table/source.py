@@ -18,6 +18,7 @@ from sfumato.table.address import may_hold_secret
 from sfumato.table.checks import check_file, check_names, located
 from sfumato.table.database import read_database
 from sfumato.table.delimited import read_delimited
+from sfumato.table.file_set import files_of, is_several, refuse_other_columns
 from sfumato.table.form import PLAIN, Form
 from sfumato.table.frames import describe, read_object
 from sfumato.table.notation import normalized
@@ -89,6 +90,8 @@ def simplified(column: pl.Series) -> pl.Series:
 def _read_file(path: Path, folder: Path | None, form: Form) -> pl.DataFrame:
     """Read a file with the reader for its extension."""
     where = str(path)
+    if is_several(path, folder):
+        return _read_files(path, folder, form)
     path = located(path, folder)
     if may_hold_secret(where) and not path.exists():
         raise PolicyError(
@@ -110,6 +113,20 @@ def _read_file(path: Path, folder: Path | None, form: Form) -> pl.DataFrame:
         return _READERS[kind](path, where, form)
     except OSError as error:
         raise DataError(f"{where} cannot be read: {error.strerror or error}. Check the disk and the file.") from error
+
+
+def _read_files(source: Path, folder: Path | None, form: Form) -> pl.DataFrame:
+    """The rows of all files of a folder or a pattern, in the order of their names."""
+    _, files = files_of(source, folder)
+    frames = [_read_file(file, None, form) for file in files]
+    for file, frame in zip(files, frames, strict=True):
+        refuse_other_columns(frames[0].columns, frame.columns, file, files[0])
+    try:
+        return pl.concat(frames, how="vertical_relaxed")
+    except _FAILURES as error:
+        raise DataError(
+            f"The files of {source} hold different types in the same column: {_first_line(error)}. Make them equal."
+        ) from error
 
 
 def _read_parquet(path: Path, where: str, _form: Form) -> pl.DataFrame:

@@ -33,7 +33,7 @@ def read_statistics(path: Path, where: str, form: Form = PLAIN) -> pl.DataFrame:
     return pl.DataFrame([_column(column, labels.get(column.name, {})) for column in frame.get_columns()])
 
 
-def _read(path: Path, where: str, *, keep: bool) -> tuple[pl.DataFrame, Any]:
+def _read(path: Path, where: str, *, keep: bool, **more: Any) -> tuple[pl.DataFrame, Any]:
     """The columns as they are stored, and what the file says of them."""
     try:
         import pyreadstat
@@ -43,7 +43,7 @@ def _read(path: Path, where: str, *, keep: bool) -> tuple[pl.DataFrame, Any]:
             "sfumato[stats]`, or export the table as csv."
         ) from None
     suffix = path.suffix.lower()
-    options = {"user_missing": True} if keep and suffix in _KEEP_CODES else {}
+    options = more | ({"user_missing": True} if keep and suffix in _KEEP_CODES else {})
     try:
         found: tuple[pl.DataFrame, Any] = getattr(pyreadstat, _READERS[suffix])(path, output_format="polars", **options)
     except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError, UnicodeDecodeError, ValueError) as error:
@@ -53,6 +53,12 @@ def _read(path: Path, where: str, *, keep: bool) -> tuple[pl.DataFrame, Any]:
             "export it again."
         ) from error
     return found
+
+
+def variable_labels(path: Path, where: str) -> dict[str, str]:
+    """What a file calls its columns in words, as far as it does: names such as `v012` say little."""
+    _, meta = _read(path, where, keep=False, metadataonly=True)
+    return {name: label for name, label in meta.column_names_to_labels.items() if label}
 
 
 def _column(column: pl.Series, labels: Mapping[Any, str]) -> pl.Series:

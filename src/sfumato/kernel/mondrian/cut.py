@@ -10,6 +10,7 @@ from sfumato.kernel.axes import (
     HI,
     KIND,
     LINE,
+    LO,
     NODE,
     POSITION,
     SETS,
@@ -39,9 +40,10 @@ class Scratch(NamedTuple):
     sums: Any
 
 
-TALLY, RUN_CODE, RUN_WEIGHT, RUN_FIRST, ORDER, ROW_KEY, CUT_FIRST, CUT_LAST, BALANCE = range(9)
+TALLY, RUN_CODE, RUN_WEIGHT, RUN_FIRST, ORDER, ROW_KEY, CUT_FIRST, CUT_LAST, BALANCE, PART_FIRST = range(10)
 """By code: its weight. By run of equal codes: code, weight, where its rows begin in the order. By place in the order:
-row and key. By candidate cut: the runs [first, last) to split off from the rest, the weight of the lighter side.
+row and key. By candidate cut: the runs [first, last) to split off from the rest, the weight of the lighter side. By
+part of a group that is cut into many: where it begins.
 """
 
 
@@ -51,14 +53,14 @@ def make_scratch(space: Space, n: int, sizes: NDArray[np.int64]) -> Scratch:
     cuts = 2 * min(n, largest)  # a tree's node has a cut per child and one per prefix of the children
     return Scratch(
         np.zeros((largest + 63) // 64, np.uint64),
-        np.zeros((9, max(n, largest, cuts) + 2), np.int64),
+        np.zeros((10, max(n, largest, cuts) + 2), np.int64),
         np.zeros((2, len(sizes), int(sizes.max(initial=1))), np.int64),
         np.zeros((2, len(sizes) + 1), np.int64),
     )
 
 
 @inner
-def _sort_keys(key: Any, order: Any, n: int) -> None:
+def sort_keys(key: Any, order: Any, n: int) -> None:
     """Heapsort ``key[:n]``, permuting ``order`` along with it."""
     for size in range(n // 2 - 1, -n, -1):
         if size >= 0:
@@ -111,7 +113,7 @@ def runs_on(rows: Any, weights: Any, start: int, end: int, j: int, lo: int, hi: 
     for i in range(start, end):
         s.ints[ROW_KEY, i - start] = np.int64(rows[i, j])
         s.ints[ORDER, i - start] = i - start
-    _sort_keys(s.ints[ROW_KEY], s.ints[ORDER], end - start)
+    sort_keys(s.ints[ROW_KEY], s.ints[ORDER], end - start)
     for place in range(end - start):
         code, o = s.ints[ROW_KEY, place], s.ints[ORDER, place]
         if runs == 0 or s.ints[RUN_CODE, runs - 1] != code:
@@ -123,7 +125,7 @@ def runs_on(rows: Any, weights: Any, start: int, end: int, j: int, lo: int, hi: 
 
 
 @inner
-def _sort_by_run(rows: Any, start: int, end: int, j: int, runs: int, s: Any) -> None:
+def sort_by_run(rows: Any, start: int, end: int, j: int, runs: int, s: Any) -> None:
     """List the rows by their run: those of run ``r`` are at ``order[run_first[r] : run_first[r + 1]]``."""
     for r in range(runs + 1):
         s.ints[RUN_FIRST, r] = 0
@@ -195,7 +197,7 @@ def look_ahead(sizes: Any, spec: Any, s: Any) -> int:
 
 
 @inner
-def _judges_sides(spec: Any) -> bool:
+def judges_sides(spec: Any) -> bool:
     """Whether there is a test that needs the counts of the two sides."""
     judging = 0
     for t in range(len(spec)):
@@ -204,7 +206,7 @@ def _judges_sides(spec: Any) -> bool:
 
 
 @inner
-def _both_pass(sizes: Any, spec: Any, aux: Any, costly: Any, s: Any) -> bool:
+def both_pass(sizes: Any, spec: Any, aux: Any, costly: Any, s: Any) -> bool:
     """Whether both sides pass all tests."""
     for t in range(len(spec)):
         c = spec[t, 1]
@@ -216,18 +218,32 @@ def _both_pass(sizes: Any, spec: Any, aux: Any, costly: Any, s: Any) -> bool:
 
 
 @inner
-def _child_cuts(space: Any, j: int, node: int, runs: int, s: Any) -> int:
+def _child_of(space: Any, j: int, first: int, last: int, code: int) -> int:
+    """Which of the children ``[first, last)`` has the code below it."""
+    base = space.axes[j, NODE]
+    while last - first > 1:
+        middle = (first + last) // 2
+        if space.nodes[base + space.child[middle], LO] <= code:
+            first = middle
+        else:
+            last = middle
+    return first
+
+
+@inner
+def child_cuts(space: Any, j: int, node: int, runs: int, s: Any) -> int:
     """A cut per child of the node that occurs: the runs that lie below it. Returns how many there are."""
     base = space.axes[j, NODE]
+    c, last = space.nodes[base + node, CHILD], space.nodes[base + node + 1, CHILD]
     used, r = 0, 0
-    for c in range(space.nodes[base + node, CHILD], space.nodes[base + node + 1, CHILD]):
+    while r < runs:  # by what occurs, not by child: a node may have many more children than the group has rows
+        c = _child_of(space, j, c, last, s.ints[RUN_CODE, r])
         top = space.nodes[base + space.child[c], HI]
-        first = r
+        s.ints[CUT_FIRST, used] = r
         while r < runs and s.ints[RUN_CODE, r] < top:
             r += 1
-        if r > first:
-            s.ints[CUT_FIRST, used], s.ints[CUT_LAST, used] = first, r
-            used += 1
+        s.ints[CUT_LAST, used] = r
+        used += 1
     return used
 
 
@@ -243,7 +259,7 @@ def _candidates(space: Any, j: int, lo: int, hi: int, runs: int, s: Any) -> int:
             s.ints[CUT_FIRST, r - 1], s.ints[CUT_LAST, r - 1] = 0, r
         return runs - 1
     node = cover(space, j, lo, hi)
-    children = _child_cuts(space, j, node, runs, s)
+    children = child_cuts(space, j, node, runs, s)
     prefixes = children - 1 if space.axes[j, SETS] and shows_sets(space, j, node) else 0
     for i in range(prefixes):
         s.ints[CUT_FIRST, children + i], s.ints[CUT_LAST, children + i] = 0, s.ints[CUT_LAST, i]
@@ -251,7 +267,7 @@ def _candidates(space: Any, j: int, lo: int, hi: int, runs: int, s: Any) -> int:
 
 
 @inner
-def _move_runs(weights: Any, counted: Any, first: int, last: int, to_left: bool, s: Any) -> None:
+def move_runs(weights: Any, counted: Any, first: int, last: int, to_left: bool, s: Any) -> None:
     for o in range(s.ints[RUN_FIRST, first], s.ints[RUN_FIRST, last]):
         _move(weights, counted, s.ints[ORDER, o], to_left, s)
 
@@ -269,16 +285,16 @@ def _sweep(weights: Any, counted: Any, sizes: Any, spec: Any, aux: Any, costly: 
         if not grows and balance <= best_balance:
             continue
         if not grows:
-            _move_runs(weights, counted, 0, reached, False, s)
+            move_runs(weights, counted, 0, reached, False, s)
             reached = np.int64(0)
-        _move_runs(weights, counted, max(first, reached), last, True, s)
-        if balance > best_balance and _both_pass(sizes, spec, aux, costly, s):
+        move_runs(weights, counted, max(first, reached), last, True, s)
+        if balance > best_balance and both_pass(sizes, spec, aux, costly, s):
             best, best_balance = i, balance
         if grows:
             reached = last
         else:
-            _move_runs(weights, counted, first, last, False, s)
-    _move_runs(weights, counted, 0, reached, False, s)
+            move_runs(weights, counted, first, last, False, s)
+    move_runs(weights, counted, 0, reached, False, s)
     return best
 
 
@@ -294,12 +310,12 @@ def best_cut(
     runs = runs_on(rows, weights, start, end, j, lo, hi, s)
     cuts = _candidates(space, j, lo, hi, runs, s)
     best = _balance_cuts(cuts, least, total, s)
-    if best >= 0 and _judges_sides(spec):
-        _sort_by_run(rows, start, end, j, runs, s)
+    if best >= 0 and judges_sides(spec):
+        sort_by_run(rows, start, end, j, runs, s)
         first, last = s.ints[CUT_FIRST, best], s.ints[CUT_LAST, best]
-        _move_runs(weights, counted, first, last, True, s)
-        good = _both_pass(sizes, spec, aux, costly, s)
-        _move_runs(weights, counted, first, last, False, s)
+        move_runs(weights, counted, first, last, True, s)
+        good = both_pass(sizes, spec, aux, costly, s)
+        move_runs(weights, counted, first, last, False, s)
         if not good:
             best = _sweep(weights, counted, sizes, spec, aux, costly, cuts, s)
     if best < 0:
@@ -356,7 +372,7 @@ def _part_width(space: Any, rows: Any, first: int, last: int, j: int, s: Any) ->
     for o in range(first, last):
         code = np.uint64(rows[s.ints[ORDER, o], j])
         s.bits[code >> np.uint64(6)] |= np.uint64(1) << (code & np.uint64(63))
-    return tree_width(space, j, s.bits)[0]
+    return tree_width(space, j, s.bits, lo, hi, cover(space, j, lo, hi))
 
 
 @inner
@@ -373,7 +389,7 @@ def relaxed_cut(
             continue
         lo, hi = np.int64(measures[1, j]), np.int64(measures[2, j])
         runs = runs_on(rows, weights, start, end, j, lo, hi, s)
-        _sort_by_run(rows, start, end, j, runs, s)
+        sort_by_run(rows, start, end, j, runs, s)
         # the two ends that leave a side just large enough, and the middle
         for place in (least, n // 2, n - least):
             left = _part_width(space, rows, 0, place, j, s)
@@ -397,7 +413,7 @@ def _place_passes(weights: Any, counted: Any, sizes: Any, spec: Any, aux: Any, c
     """Whether the first ``place`` rows in order and the others both pass all tests."""
     for o in range(place):
         _move(weights, counted, s.ints[ORDER, o], True, s)
-    good = _both_pass(sizes, spec, aux, costly, s)
+    good = both_pass(sizes, spec, aux, costly, s)
     for o in range(place):
         _move(weights, counted, s.ints[ORDER, o], False, s)
     return good

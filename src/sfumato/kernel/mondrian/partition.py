@@ -11,10 +11,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.kernel.axes import KIND, LINE, SIZE, Space, line_width, mark, tree_width
+from sfumato.kernel.axes import KIND, LINE, Space, line_width, tree_ends, tree_width
 from sfumato.kernel.jit import inner, kernel
 from sfumato.kernel.judge import Tests, costly_tests
+from sfumato.kernel.mondrian.children import deal, is_cut_by_child, split_off
 from sfumato.kernel.mondrian.cut import (
+    PART_FIRST,
     Scratch,
     best_cut,
     clear_counts,
@@ -53,8 +55,8 @@ def measure(space: Any, rows: Any, start: int, end: int, flat: Any, measures: An
         if space.axes[j, KIND] == LINE:
             width, lo, hi = line_width(space, j, rows, start, end)
         else:
-            mark(rows, start, end, j, space.axes[j, SIZE], bits)
-            width, lo, hi = tree_width(space, j, bits)
+            lo, hi, node = tree_ends(space, rows, start, end, j, bits)
+            width = tree_width(space, j, bits, lo, hi, node)
         if lo < hi:
             measures[WIDTH, j], measures[FIRST, j], measures[LAST, j] = width, lo, hi
         elif j < 64:
@@ -79,36 +81,48 @@ def _find_cut(
     space: Any, rows: Any, weights: Any, counted: Any, sizes: Any, spec: Any, aux: Any, costly: Any, least: int,
     relaxed: Any, start: int, end: int, flat: Any, measures: Any, flags: Any, scratch: Any,
 ) -> Any:  # fmt: skip
-    """Flag the rows to split off: (the axes known to be flat, whether there is a cut)."""
+    """Find the parts to split off: (the axes known to be flat, how many parts, the axis that tells them by code).
+
+    The axis is -1 if the rows of the one part are flagged.
+    """
     total = np.int64(0)
     for i in range(start, end):
         total += weights[i]
     if total < 2 * least:
-        return flat, False
+        return flat, 0, -1
     flat = measure(space, rows, start, end, flat, measures, scratch.bits)
     for j in range(measures.shape[1]):
         measures[LEFT, j] = measures[WIDTH, j]
+    need = least
     if len(spec) > 0:
         load_counts(weights, counted, start, end, scratch)
-        least = max(least, look_ahead(sizes, spec, scratch))
-    found = False
-    while not found:
+        need = max(least, look_ahead(sizes, spec, scratch))
+    parts, by_code = 0, -1
+    while parts == 0:
         j = take_greatest(measures)
         if j < 0:
             break
         lo, hi = np.int64(measures[FIRST, j]), np.int64(measures[LAST, j])
+        if is_cut_by_child(space, j, lo, hi):
+            parts = split_off(
+                space, rows, weights, counted, sizes, spec, aux, costly, least, total, start, end, j, lo, hi, scratch
+            )
+            by_code = j
+            continue
         found, a, b = best_cut(
-            space, rows, weights, counted, sizes, spec, aux, costly, least, total, start, end, j, lo, hi, scratch
+            space, rows, weights, counted, sizes, spec, aux, costly, need, total, start, end, j, lo, hi, scratch
         )
         if found:
+            parts, by_code = 1, -1
             flag_range(rows, start, end, j, a, b, flags)
-    if relaxed is not None and not found:  # not compiled for strict cuts
-        found = relaxed_cut(
-            space, rows, weights, counted, sizes, spec, aux, costly, least, start, end, measures, flags, scratch
+    if relaxed is not None and parts == 0:  # not compiled for strict cuts
+        by_code = -1
+        parts += relaxed_cut(
+            space, rows, weights, counted, sizes, spec, aux, costly, need, start, end, measures, flags, scratch
         )
     if len(spec) > 0:
         clear_counts(counted, start, end, scratch)
-    return flat, found
+    return flat, parts, by_code
 
 
 @inner
@@ -164,17 +178,16 @@ def flag_range(rows: Any, start: int, end: int, j: int, a: int, b: int, flags: A
 @kernel
 def _split(
     space: Any, rows: Any, words: Any, ids: Any, weights: Any, counted: Any, sizes: Any, spec: Any, aux: Any,
-    costly: Any, least: int, relaxed: Any, begin: int, finish: int, stop: int, is_start: Any, room: Any,
+    costly: Any, least: int, relaxed: Any, ranges: Any, stop: int, is_start: Any, room: Any,
 ) -> Any:  # fmt: skip
-    """Split ``[begin, finish)`` until no cut is allowed; ranges of fewer than ``stop`` rows are handed back.
+    """Split ranges of rows until no cut is allowed; those of fewer than ``stop`` rows are handed back.
 
     ``relaxed`` is True or None, ``costly`` as ``costly_tests`` says: what is None is not compiled.
     """
     measures, flags, buffer, scratch = room
-    stack = np.zeros((64, 3), np.int64)
+    stack = ranges.copy()
     pending = np.zeros((64, 3), np.int64)
-    depth, given_back = 1, 0
-    stack[0, 0], stack[0, 1] = begin, finish
+    depth, given_back = len(stack), 0
     while depth > 0:
         depth -= 1
         start, end, flat = stack[depth, 0], stack[depth, 1], np.uint64(stack[depth, 2])
@@ -182,22 +195,29 @@ def _split(
             if given_back == len(pending):
                 pending = twice(pending)
             pending[given_back, 0], pending[given_back, 1] = start, end
+            pending[given_back, 2] = stack[depth, 2]
             given_back += 1
             continue
-        flat, found = _find_cut(
+        flat, parts, by_code = _find_cut(
             space, rows, weights, counted, sizes, spec, aux, costly, least, relaxed, start, end, flat,
             measures, flags, scratch,
         )  # fmt: skip
-        if not found:
+        if parts == 0:
             is_start[start] = 1
             continue
-        if depth + 2 > len(stack):
+        first = scratch.ints[PART_FIRST]
+        if by_code < 0:
+            first[0], first[2] = start, end
+            first[1] = divide(words, ids, weights, counted, flags, start, end, buffer)
+        else:
+            lo = np.int64(measures[FIRST, by_code])
+            deal(rows, words, ids, weights, counted, start, end, by_code, lo, parts, buffer, scratch)
+        while depth + parts + 1 > len(stack):
             stack = twice(stack)
-        middle = divide(words, ids, weights, counted, flags, start, end, buffer)
-        stack[depth, 0], stack[depth, 1], stack[depth, 2] = start, middle, np.int64(flat)
-        stack[depth + 1, 0], stack[depth + 1, 1], stack[depth + 1, 2] = middle, end, np.int64(flat)
-        depth += 2
-    return pending[:given_back, :2]
+        for part in range(parts + 1):
+            stack[depth, 0], stack[depth, 1], stack[depth, 2] = first[part], first[part + 1], np.int64(flat)
+            depth += 1
+    return pending[:given_back]
 
 
 def partition(
@@ -216,7 +236,8 @@ def partition(
 
     A cut is allowed if both sides weigh at least ``least`` and pass all ``tests`` on the
     ``counted`` columns. On a line a cut is the allowed boundary nearest to the median; in a tree it
-    separates one child, or the first few children, of the covering node from the others. ``relaxed``
+    separates one child, or the first few children, of the covering node from the others. If no set of
+    its children can be shown, all children that can be are split off, the heaviest first. ``relaxed``
     also divides equal codes if no strict cut is left.
     """
     n = len(codes[0])
@@ -229,20 +250,30 @@ def partition(
     is_start = np.zeros(n, np.uint8)
     values = np.array(sizes or [1], np.int64)
 
-    def split(begin: int, finish: int, stop: int) -> Any:
-        return _split(
+    def split(ranges: NDArray[np.int64], stop: int) -> NDArray[np.int64]:
+        longest = int((ranges[:, 1] - ranges[:, 0]).max(initial=0))
+        pending: NDArray[np.int64] = _split(
             space, rows, words, ids, w, c, values, tests.spec, tests.aux, costly_tests(tests.spec), max(least, 1),
-            relaxed or None, begin, finish, stop, is_start, make_room(space, finish - begin, words, c, values),
+            relaxed or None, ranges, stop, is_start, make_room(space, longest, words, c, values),
         )  # fmt: skip
+        return pending
 
-    pieces = split(0, n, max(n // PIECES, SMALL)).tolist()
-    pieces.sort(key=lambda piece: piece[0] - piece[1])
-    done = n - sum(end - start for start, end in pieces)
+    pending = split(np.array([[0, n, 0]], np.int64), max(n // PIECES, SMALL))
+    done = n - int((pending[:, 1] - pending[:, 0]).sum())
     with ThreadPoolExecutor(THREADS) as pool:
-        for (start, end), _ in zip(pieces, pool.map(lambda p: split(p[0], p[1], 0), pieces), strict=True):
-            done += end - start
+        pieces = batches(pending, max(n // PIECES, 1))
+        for piece, _ in zip(pieces, pool.map(lambda p: split(p, 0), pieces), strict=True):
+            done += int((piece[:, 1] - piece[:, 0]).sum())
             progress(done / n)
     return Parts(ids, np.flatnonzero(is_start), rows)
+
+
+def batches(ranges: NDArray[np.int64], rows: int) -> list[NDArray[np.int64]]:
+    """Ranges together that have about so many rows, the longest first: many short ones are worth one call."""
+    length = ranges[:, 1] - ranges[:, 0]
+    order = np.argsort(-length, kind="stable")
+    batch = (np.cumsum(length[order]) - 1) // rows
+    return np.split(ranges[order], np.flatnonzero(np.diff(batch)) + 1) if len(ranges) else []
 
 
 class Room(NamedTuple):
@@ -269,7 +300,7 @@ def make_room(
 
 def pack_rows(codes: list[NDArray[Any]]) -> tuple[NDArray[Any], NDArray[np.uint64]]:
     """The columns side by side, each row padded to whole 64-bit words: as codes, and as words."""
-    dtype = np.result_type(*codes)
+    dtype = np.result_type(*codes, np.uint16)  # one for nearly all tables, since each is compiled by itself
     per_word = 8 // dtype.itemsize
     width = -(-len(codes) // per_word) * per_word
     rows = np.zeros((len(codes[0]), width), dtype)

@@ -11,7 +11,7 @@ from sfumato.errors import DataError, OutputError, PolicyError
 from sfumato.publisher.arx.archive import Archive, Assignment
 from sfumato.publisher.arx.criteria import loss_of, requirement_of
 from sfumato.publisher.policy import parse_policy
-from sfumato.publisher.propose import comment
+from sfumato.publisher.proposal import comment
 from sfumato.publisher.toml import document
 from sfumato.release.files.output import refuse_public, whole_folder
 from sfumato.table.checks import located

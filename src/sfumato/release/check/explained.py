@@ -14,6 +14,7 @@ from sfumato.errors import ReleaseError
 from sfumato.release.label_meaning import Interval, LabelMeaning, as_interval, read, shown_ends
 from sfumato.release.manifest import BoxAttribute, LabelAttribute
 from sfumato.table.encode import Kind
+from sfumato.table.names import REST
 from sfumato.table.ordered_domain import MISSING, after, day_number, number_of, open_label
 from sfumato.table.taxonomy import SUPPRESSED, named, quoted
 
@@ -52,7 +53,7 @@ def _fitting(
     """Refuse a meaning that contradicts the label itself, or that lies outside the domain."""
     domain: Sequence[Any] = entry.domain
     if not known.listed:
-        good = SUPPRESSED in label
+        good = SUPPRESSED in label or label.endswith(REST)
     elif known.names == (MISSING,) == (label,):
         good = True
     elif known.interval is not None:

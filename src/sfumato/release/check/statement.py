@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from enum import StrEnum
 from types import UnionType
@@ -131,22 +131,19 @@ def _check_explained(name: str, said: object) -> None:
 
 def _check_numbers(plain: dict[str, Any]) -> None:
     """Refuse numbers that are not finite or larger than any count can be, and excessive nesting."""
-    for value, depth in _walk(plain):
+    waiting: list[tuple[object, int]] = [(plain, 0)]
+    while waiting:
+        value, depth = waiting.pop()
         if depth > _DEEPEST:
             raise ReleaseError(f"manifest.json is nested more than {_DEEPEST} levels deep")
+        if isinstance(value, str):
+            continue
         if isinstance(value, float) and not math.isfinite(value):
             raise ReleaseError(f"manifest.json contains {value}, which is not a number")
         if isinstance(value, int) and abs(value) > _LARGEST:
             raise ReleaseError("manifest.json contains a number beyond 2^62; no release has one")
-
-
-def _walk(plain: object) -> Iterator[tuple[object, int]]:
-    waiting: list[tuple[object, int]] = [(plain, 0)]
-    while waiting:
-        value, depth = waiting.pop()
-        yield value, depth
-        if depth <= _DEEPEST and isinstance(value, Mapping | list | tuple):
-            below = value.values() if isinstance(value, Mapping) else value
+        if isinstance(value, dict | list | tuple | Mapping):
+            below = value.values() if isinstance(value, dict | Mapping) else value
             waiting.extend((v, depth + 1) for v in below)
 
 

@@ -2,11 +2,12 @@
 
 import os
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
 
 from sfumato.errors import SfumatoError
 from sfumato.release.files.part_files import looks_like_parts, strange_parts
-from sfumato.release.files.store import MANIFEST, RELEASE_FILES, listed_files, read_manifest
+from sfumato.release.files.store import MANIFEST, RELEASE_FILES, listed_files, manifest_bytes, parsed_manifest
 from sfumato.release.readme.page import README
 
 PUBLIC, PRIVATE = "release", "private"
@@ -40,7 +41,7 @@ def is_release(folder: Path) -> bool:
     if not (folder / MANIFEST).is_file():
         return False
     try:
-        read_manifest(folder)
+        _tables_in(manifest_bytes(folder))
     except SfumatoError:
         return False
     return True
@@ -60,7 +61,7 @@ def unknown_files(folder: Path) -> Iterator[Path]:
 def _unstated(public: Path, folder: Path) -> str:
     """Why the public part is not a release: no valid manifest, or a table that the manifest does not list."""
     try:
-        listed = listed_files(read_manifest(public).get("tables"))
+        listed = _tables_in(manifest_bytes(public))
     except SfumatoError:
         return "it has no valid manifest.json"
     folders = {file.partition("/")[0] for file in listed if "/" in file}
@@ -68,6 +69,12 @@ def _unstated(public: Path, folder: Path) -> str:
         if path.name not in (MANIFEST, README, *listed, *folders) or path.parent != public:
             return f"its manifest does not list {path.relative_to(folder)}"
     return ""
+
+
+@lru_cache(maxsize=1)
+def _tables_in(manifest: bytes) -> list[str]:
+    """The files that a manifest lists, if it is valid. A job asks several times whether it may replace an output."""
+    return listed_files(parsed_manifest(manifest)[0].get("tables"))
 
 
 def _is_ours(path: Path, names: Sequence[str], *, public: bool) -> bool:

@@ -1,8 +1,7 @@
 """The files of a release: written with their digests, read with every path and digest checked."""
 
-import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -11,17 +10,16 @@ from typing import Any, cast
 import polars as pl
 
 from sfumato.engine.base import Table
-from sfumato.engine.local import write_table
-from sfumato.engine.parts import Parts
 from sfumato.errors import OutputError, ReleaseError
 from sfumato.release.check.statement import parse_manifest
 from sfumato.release.files import stages
-from sfumato.release.files.part_files import is_part, put_parts, read_parts, refuse_gaps, strange_parts
-from sfumato.release.files.spreadsheet import csv_of
-from sfumato.release.manifest import Manifest, TableFile
-from sfumato.release.part_tables import as_stored
+from sfumato.release.files.csv_twin import holds
+from sfumato.release.files.part_files import is_part, read_parts, refuse_gaps, strange_parts
+from sfumato.release.files.table_files import digest as digest
+from sfumato.release.files.table_files import write_tables
+from sfumato.release.manifest import Manifest, OutputEntry, TableFile
 from sfumato.release.readme.page import README, readme
-from sfumato.table.checks import is_opaque, open_regular, read_bytes
+from sfumato.table.checks import is_opaque, read_bytes
 
 MANIFEST = "manifest.json"
 _TABLES = ("data", "quasi", "sensitive")
@@ -31,29 +29,20 @@ _MANIFEST_LIMIT = 512 * 1024 * 1024
 _README_LIMIT = 64 * 1024 * 1024
 
 
-Write = Callable[[pl.DataFrame, Path], None]
-"""How a table is written to a file: that of an engine."""
-
-
-def fill(draft: Path, manifest: Manifest, tables: Mapping[str, Table], write: Write = write_table) -> dict[str, str]:
+def fill(draft: Path, manifest: Manifest, tables: Mapping[str, pl.DataFrame]) -> dict[str, str]:
     """Write tables, manifest and README.html into an existing empty folder; returns the SHA-256 of each file."""
-    entries = []
-    for name, frame in as_stored(tables).items():  # type: ignore[arg-type]
-        if isinstance(frame, Parts):
-            entries += put_parts(draft, name, frame, digest)
-            continue
-        write(frame, draft / f"{name}.parquet")
-        write(csv_of(frame, manifest.output), draft / f"{name}.csv")
-        for end in ("parquet", "csv"):
-            file = draft / f"{name}.{end}"
-            entries.append(TableFile(name=name, file=file.name, sha256=digest(file), columns=frame.columns))
+    return describe_files(draft, manifest, write_tables(draft, tables, manifest.output))
+
+
+def describe_files(draft: Path, manifest: Manifest, files: Sequence[TableFile]) -> dict[str, str]:
+    """Write manifest and README.html beside the files of the tables; returns the SHA-256 of each file."""
     stages.reached("tables written")
-    told = replace(manifest, tables=tuple(entries)).plain()
+    told = replace(manifest, tables=tuple(files)).plain()
     text = json.dumps(told, ensure_ascii=False, indent=1, allow_nan=False)
     (draft / MANIFEST).write_text(text + "\n", encoding="utf-8")
     stages.reached("manifest written")
     (draft / README).write_bytes(readme(Manifest.from_plain(json.loads(text))))
-    return {entry.file: entry.sha256 for entry in entries} | {name: digest(draft / name) for name in (MANIFEST, README)}
+    return {entry.file: entry.sha256 for entry in files} | {name: digest(draft / name) for name in (MANIFEST, README)}
 
 
 def read_page(folder: Path) -> bytes | None:
@@ -66,52 +55,46 @@ def read_page(folder: Path) -> bytes | None:
         raise ReleaseError(f"{README} cannot be read ({e.strerror}); remove it, or ask for an intact copy") from None
 
 
-def digest(file: Path) -> str:
-    """The SHA-256 of a regular file; pipes and devices are refused without waiting for them."""
-    with open_regular(file) as f:
-        return hashlib.file_digest(f, "sha256").hexdigest()
-
-
 def read_folder(folder: Path) -> tuple[dict[str, Any], dict[str, Table]]:
-    """Read a release folder; every file must be the one that the manifest describes."""
-    plain = read_manifest(folder)
-    manifest, entries = parse_manifest(plain), plain.get("tables")
+    """Read the parquet files of a release folder, each of which must be the one that the manifest describes.
+
+    The csv twins must be there, but they are not read: `verify_twins` does that.
+    """
+    plain, manifest = parsed_manifest(manifest_bytes(folder))
+    entries = plain.get("tables")
     refuse_unlisted(folder, entries)
     tables: dict[str, Table] = {}
-    twins: dict[str, Path] = {}
+    twins: set[str] = set()
     parts: dict[str, list[Path]] = {}
     if not isinstance(entries, list) or not entries:
         raise ReleaseError("manifest.json does not list any tables; the release is damaged")
     for entry in entries:
         file = _file_of(folder, entry)
+        if file.suffix == ".csv":
+            twins.add(str(entry["name"]))
+            continue
+        _refuse_other_digest(file, entry)
         if file.parent != folder:
             parts.setdefault(str(entry["name"]), []).append(file)
-        elif file.suffix == ".parquet":
-            tables[str(entry["name"])] = _read_table(file, entry, manifest.rows)
         else:
-            twins[str(entry["name"])] = file
-    frames = {name: table for name, table in tables.items() if isinstance(table, pl.DataFrame)}
+            tables[str(entry["name"])] = _read_table(file, entry, manifest.rows)
+    frames = {name for name, table in tables.items() if isinstance(table, pl.DataFrame)}
     columns = {entry["name"]: entry for entry in entries}
     for name, files in parts.items():
         tables[name] = read_parts(files, manifest, partial(_read_table_of, columns[name]))
-    if tables.keys() not in ({"data"}, {"quasi", "sensitive"}) or twins.keys() != frames.keys():
+    if tables.keys() not in ({"data"}, {"quasi", "sensitive"}) or twins != frames:
         raise ReleaseError("manifest.json does not list the tables of its scheme; the release is damaged")
-    for name, file in twins.items():
-        if not _same_content(file, csv_of(frames[name], manifest.output)):
-            raise ReleaseError(f"{file.name} differs in content from {name}.parquet; the release is damaged")
     return plain, tables
 
 
-def _same_content(file: Path, frame: pl.DataFrame) -> bool:
-    """Whether a csv file holds the frame: byte for byte, or once read again if numbers are written differently."""
-    if file.read_bytes() == frame.write_csv().encode():
-        return True
-    words = {c: pl.String if frame[c].dtype == pl.Enum else frame[c].dtype for c in frame.columns}
-    try:
-        again = pl.read_csv(file, schema=words, glob=False)
-    except pl.exceptions.PolarsError:
-        return False
-    return again.equals(frame.with_columns(frame[c].cast(t) for c, t in words.items()))
+def verify_twins(folder: Path, entries: object, output: OutputEntry | None, tables: Mapping[str, pl.DataFrame]) -> None:
+    """Refuse a csv file that is not the one that the manifest describes, or does not hold the rows of its table."""
+    for entry in entries if isinstance(entries, list) else ():
+        if isinstance(entry, dict) and str(entry.get("file")).endswith(".csv"):
+            file = _file_of(folder, entry)
+            _refuse_other_digest(file, entry)
+            if entry["name"] not in tables or not holds(file, tables[entry["name"]], output):
+                raise ReleaseError(f"{file.name} differs in content from {file.stem}.parquet; the release is damaged")
 
 
 def listed_files(entries: object) -> list[str]:
@@ -134,25 +117,23 @@ def refuse_unlisted(folder: Path, entries: object) -> None:
             )
 
 
-def read_manifest(folder: Path) -> dict[str, Any]:
-    """The manifest of a release folder as written, if it is valid."""
-    plain = _read_json(folder)
-    parse_manifest(plain)
-    return cast(dict[str, Any], plain)
-
-
-def _read_json(folder: Path) -> object:
-    path = folder / MANIFEST
+def parsed_manifest(text: bytes) -> tuple[dict[str, Any], Manifest]:
+    """The content of a manifest as written and as a typed object, if it is valid."""
     try:
-        text = read_bytes(path, largest=_MANIFEST_LIMIT, links=False)
+        plain = json.loads(text.decode("utf-8"), parse_constant=_refuse_constant, object_pairs_hook=_once)
+    except (ValueError, RecursionError):
+        raise ReleaseError(f"{MANIFEST} is not JSON; the release is damaged") from None
+    return cast(dict[str, Any], plain), parse_manifest(plain)
+
+
+def manifest_bytes(folder: Path) -> bytes:
+    """The content of manifest.json of a release folder, whatever it is."""
+    try:
+        return read_bytes(folder / MANIFEST, largest=_MANIFEST_LIMIT, links=False)
     except OSError as e:
         raise OutputError(
             f"{folder} is not a release: manifest.json cannot be read ({e.strerror}); give the folder OUT/release"
         ) from None
-    try:
-        return json.loads(text.decode("utf-8"), parse_constant=_refuse_constant, object_pairs_hook=_once)
-    except (ValueError, RecursionError):
-        raise ReleaseError(f"{path} is not JSON; the release is damaged") from None
 
 
 def _refuse_constant(word: str) -> float:
@@ -176,9 +157,12 @@ def _file_of(folder: Path, entry: object) -> Path:
     file = folder / str(entry["file"])
     if not file.is_file() or file.is_symlink() or file.parent.is_symlink():
         raise ReleaseError(f"{entry['file']} is missing from the release")
+    return file
+
+
+def _refuse_other_digest(file: Path, entry: dict[str, Any]) -> None:
     if digest(file) != entry["sha256"]:
         raise ReleaseError(f"{entry['file']} is not the file that the manifest describes (its SHA-256 differs)")
-    return file
 
 
 def _read_table_of(entry: dict[str, Any], file: Path, most: int) -> pl.DataFrame:

@@ -12,7 +12,7 @@ from sfumato.release.scheme.bucket_columns import COUNT, GROUP
 from sfumato.release.scheme.catalogue import SCHEMES
 from sfumato.release.scheme.sampling import SIZE
 from sfumato.table.encode import Role
-from sfumato.table.names import MISSING, SUPPRESSED
+from sfumato.table.names import MISSING, REST, SUPPRESSED
 
 _EXAMPLES = 5
 _VALUES = 4
@@ -135,6 +135,8 @@ def _end(end: Any) -> str:
 def _unlisted(label: str) -> str:
     if label == SUPPRESSED:
         return "hidden: any value"
+    if label.endswith(REST):
+        return f"a value that begins with {label.removesuffix(REST)!r}; what follows is hidden"
     if SUPPRESSED in label:
         return "a value of this form; each * stands for one hidden character"
     return "one of several values; which ones is not public"

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.engine.counts import Counts
@@ -18,6 +17,9 @@ from sfumato.table.domain import Meaning as Meaning
 from sfumato.table.encode import Column
 from sfumato.table.microdata import Microdata
 from sfumato.table.names import SUPPRESSED
+
+_MASKS = 1 << 62
+"""More than there are sets of siblings in a node, which are bit sets."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,16 +69,15 @@ def show(counts: Counts | Microdata, group: NDArray[np.int64], groups: int, *, s
 
 def shown_boxes(column: Column, summary: NDArray[np.int64]) -> Shown:
     """Name the distinct boxes of one attribute once, then look them up."""
-    frame = pl.DataFrame({"lo": summary[0], "hi": summary[1], "node": summary[2], "mask": summary[3]})
+    boxes = summary
     if not column.domain.ordered:  # a node has the same label whichever of its leaves occur
-        frame = frame.with_columns(
-            lo=pl.when(pl.col("lo") == pl.col("hi")).then("lo").otherwise(-1),
-            hi=pl.when(pl.col("lo") == pl.col("hi")).then("hi").otherwise(-1),
-        )
-    numbered = frame.with_columns(box=pl.struct(pl.all()).rank("dense") - 1)
-    boxes = numbered.unique("box").sort("box").select("lo", "hi", "node", "mask").iter_rows()
-    named = [column.domain.box(lo, hi, node, mask) for lo, hi, node, mask in boxes]
-    return shown_as(column.name, named, numbered["box"].to_numpy().astype(np.int64))
+        boxes = np.concatenate([np.where(summary[0] == summary[1], summary[:2], -1), summary[2:]])
+    sizes = [*(int(end.max()) + 2 for end in boxes[:3]), _MASKS]
+    found = group_rows([*(boxes[:3] + 1), boxes[3]], sizes)
+    distinct = boxes[:, found.first]
+    order = np.lexsort(distinct[::-1])
+    named = [column.domain.box(*box) for box in distinct[:, order].T.tolist()]
+    return shown_as(column.name, named, np.argsort(order)[found.of_row])
 
 
 def shown_as(name: str, named: Sequence[BoxLabel], of_group: NDArray[np.int64]) -> Shown:

@@ -8,6 +8,7 @@ from sfumato.studio.distribution import Distribution, distribution
 from sfumato.studio.frame import go, next_step
 from sfumato.studio.guard import UPLOADS
 from sfumato.studio.job import Job
+from sfumato.studio.pages.table_form import form_card
 from sfumato.studio.uploads import SUFFIXES
 from sfumato.studio.widgets import (
     banner,
@@ -22,6 +23,7 @@ from sfumato.studio.widgets import (
     quiet,
     text,
 )
+from sfumato.studio.wording import sentence
 
 if TYPE_CHECKING:
     from sfumato.publisher.column_roles import Profile
@@ -125,9 +127,10 @@ def _opened(job: Job) -> None:
         ]
     )
     for note in job.proposal.warnings if job.proposal else ():
-        banner(f"{note[:1].upper()}{note[1:]}")
+        banner(sentence(note))
     with card(f"The first {min(ROWS, frame.height)} rows"):
         _preview(job)
+    form_card(job)
     text("h2", "The columns")
     later(lambda: [(p, distribution(p)) for p in job.profiles()], _columns, "Counting the values of each column …")
     next_step(job, "table")

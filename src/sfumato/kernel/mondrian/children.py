@@ -1,0 +1,153 @@
+"""Cut a group into many parts at once: one per child of a node that can be split off, and the rest.
+
+A node that cannot be shown as a set of children is as wide after one child has been split off as before, so the
+next cut would be on the same axis again. Children are split off one after the other, the heaviest first; what that
+decides is found by counting, and the rows are moved once, so that the cost does not grow with the number of children.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from sfumato.kernel.axes import KIND, SETS, TREE, cover, shows_sets
+from sfumato.kernel.jit import inner
+from sfumato.kernel.mondrian.cut import (
+    BALANCE,
+    CUT_FIRST,
+    CUT_LAST,
+    ORDER,
+    PART_FIRST,
+    RUN_CODE,
+    RUN_FIRST,
+    RUN_WEIGHT,
+    TALLY,
+    both_pass,
+    child_cuts,
+    judges_sides,
+    look_ahead,
+    move_runs,
+    runs_on,
+    sort_by_run,
+    sort_keys,
+)
+
+
+@inner
+def is_cut_by_child(space: Any, j: int, lo: int, hi: int) -> bool:
+    """Whether the codes ``lo`` to ``hi`` lie in a tree below a node of which no set of children can be shown."""
+    return space.axes[j, KIND] == TREE and not (space.axes[j, SETS] and shows_sets(space, j, cover(space, j, lo, hi)))
+
+
+@inner
+def _by_weight(children: int, total: int, s: Any) -> None:
+    """List the children in PART_FIRST by falling weight, equal ones in their order; TALLY tells their weights.
+
+    Its keys are ``(total - weight) * children + child``.
+    """
+    for i in range(children):
+        weight = np.int64(0)
+        for r in range(s.ints[CUT_FIRST, i], s.ints[CUT_LAST, i]):
+            weight += s.ints[RUN_WEIGHT, r]
+        s.ints[TALLY, i] = (total - weight) * children + i
+        s.ints[PART_FIRST, i] = i
+        s.ints[BALANCE, i] = -1
+    sort_keys(s.ints[TALLY], s.ints[PART_FIRST], children)
+
+
+@inner
+def _drop_left(counted: Any, first: int, last: int, s: Any) -> None:
+    """Forget the rows of the runs ``[first, last)``, which are all on the left side."""
+    for o in range(s.ints[RUN_FIRST, first], s.ints[RUN_FIRST, last]):
+        for c in range(counted.shape[1]):
+            s.sides[0, c, counted[s.ints[ORDER, o], c]] = 0
+    for c in range(s.sums.shape[1]):
+        s.sums[0, c] = 0
+
+
+@inner
+def _may_go(
+    weights: Any, counted: Any, sizes: Any, spec: Any, aux: Any, costly: Any, judged: bool, child: int, s: Any
+) -> bool:
+    """Whether the child and what is left without it pass all tests; if so, its rows are no longer counted."""
+    first, last = s.ints[CUT_FIRST, child], s.ints[CUT_LAST, child]
+    move_runs(weights, counted, first, last, True, s)
+    if judged and not both_pass(sizes, spec, aux, costly, s):
+        move_runs(weights, counted, first, last, False, s)
+        return False
+    _drop_left(counted, first, last, s)
+    return True
+
+
+@inner
+def split_off(
+    space: Any, rows: Any, weights: Any, counted: Any, sizes: Any, spec: Any, aux: Any, costly: Any, least: int,
+    total: int, start: int, end: int, j: int, lo: int, hi: int, s: Any,
+) -> int:  # fmt: skip
+    """The number of children of the covering node on axis ``j`` that are split off; BALANCE has their numbers, or -1.
+
+    A child that weighs at most half of what is left is split off before all lighter ones. One that fails a test need
+    not be tried again: tests are such that two groups that pass also pass together, so it would have passed before.
+    And if all but the heaviest child weigh too little together, so does each of them.
+    """
+    runs = runs_on(rows, weights, start, end, j, lo, hi, s)
+    children = child_cuts(space, j, cover(space, j, lo, hi), runs, s)
+    _by_weight(children, total, s)
+    tested, judged = len(spec) > 0, judges_sides(spec)
+    need = max(least, look_ahead(sizes, spec, s)) if tested else least
+    parts, left = 0, total
+    for place in range(children):
+        child, weight = s.ints[PART_FIRST, place], total - s.ints[TALLY, place] // children
+        if min(weight, left - weight) < need:  # also when nothing else is left
+            break
+        if tested:
+            if parts == 0 and place == 0:
+                sort_by_run(rows, start, end, j, runs, s)
+            if not _may_go(weights, counted, sizes, spec, aux, costly, judged, child, s):
+                continue
+            need = max(least, look_ahead(sizes, spec, s))
+        s.ints[BALANCE, child] = parts
+        parts, left = parts + 1, left - weight
+    if parts > 0:
+        _number_codes(children, parts, lo, s)
+    return parts
+
+
+@inner
+def _number_codes(children: int, parts: int, lo: int, s: Any) -> None:
+    """By code from ``lo`` on, the part that it goes to, in TALLY; what is not split off is the last part."""
+    for child in range(children):
+        part = s.ints[BALANCE, child] if s.ints[BALANCE, child] >= 0 else np.int64(parts)
+        for r in range(s.ints[CUT_FIRST, child], s.ints[CUT_LAST, child]):
+            s.ints[TALLY, s.ints[RUN_CODE, r] - lo] = part
+
+
+@inner
+def deal(
+    rows: Any, words: Any, ids: Any, weights: Any, counted: Any, start: int, end: int, j: int, lo: int, parts: int,
+    buffer: Any, s: Any,
+) -> None:  # fmt: skip
+    """Move rows into the order of the parts that TALLY tells by code; PART_FIRST tells where each of them begins."""
+    b_words, b_ids, b_weights, b_counted = buffer
+    for part in range(parts + 2):
+        s.ints[PART_FIRST, part] = 0
+    for i in range(start, end):
+        s.ints[PART_FIRST, s.ints[TALLY, np.int64(rows[i, j]) - lo] + 1] += 1
+    s.ints[PART_FIRST, 0] = start
+    for part in range(parts + 1):
+        s.ints[PART_FIRST, part + 1] += s.ints[PART_FIRST, part]
+        s.ints[RUN_FIRST, part] = s.ints[PART_FIRST, part] - start
+    for i in range(start, end):
+        part = s.ints[TALLY, np.int64(rows[i, j]) - lo]
+        at = s.ints[RUN_FIRST, part]
+        s.ints[RUN_FIRST, part] = at + 1
+        b_ids[at], b_weights[at] = ids[i], weights[i]
+        for w in range(words.shape[1]):
+            b_words[at, w] = words[i, w]
+        for c in range(counted.shape[1]):
+            b_counted[at, c] = counted[i, c]
+    for at in range(end - start):
+        ids[start + at], weights[start + at] = b_ids[at], b_weights[at]
+        for w in range(words.shape[1]):
+            words[start + at, w] = b_words[at, w]
+        for c in range(counted.shape[1]):
+            counted[start + at, c] = b_counted[at, c]

@@ -1,0 +1,35 @@
+"""Whether a csv file holds the rows of a table; never more than some of them in memory as text."""
+
+from pathlib import Path
+
+import polars as pl
+
+from sfumato.release.files.spreadsheet import csv_of
+from sfumato.release.manifest import OutputEntry
+
+_ROWS = 1 << 18
+"""How many rows are written as text at a time."""
+
+
+def holds(file: Path, frame: pl.DataFrame, output: OutputEntry | None, step: int = _ROWS) -> bool:
+    """Whether a csv file holds the frame: byte for byte, or once read again if numbers are written differently."""
+    return _same_bytes(file, frame, output, step) or _same_values(file, csv_of(frame, output))
+
+
+def _same_bytes(file: Path, frame: pl.DataFrame, output: OutputEntry | None, step: int) -> bool:
+    with file.open("rb") as there:
+        for first in range(0, max(frame.height, 1), step):
+            rows = csv_of(frame.slice(first, step), output)
+            text = rows.write_csv(include_header=first == 0).encode()
+            if there.read(len(text)) != text:
+                return False
+        return not there.read(1)
+
+
+def _same_values(file: Path, frame: pl.DataFrame) -> bool:
+    words = {c: pl.String if frame[c].dtype == pl.Enum else frame[c].dtype for c in frame.columns}
+    try:
+        again = pl.read_csv(file, schema=words, glob=False)
+    except pl.exceptions.PolarsError:
+        return False
+    return again.equals(frame.with_columns(frame[c].cast(t) for c, t in words.items()))

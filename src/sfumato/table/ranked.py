@@ -1,0 +1,79 @@
+"""The rank of each cell among the distinct values of its column: found once, for the digest and for the codes."""
+
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+_SPARSE = 4
+"""A table from numbers to ranks may have so many entries per row; beyond that, numbers are searched for."""
+
+
+class Ranked(NamedTuple):
+    """The distinct values of a column in order, text by its bytes, and each row's place among them.
+
+    A missing value has the place after the last one.
+    """
+
+    values: pl.Series
+    place: NDArray[Any]
+
+
+Ranks = Mapping[str, Ranked]
+"""The ranks of the columns of a frame, as far as they are known."""
+
+
+def ranked_columns(frame: pl.DataFrame) -> dict[str, Ranked]:
+    """The ranks of all columns of text and of whole numbers, several columns at a time."""
+    columns = [column for column in frame.get_columns() if is_ranked(column.dtype)]
+    with ThreadPoolExecutor() as pool:
+        return dict(zip((c.name for c in columns), pool.map(ranked, columns), strict=True))
+
+
+def is_ranked(dtype: pl.DataType) -> bool:
+    """Whether `ranked` takes such a column."""
+    return dtype == pl.String or (dtype.is_integer() and dtype not in (pl.Int128, pl.UInt128))
+
+
+def ranked(column: pl.Series) -> Ranked:
+    """The ranks of a column of text or of whole numbers.
+
+    >>> found = ranked(pl.Series(["b", None, "a"]))
+    >>> found.values.to_list(), found.place.tolist()
+    (['a', 'b'], [1, 2, 0])
+    """
+    values = column.drop_nulls().unique().sort()
+    return ranked_among(column, values) if column.dtype == pl.String else Ranked(values, places(column, values))
+
+
+def ranked_among(column: pl.Series, values: pl.Series) -> Ranked:
+    """The ranks of a column of text, given its distinct values in the order that is meant."""
+    found = column.cast(pl.Enum(values)).to_physical()
+    if found.null_count():
+        found = found.cast(pl.UInt32).fill_null(len(values))
+    return Ranked(values, found.to_numpy())
+
+
+def places(column: pl.Series, values: pl.Series) -> NDArray[Any]:
+    """The place of each number among the sorted distinct ``values``; after the last one if it is missing."""
+    known, among = column.to_physical(), values.to_physical()
+    if not column.null_count():
+        return _found(known.to_numpy(), among.to_numpy())
+    if not len(values):
+        return np.zeros(len(column), np.uint8)
+    found = _found(known.fill_null(among[0]).to_numpy(), among.to_numpy())
+    return np.where(column.is_null().to_numpy(), len(values), found)
+
+
+def _found(numbers: NDArray[Any], values: NDArray[Any]) -> NDArray[Any]:
+    """The place of each number among all that occur: by a table if they are whole and dense, else by bisection."""
+    if len(values) and values.dtype.kind in "iu":
+        span = int(values[-1]) - int(values[0]) + 1
+        if span <= _SPARSE * len(numbers) + 1024:
+            place, beyond = np.zeros(span, np.min_scalar_type(len(values))), values.astype(np.int64)
+            place[beyond - beyond[0]] = np.arange(len(values))
+            return np.asarray(place[numbers.astype(np.int64, copy=False) - beyond[0]])  # modulo 2^64 if unsigned
+    return np.searchsorted(values, numbers)

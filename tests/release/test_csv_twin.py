@@ -1,0 +1,100 @@
+"""The csv files of a release: `load` and `query` leave them alone; `check` reads them, and whoever states digests."""
+
+import hashlib
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import sfumato as sf
+from sfumato.cli import main
+from sfumato.release.earlier import as_earlier
+from sfumato.release.files.csv_twin import holds
+from sfumato.release.files.spreadsheet import csv_of
+from strategies import examples
+
+
+def private() -> sf.Microdata:
+    frame = pl.DataFrame({"age": [20, 21, 35, 36], "ill": ["flu", "HIV", "flu", "=1"], "dose": [0.5, 1e-7, 2.0, 3.25]})
+    return sf.read(frame, quasi=["age"], sensitive="ill", insensitive=["dose"])
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    sf.publish(private(), require=sf.KAnonymity(k=2)).write(tmp_path / "release")
+    return tmp_path / "release"
+
+
+def forge(folder: Path, *, restated: bool) -> None:
+    """Change what people read in the csv file; ``restated``: with its digest in the manifest, as a careful forger."""
+    file = folder / "data.csv"
+    file.write_text(file.read_text().replace("HIV", "flu"))
+    if restated:
+        path = folder / "manifest.json"
+        manifest = json.loads(path.read_text(encoding="utf-8"))
+        for entry in manifest["tables"]:
+            entry["sha256"] = hashlib.sha256((folder / entry["file"]).read_bytes()).hexdigest()
+        path.write_text(json.dumps(manifest), encoding="utf-8")
+
+
+@pytest.mark.parametrize("restated", [False, True])
+def test_a_forged_twin_is_found_by_check_and_by_those_who_state_its_digest(folder: Path, restated: bool) -> None:
+    forge(folder, restated=restated)
+    release = sf.load(folder)  # the parquet file is what the manifest says
+    assert sorted(release.tables["data"]["ill"]) == ["=1", "HIV", "flu", "flu"]
+    with pytest.raises(sf.ReleaseError, match=r"data\.csv"):
+        release.check()
+    with pytest.raises(sf.ReleaseError, match=r"data\.csv"):
+        sf.audit(release, truth=private())
+    with pytest.raises(sf.ReleaseError, match=r"cannot be used: data\.csv"):
+        as_earlier(folder, "T2")
+
+
+def test_a_query_answers_from_the_parquet_file_alone(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    forge(folder, restated=False)
+    with pytest.raises(SystemExit) as done:
+        main(["query", str(folder), "SELECT COUNT(*) WHERE ill = 'HIV'", "--json"])
+    assert done.value.code in (0, None)
+    assert json.loads(capsys.readouterr().out)["estimate"] == 1.0
+
+
+def test_a_twin_that_is_missing_is_refused_at_once(folder: Path) -> None:
+    (folder / "data.csv").unlink()
+    with pytest.raises(sf.ReleaseError, match=r"data\.csv is missing"):
+        sf.load(folder)
+
+
+TABLES = st.lists(st.tuples(st.sampled_from(["a", "=b", 'c"', "d,e", ""]), st.floats(-9, 9)), max_size=9)
+
+
+@examples(60)
+@given(TABLES, st.integers(1, 4), st.sampled_from(["plain", "safe"]), st.data())
+def test_some_rows_at_a_time_are_compared_as_all_at_once(
+    tmp_path_factory: pytest.TempPathFactory,
+    rows: list[tuple[str, float]],
+    step: int,
+    spreadsheet: str,
+    data: st.DataObject,
+) -> None:
+    frame = pl.DataFrame(rows, schema={"=text": pl.String, "number": pl.Float64}, orient="row")
+    file = tmp_path_factory.mktemp("twin") / "data.csv"
+    content = csv_of(frame, {"spreadsheet": spreadsheet}).write_csv().encode()
+    file.write_bytes(content)
+    assert holds(file, frame, {"spreadsheet": spreadsheet}, step)
+    file.write_bytes(content + b"more,1.0\n")
+    assert not holds(file, frame, {"spreadsheet": spreadsheet}, step)
+    if rows:
+        changed = bytearray(content)
+        at = data.draw(st.sampled_from([i for i, c in enumerate(content) if chr(c) in "abcde"] or [0]))
+        changed[at] ^= 1
+        file.write_bytes(bytes(changed))
+        assert not holds(file, frame, {"spreadsheet": spreadsheet}, step)
+
+
+def test_numbers_may_be_written_in_another_way(tmp_path: Path) -> None:
+    (tmp_path / "data.csv").write_text("x\n1.50\n2\n")
+    assert holds(tmp_path / "data.csv", pl.DataFrame({"x": [1.5, 2.0]}), None, 1)
+    assert not holds(tmp_path / "data.csv", pl.DataFrame({"x": [1.5, 2.5]}), None, 1)
