@@ -123,6 +123,18 @@ def test_pieces_of_any_table_give_the_release_of_the_whole(rows: int, seed: int,
     assert rows_of(two) == rows_of(one)
 
 
+def test_a_node_of_many_children_is_cut_into_many_parts_at_once(few: None) -> None:
+    """More children than a set of them can show: all that can be are split off at once, the heaviest first."""
+    rng = np.random.default_rng(1)
+    many = rng.choice([f"t{i:02}" for i in range(90)], 900, p=np.arange(1, 91) / 4095)
+    frame = people(900, 2).with_columns(town=pl.Series(many), job=pl.lit("clerk"), age=pl.col("age") % 2)
+    for require in ([sf.KAnonymity(k=4)], [sf.LDiversity(l=2)]):
+        one = made(LocalEngine.read(frame, about), sf.Mondrian(), require)
+        two = made(pieced(frame), sf.Mondrian(), require)
+        assert two.manifest == one.manifest
+        assert rows_of(two) == rows_of(one)
+
+
 def test_a_region_without_an_allowed_cut_is_a_group_however_large(few: None) -> None:
     frame = people(160, 1)
     require = [sf.KAnonymity(k=81)]

@@ -92,7 +92,7 @@ def closed_form_audit(
     """
     if isinstance(truth, Overview) and not truth.joint:
         why = "the table has too many combinations of values to be counted at once"
-        return Audit(findings=(), left_out=tuple(Refused(name, why) for name in _closed_form()), rows=truth.rows)
+        return Audit(findings=(), left_out=tuple(Refused(name, why) for name in CLOSED_FORM), rows=truth.rows)
     if truth.rows > MOST_ATTACKED:
         many = f"the table has {truth.rows:,} rows, more than the {MOST_ATTACKED:,} that publish attacks"
         why = f"{many}; run `sfumato audit`"

@@ -25,11 +25,10 @@ class TooManyVectors(DataError):  # noqa: N818 - names what there is, like the o
 
 
 class Range(NamedTuple):
-    """The rows whose code of a column is in ``[lo, hi)``, or is not."""
+    """The rows whose code of a column is in one of some ranges ``[lo, hi)``, or in none."""
 
     name: str
-    lo: int
-    hi: int
+    codes: tuple[tuple[int, int], ...]
     inside: bool
 
 
@@ -84,10 +83,9 @@ class Pieces:
         Axes are not among the other columns.
         """
         others = "".join(f", {self._at(name)}" for name in beside)
-        cases = " ".join(f"WHEN {self._where(region)} THEN {i}" for i, region in enumerate(regions))
         sets = ", ".join(f"(region, {self._at(axis)}{others})" for axis in axes)
         codes = ", ".join(self._at(axis) for axis in axes)
-        numbered = f"SELECT CASE {cases} ELSE -1 END AS region, {codes}{others}, n FROM {self.relation}"
+        numbered = f"SELECT {self._numbered(regions)} AS region, {codes}{others}, n FROM {self.relation}"
         found = self.ask(
             f"SELECT region, {codes}{others}, CAST(sum(n) AS BIGINT) AS n, count(*) AS v FROM ({numbered}) AS numbered "
             f"WHERE region >= 0 GROUP BY GROUPING SETS ({sets})"
@@ -100,11 +98,19 @@ class Pieces:
         counts = [self._counts(frame, [axis, *beside]) for frame, axis in zip(by_axis, axes, strict=True)]
         return Margins(int(by_axis[0]["v"].sum()), counts)
 
-    def piece(self, region: Region) -> Counts:
-        """The vectors of a region, in the order of their codes."""
+    def piece(self, regions: Sequence[Region]) -> list[Counts]:
+        """The vectors of each of some regions, in the order of their codes."""
         codes = ", ".join(self._at(name) for name in self.columns)
-        found = self.ask(f"SELECT {codes}, n FROM {self.relation} WHERE {self._where(region)}")
-        return self._counts(found, list(self.columns))
+        found = self.ask(
+            f"SELECT region, {codes}, n FROM (SELECT {self._numbered(regions)} AS region, {codes}, n "
+            f"FROM {self.relation}) AS numbered WHERE region >= 0"
+        )
+        return [self._counts(found.filter(pl.col("region") == i), list(self.columns)) for i in range(len(regions))]
+
+    def _numbered(self, regions: Sequence[Region]) -> str:
+        """The number of a vector's region, -1 if it is in none."""
+        cases = " ".join(f"WHEN {self._where(region)} THEN {i}" for i, region in enumerate(regions))
+        return f"CASE {cases} ELSE -1 END"
 
     def tally(self, name: str) -> Integers:
         """How many rows have each code of a column."""
@@ -125,10 +131,11 @@ class Pieces:
         return f"q{list(self.columns).index(name)}"
 
     def _where(self, region: Region) -> str:
-        tests = [
-            f"{'' if r.inside else 'NOT '}({self._at(r.name)} >= {r.lo} AND {self._at(r.name)} < {r.hi})"
-            for r in region
-        ]
+        tests = []
+        for name, codes, inside in region:
+            at = self._at(name)
+            some = " OR ".join(f"({at} >= {lo} AND {at} < {hi})" for lo, hi in codes)
+            tests.append(f"{'' if inside else 'NOT '}({some})")
         return " AND ".join(tests) or "1 = 1"
 
     def _counts(self, found: pl.DataFrame, names: Sequence[str]) -> Counts:

@@ -1,6 +1,6 @@
 """When Mondrian cuts a group, and what it makes of a table: of all its vectors at once, or piece by piece."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple, Protocol
 
@@ -23,6 +23,9 @@ from sfumato.release.scheme.group_labels import shown_boxes
 from sfumato.requirement.base import Key, Requirement
 from sfumato.table.encode import Column, Role
 from sfumato.table.microdata import Microdata
+
+_MOST_REGIONS = 64
+"""How many regions are asked about at a time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,6 +132,14 @@ def boxed(method: CutsGroups, pieces: Pieces, requirements: Sequence[Requirement
     return cut_in_pieces(pieces, cutting, sets=method.shows_sets(), progress=progress)
 
 
+class Ready(NamedTuple):
+    """A region that needs no further cuts on margins: how many vectors it has and, if it is a group, its margins."""
+
+    region: Region
+    vectors: int
+    whole: Margins | None = None
+
+
 def cut_in_pieces(pieces: Pieces, cutting: Cutting, *, sets: bool, progress: Progress) -> Boxed:
     """Make the first cuts on margins, until a piece is small enough; cut each piece by itself; name all boxes.
 
@@ -136,37 +147,56 @@ def cut_in_pieces(pieces: Pieces, cutting: Cutting, *, sets: bool, progress: Pro
     """
     quasi = [name for name, c in pieces.columns.items() if c.role is Role.QUASI]
     done, found = 0, []
-    for region, whole in first_cuts(pieces, cutting, quasi, progress):
-        found.append(_one_group(pieces, cutting, region, whole) if whole else _boxes(pieces.piece(region), cutting))
-        done += int(found[-1].weights.sum())
+    for batch in _batches(first_cuts(pieces, cutting, quasi, progress), pieces.most):
+        if batch[0].whole is not None:
+            found.append(_one_group(pieces, cutting, batch[0].region, batch[0].whole))
+        else:
+            found += [_boxes(piece, cutting) for piece in pieces.piece([r.region for r in batch])]
+        done += sum(int(boxes.weights.sum()) for boxes in found[-len(batch) :])
         progress("cuts", done / pieces.rows)
     return _named(pieces, found, sets=sets)
 
 
-def first_cuts(
-    pieces: Pieces, cutting: Cutting, quasi: Sequence[str], progress: Progress
-) -> list[tuple[Region, Margins | None]]:
+def _batches(ready: Sequence[Ready], most: int) -> Iterator[list[Ready]]:
+    """Regions in a row that are small enough together; one that is a group comes alone."""
+    batch: list[Ready] = []
+    for region in ready:
+        full = sum(r.vectors for r in batch) + region.vectors > most or len(batch) == _MOST_REGIONS
+        if batch and (full or region.whole is not None or batch[0].whole is not None):
+            yield batch
+            batch = []
+        batch.append(region)
+    if batch:
+        yield batch
+
+
+def first_cuts(pieces: Pieces, cutting: Cutting, quasi: Sequence[str], progress: Progress) -> list[Ready]:
     """The regions that are small enough to be cut by themselves, in the order of their groups.
 
     A region that is too large but has no allowed cut is a group; then its margins come with it.
     """
     beside = list(dict.fromkeys(name for key in cutting.keys for name in key))
-    ready: dict[tuple[int, ...], tuple[Region, Margins | None]] = {}
+    ready: dict[tuple[int, ...], Ready] = {}
     waiting: dict[tuple[int, ...], Region] = {(): ()}
     while waiting:
         progress("margins", 0.0)
-        asked = pieces.margins(list(waiting.values()), quasi, beside)
-        further: dict[tuple[int, ...], Region] = {}
-        for (place, region), margins in zip(waiting.items(), asked, strict=True):
+        now = dict(list(waiting.items())[:_MOST_REGIONS])
+        asked = pieces.margins(list(now.values()), quasi, beside)
+        for (place, region), margins in zip(now.items(), asked, strict=True):
+            del waiting[place]
             if margins.vectors <= pieces.most:
-                ready[place] = region, None
+                ready[place] = Ready(region, margins.vectors)
             elif (cut := cutting.cut(margins)) is None:
-                ready[place] = region, margins
+                ready[place] = Ready(region, margins.vectors, margins)
             else:
-                for side in (0, 1):  # the side that is split off comes first
-                    further[*place, side] = (*region, Range(quasi[cut.axis], cut.lo, cut.hi, side == 0))
-        waiting = further
+                waiting |= {(*place, part): (*region, side) for part, side in enumerate(_sides(quasi, cut))}
     return [ready[place] for place in sorted(ready)]
+
+
+def _sides(quasi: Sequence[str], cut: AxisCut) -> list[Range]:
+    """The parts of a cut, in their order; the rest comes last."""
+    name = quasi[cut.axis]
+    return [*(Range(name, (part,), True) for part in cut.parts), Range(name, tuple(cut.parts), False)]
 
 
 def _boxes(piece: Counts, cutting: Cutting) -> _Boxes:
