@@ -205,6 +205,5 @@ def _keep(target: Path, found: Audit, kept: dict[str, Any]) -> None:
 def refuse_broken(found: Audit) -> None:
     """Raise if a claim of the manifest does not hold."""
     if broken := found.broken:
-        raise ReleaseError(
-            f"{len(broken)} claims of the release do not hold: {'; '.join(broken)}. Do not hand it over: publish again"
-        )
+        what = "1 claim of the release does" if len(broken) == 1 else f"{len(broken)} claims of the release do"
+        raise ReleaseError(f"{what} not hold: {'; '.join(broken)}. Do not hand it over: publish again")
