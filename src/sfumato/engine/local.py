@@ -61,6 +61,15 @@ class LocalEngine:
         """The columns, their roles and domains."""
         return self._table
 
+    @property
+    def pieces(self) -> None:
+        """A table whose rows are in memory is never counted in pieces."""
+        return None
+
+    def of(self, counts: Counts) -> "LocalEngine":
+        """The rows are those of the counts anyway."""
+        return self
+
     def count(self, names: Sequence[str]) -> Counts:
         """The distinct vectors of the quasi-identifiers and other columns, with multiplicities."""
         wanted = {c.name for c in self._table.quasi} | set(names)
