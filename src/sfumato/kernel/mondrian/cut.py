@@ -303,7 +303,7 @@ def _judged(
     rows: Any, weights: Any, counted: Any, sizes: Any, spec: Any, aux: Any, costly: Any, start: int, end: int,
     j: int, runs: int, cuts: int, best: int, s: Any,
 ) -> int:  # fmt: skip
-    """``best``, the most balanced cut, if its sides pass all tests; otherwise the most balanced one that does, or -1."""
+    """``best``, the most balanced cut, if its sides pass all tests; else the most balanced one that does, or -1."""
     if best < 0 or not judges_sides(spec):
         return best
     sort_by_run(rows, start, end, j, runs, s)
