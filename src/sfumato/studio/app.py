@@ -14,6 +14,7 @@ from sfumato.studio import uploads
 from sfumato.studio.downloads import download
 from sfumato.studio.frame import TITLE, content, frame, install_style
 from sfumato.studio.guard import UPLOADS, App
+from sfumato.studio.job import Job
 from sfumato.studio.jobs import Jobs
 from sfumato.studio.steps import step_of
 from sfumato.studio.widgets import banner, beside, explained, heading, primary
@@ -60,6 +61,15 @@ def _hush() -> None:
         logger.setLevel(logging.ERROR)
 
 
+async def _open(job: Job, given: str) -> None:
+    """Open what the command line named, while the page says so."""
+    async with job.lock:
+        try:
+            await beside(job.open, given)
+        except Exception as error:
+            job.failed = explained(error)
+
+
 def _routes(app: FastAPI, jobs: Jobs) -> None:
     @app.put(UPLOADS + "{name}")
     async def upload(name: str, request: Request) -> Response:
@@ -89,11 +99,7 @@ def _routes(app: FastAPI, jobs: Jobs) -> None:
     async def start() -> Response:
         job = jobs.new()
         if jobs.given is not None:
-            try:
-                async with job.lock:
-                    await beside(job.open, jobs.given)
-            except SfumatoError as error:
-                job.extras["failed"] = explained(error)
+            job.opening = asyncio.create_task(_open(job, jobs.given))
         return RedirectResponse(f"/w/{job.id}/table", 303)
 
     @app.get("/new")
