@@ -27,6 +27,7 @@ PARTS = (
     "sequential",
     "compare",
     "start",
+    "growth",
     "two_publishers",
     "secure_maximum",
     "scale",
