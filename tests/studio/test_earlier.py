@@ -13,7 +13,7 @@ from sfumato.studio.job import Job
 
 @pytest.fixture
 def old(tmp_path: Path) -> Path:
-    table = sf.read(hospital(rows=200), quasi=["age", "sex"], sensitive="diagnosis")
+    table = sf.read(hospital(rows=200), quasi=["age", "sex"])
     sf.publish(table, require=sf.KAnonymity(k=4), method="mondrian").write(tmp_path / "2024" / "release")
     return tmp_path / "2024"
 
@@ -51,11 +51,17 @@ def test_what_the_policy_does_about_them(job: Job, old: Path) -> None:
     earlier.set_regard(job, "method")
     assert job.content["method"] == {"name": "tdssa", "score": "distortion"}
     assert "audit" not in job.content
-    assert job.policy().named is not None
+    assert job.content["require"][1] == {"model": "anonymity", "y": "T1", "k": 5, "over": ["T1", "T2"]}
+    tried = earlier.given_away(job)
+    assert tried.people.anonymity is not None
+    assert tried.people.anonymity >= 5
     earlier.set_regard(job, "look")
+    assert job.content["require"] == [{"model": "k-anonymity", "k": 5}]
     assert not {"after", "audit", "method"} & set(job.content)
     assert earlier.chosen(job) == [str(old / "release")]
     earlier.set_regard(job, "audit")
+    assert job.content["method"]["name"] != "tdssa", "with earlier releases a method has to be named"
+    assert earlier.given_away(job).people.matches > 0
     earlier.forget(job, str(old / "release"))
     assert "after" not in job.content
     assert "audit" not in job.content

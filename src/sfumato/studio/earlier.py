@@ -12,9 +12,10 @@ from sfumato.adversary.sequential_join import SequentialJoin, sequential_join
 from sfumato.errors import PolicyError
 from sfumato.publisher.preview import preview
 from sfumato.release.release import Release, load
-from sfumato.requirement.join_template import MOST_RELEASES
+from sfumato.requirement.join_template import MOST_RELEASES, THIS
 from sfumato.studio.job import Job
 from sfumato.studio.people import with_role
+from sfumato.studio.trial import REQUIRE, choice_of, entries, take_method
 
 CHOSEN = "earlier"
 TRIED_ROWS = 50_000
@@ -26,6 +27,7 @@ REGARDS = {
 }
 """What the policy does about earlier releases."""
 _AUDIT = {"adversary": "sequential"}
+_LEAST = 5
 
 
 def chosen(job: Job) -> list[str]:
@@ -61,23 +63,41 @@ def forget(job: Job, folder: str) -> None:
 
 
 def set_regard(job: Job, what: str) -> None:
-    """Say what the policy does about them."""
-    _set(job, chosen(job), what)
+    """Say what the policy does about them; a method that has to be named is chosen by a trial."""
+    folders = chosen(job)
+    _set(job, folders, "look")
+    _set_method(job, what)
+    _set(job, folders, what)
 
 
 def _set(job: Job, folders: list[str], what: str) -> None:
     job.extras[CHOSEN] = folders
     audits: list[Mapping[str, Any]] = [a for a in job.content.get("audit", ()) if a != _AUDIT]
     given = what != "look" and bool(folders)
-    entries = [{"release": folder, "name": f"T{i}"} for i, folder in enumerate(folders, 2)]
+    before = [{"release": folder, "name": f"T{i}"} for i, folder in enumerate(folders, 2)]
     others = [dict(e) for e in job.content.get("after", ()) if "release" not in e]
-    job.set_section("after", [*entries, *others] if given else others or None)
+    job.set_section("after", [*before, *others] if given else others or None)
     job.set_section("audit", [*audits, *([_AUDIT] if given and what == "audit" else [])] or None)
-    method = job.content.get("method", {}).get("name")
-    if given and what == "method" and method != "tdssa":
+    _require(job, [THIS, *(str(e["name"]) for e in before)] if given and what == "method" else [])
+
+
+def _require(job: Job, over: list[str]) -> None:
+    """Require that the join of these releases hides people among as many as the table alone does; if none, no more."""
+    alone = [entry for entry in entries(job) if "over" not in entry]
+    least = [int(entry["k"]) for entry in alone if entry.get("model") == "k-anonymity"]
+    joined = {"model": "anonymity", "y": THIS, "k": max(least, default=_LEAST), "over": over}
+    job.set_section(REQUIRE, [*alone, joined] if over else alone)
+
+
+def _set_method(job: Job, what: str) -> None:
+    """Name the method: tdssa regards earlier releases, and without one named it would be the only choice."""
+    named = job.content.get("method", {}).get("name")
+    if what == "method" and named != "tdssa":
         job.set_section("method", {"name": "tdssa", "score": "distortion"})
-    elif method == "tdssa" and not (given and what == "method"):
+    elif what != "method" and named == "tdssa":
         job.set_section("method", None)
+    if what == "audit" and "method" not in job.content:
+        take_method(job, choice_of(job).method)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,19 @@ from sfumato.studio import earlier
 from sfumato.studio.controls import choice
 from sfumato.studio.earlier import Given
 from sfumato.studio.job import Job
-from sfumato.studio.widgets import banner, card, complain, explained, figures, heading, later, primary, quiet, text
+from sfumato.studio.widgets import (
+    banner,
+    beside,
+    card,
+    complain,
+    explained,
+    figures,
+    heading,
+    later,
+    primary,
+    quiet,
+    text,
+)
 
 
 def render(job: Job) -> None:
@@ -61,9 +73,9 @@ class _Page:
             forget = quiet("Remove", lambda: self._change(lambda: earlier.forget(self.job, folder)))
             forget.props(f'aria-label="Remove T{number}"')
 
-    def _change(self, act: Callable[[], Any]) -> None:
+    async def _change(self, act: Callable[[], Any]) -> None:
         try:
-            act()
+            await beside(act)
         except SfumatoError as error:
             complain(explained(error))
             return
