@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import polars as pl
 
-from sfumato.publisher.column_roles import WEIGHT, Profile, Sign, profile, recognize
+from sfumato.publisher.column_roles import WEIGHT, Profile, Sign, profile, recognize, says_nothing
 from sfumato.publisher.proposal import Proposal
 from sfumato.publisher.proposed_column import ProposedColumn
 from sfumato.publisher.proposed_requirements import MARGIN, asks, likely, proposed_k
@@ -77,12 +77,12 @@ def without_markers(frame: pl.DataFrame, nulls: Sequence[str], form: Form) -> pl
 
 
 def _recognized(seen: Profile, label: str) -> Sign:
-    """What a column is taken for: by its name and values; if that says nothing, by what the file calls it in words."""
-    sign = recognize(seen)
-    if not label or not sign.why.startswith("unsure"):
-        return sign
-    other = recognize(replace(seen, name=label))
-    return sign if other.why.startswith("unsure") else replace(other, why=f"{other.why} (by its label {label[:60]!r})")
+    """What a column is taken for: by its name and values; if the name says nothing, by what the file calls it."""
+    called = replace(seen, name=label)
+    if not label or not says_nothing(seen) or says_nothing(called):
+        return recognize(seen)
+    sign = recognize(called)
+    return replace(sign, why=f"{sign.why} (by its label {label[:60]!r})")
 
 
 def _settle(columns: list[ProposedColumn]) -> list[ProposedColumn]:

@@ -1,5 +1,6 @@
 """The table: open it, look at it, see what each column is like."""
 
+import asyncio
 from typing import TYPE_CHECKING
 
 from nicegui import events, ui
@@ -36,14 +37,29 @@ def render(job: Job) -> None:
     """The page."""
     if job.is_open:
         _opened(job)
+    elif job.opening is not None and not job.opening.done():
+        _await(job, job.opening)
     else:
         heading(
             "Open a table",
             "One row per person: patients, customers, respondents. It stays on this machine; nothing is sent anywhere.",
         )
-        if failed := job.extras.pop("failed", None):
-            banner(failed, "bad")
+        if job.failed:
+            banner(job.failed, "bad")
         _ways(job)
+
+
+def _await(job: Job, opening: "asyncio.Task[None]") -> None:
+    """Say that the table is being read, and show it once it is."""
+    heading("Reading the table", "Its form, its values and what each column seems to be.")
+    ui.spinner(size="2rem").props("aria-hidden=true")
+
+    def look() -> None:
+        if opening.done():
+            timer.cancel()
+            go(job, "table")
+
+    timer = ui.timer(0.2, look)
 
 
 def _ways(job: Job) -> None:
