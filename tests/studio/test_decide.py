@@ -158,7 +158,7 @@ def test_a_point_of_a_comparison_is_taken(opened: Callable[..., Any], plain: Pat
     page.get_by_label("Vary").select_option("k")
     page.get_by_role("textbox", name="Values of k").fill("5, 40")
     page.get_by_role("button", name="Compare", exact=True).click()
-    page.get_by_role("heading", name="The frontier").wait_for()
+    page.get_by_role("heading", name="The frontier").wait_for(timeout=240_000)  # kernels may have to be compiled
     page.reload()
     point = page.get_by_role("button", name="2 mondrian, k = 40: worst-case gain")
     point.focus()
