@@ -45,7 +45,7 @@ def make_members(rows: int, groups: int, attributes: int) -> Members:
 
 
 @inner
-def _widen(climbs: Any, codes: Any, i: int, g: int, m: Any) -> None:
+def widen(climbs: Any, codes: Any, i: int, g: int, m: Any) -> None:
     """Let the box of a group, which may have none yet, take in a row's codes."""
     m.cost[g] = 0.0
     for j in range(codes.shape[1]):
@@ -59,9 +59,9 @@ def _widen(climbs: Any, codes: Any, i: int, g: int, m: Any) -> None:
 
 
 @inner
-def _add(climbs: Any, codes: Any, weights: Any, i: int, g: int, group: Any, m: Any) -> None:
+def add(climbs: Any, codes: Any, weights: Any, i: int, g: int, group: Any, m: Any) -> None:
     """Put a row into a group."""
-    _widen(climbs, codes, i, g, m)
+    widen(climbs, codes, i, g, m)
     m.size[g] += weights[i]
     m.following[i] = m.first[g]
     m.first[g] = i
@@ -92,14 +92,14 @@ def _cost_without(climbs: Any, codes: Any, weights: Any, i: int, g: int, m: Any)
     at = m.first[g]
     while at >= 0:
         if at != i:
-            _widen(climbs, codes, at, draft, m)
+            widen(climbs, codes, at, draft, m)
             m.size[draft] += weights[at]
         at = m.following[at]
     return m.cost[draft]
 
 
 @inner
-def _cheapest(climbs: Any, codes: Any, weights: Any, i: int, but: int, limit: float, m: Any) -> Any:
+def cheapest(climbs: Any, codes: Any, weights: Any, i: int, but: int, limit: float, m: Any) -> Any:
     """The group that a row joins at the least cost in all, below a limit: (group or -1, cost)."""
     best, least = -1, limit
     for g in range(len(m.size) - 1):
@@ -129,10 +129,10 @@ def _relocate(climbs: Any, codes: Any, weights: Any, least: int, slack: float, g
         if m.cost[g] == 0.0 or m.size[g] - weights[i] < least:
             continue
         rest = _cost_without(climbs, codes, weights, i, g, m) * (m.size[g] - weights[i])
-        target, _ = _cheapest(climbs, codes, weights, i, g, m.cost[g] * m.size[g] - rest - slack, m)
+        target, _ = cheapest(climbs, codes, weights, i, g, m.cost[g] * m.size[g] - rest - slack, m)
         if target >= 0:
             _remove(climbs, codes, weights, i, g, m)
-            _add(climbs, codes, weights, i, target, group, m)
+            add(climbs, codes, weights, i, target, group, m)
             moved += 1
     return moved
 
@@ -145,7 +145,7 @@ def _dissolve(climbs: Any, codes: Any, weights: Any, slack: float, group: Any, m
         left = m.cost[g] * m.size[g] - slack
         at = m.first[g]
         while at >= 0 and left > 0.0:
-            target, cost = _cheapest(climbs, codes, weights, at, g, left, m)
+            target, cost = cheapest(climbs, codes, weights, at, g, left, m)
             left = left - cost if target >= 0 else -1.0
             at = m.following[at]
         if m.size[g] == 0 or left <= 0.0:
@@ -153,26 +153,39 @@ def _dissolve(climbs: Any, codes: Any, weights: Any, slack: float, group: Any, m
         at, m.first[g], m.size[g] = m.first[g], -1, 0
         while at >= 0:
             following = m.following[at]
-            target, _ = _cheapest(climbs, codes, weights, at, g, _ENDLESS, m)
-            _add(climbs, codes, weights, at, target, group, m)
+            target, _ = cheapest(climbs, codes, weights, at, g, _ENDLESS, m)
+            add(climbs, codes, weights, at, target, group, m)
             at = following
         dissolved += 1
     return dissolved
 
 
-@kernel
-def move(
+@inner
+def relocate_and_dissolve(
     climbs: Any, codes: Any, weights: Any, least: int, slack: float, sweeps: int, group: Any, m: Any
 ) -> int:  # fmt: skip
-    """Sweep over all rows and groups, as long as something changes; ``group`` is changed. Returns the sweeps made.
-
-    A change must save more than ``slack``, so that rounding does not move rows to and fro.
-    """
-    for i in range(len(group) - 1, -1, -1):
-        _add(climbs, codes, weights, i, group[i], group, m)
+    """Sweep over all rows and groups, as long as something changes; returns the sweeps made."""
     for sweep in range(sweeps):
         changed = _relocate(climbs, codes, weights, least, slack, group, m)
         changed += _dissolve(climbs, codes, weights, slack, group, m)
         if changed == 0:
             return sweep + 1
     return sweeps
+
+
+@kernel
+def enter(climbs: Any, codes: Any, weights: Any, group: Any, m: Any) -> None:
+    """Put all rows into their groups, which are empty."""
+    for i in range(len(group) - 1, -1, -1):
+        add(climbs, codes, weights, i, group[i], group, m)
+
+
+@kernel
+def move(
+    climbs: Any, codes: Any, weights: Any, least: int, slack: float, sweeps: int, group: Any, m: Any
+) -> int:  # fmt: skip
+    """Move rows that were entered; ``group`` is changed. Returns the sweeps made.
+
+    A change must save more than ``slack``, so that rounding does not move rows to and fro.
+    """
+    return relocate_and_dissolve(climbs, codes, weights, least, slack, sweeps, group, m)

@@ -1,4 +1,4 @@
-"""Better groups by loans: peel again with the prices of the best solution so far, and keep what costs less."""
+"""Other groups by loans: peel again, each time with prices that follow from the solutions so far."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,10 +9,11 @@ from sfumato.kernel.local_recoding.lend import lend, make_loans
 from sfumato.kernel.local_recoding.peel import make_room
 from sfumato.method.local_recoding.joining import Boxes, joined
 from sfumato.method.local_recoding.lattice import Lattice
+from sfumato.method.local_recoding.moving import can_move, moved
 from sfumato.method.local_recoding.paths import Floats, Integers, Objective
 from sfumato.method.local_recoding.peeling import Vectors, Wanted, by_first, rows_of
 
-DISCOUNTS = (0.6, 0.6, 0.7, 0.5, 0.6)
+DISCOUNTS = (0.6, 0.6, 0.7, 0.5, 0.6, 0.6, 0.65, 0.55, 0.6, 0.7, 0.5, 0.6)
 """One pass each: how much of what a loan seems to save is counted."""
 
 MOST_WORK = 200_000_000
@@ -31,8 +32,8 @@ def can_lend(lattice: Lattice, wanted: Wanted, objective: Objective) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class Best:
-    """The best groups so far."""
+class Begun:
+    """Groups to begin with."""
 
     vectors: Vectors
     lattice: Lattice
@@ -40,20 +41,24 @@ class Best:
     group: Integers
     groups: int
 
-    def with_loans(self, progress: Callable[[float], None]) -> tuple[Integers, int]:
-        """The best groups of all passes, those so far included."""
-        best, price = (self.group, self.groups), _costs(self.vectors, self.group, self.groups)
-        least = float(price @ self.vectors.weights)
+    def solutions(self, progress: Callable[[float], None]) -> list[tuple[Integers, int]]:
+        """These groups and those of all passes, with moves where they can be made; the cheapest come first."""
+        found = [self._with_moves(self.group, self.groups)]
+        price = _costs(self.vectors, *found[0])
+        totals = [float(price @ self.vectors.weights)]
         for i, discount in enumerate(DISCOUNTS):
             progress(i / len(DISCOUNTS))
             lent = _lent(self.vectors, self.lattice, price, discount, self.wanted)
-            found = joined(self.vectors, *lent, self.wanted)
-            costs = _costs(self.vectors, *found)
-            total = float(costs @ self.vectors.weights)
-            if total < least:
-                best, least = found, total
+            found.append(self._with_moves(*joined(self.vectors, *lent, self.wanted)))
+            costs = _costs(self.vectors, *found[-1])
+            totals.append(float(costs @ self.vectors.weights))
             price = (price + costs) / 2
-        return best
+        return [found[i] for i in np.argsort(totals, kind="stable")]
+
+    def _with_moves(self, group: Integers, groups: int) -> tuple[Integers, int]:
+        if can_move(self.vectors, groups):
+            return moved(self.vectors, group, groups, self.wanted)
+        return group, groups
 
 
 def _costs(vectors: Vectors, group: Integers, groups: int) -> Floats:

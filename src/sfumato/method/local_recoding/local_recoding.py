@@ -12,10 +12,10 @@ from sfumato.engine.decision import Grouping, Groups
 from sfumato.engine.draws import Draws
 from sfumato.errors import Infeasible, PolicyError
 from sfumato.method.base import CountingMethod, Progress
+from sfumato.method.local_recoding.adopting import adopted
 from sfumato.method.local_recoding.joining import joined, passes
 from sfumato.method.local_recoding.lattice import lattice_of
-from sfumato.method.local_recoding.loans import Best, can_lend
-from sfumato.method.local_recoding.moving import can_move, moved
+from sfumato.method.local_recoding.loans import Begun, can_lend
 from sfumato.method.local_recoding.paths import Integers, Objective, objective_named
 from sfumato.method.local_recoding.peeling import Vectors, Wanted, peeled
 from sfumato.method.mondrian import plan_tests
@@ -138,10 +138,8 @@ class LocalRecoding(CountingMethod):
                 _refuse_whole(counts, asked, vectors, wanted)
             group, number = joined(vectors, group, number, wanted)
             if can_lend(lattice, wanted, self.objective):
-                found = Best(vectors, lattice, wanted, group, number)
-                group, number = found.with_loans(lambda done: progress("loans", done))
-                if can_move(vectors, number):
-                    group, number = moved(vectors, group, number, wanted)
+                found = Begun(vectors, lattice, wanted, group, number).solutions(lambda done: progress("loans", done))
+                group, number = adopted(vectors, found, wanted)
         of_row = np.empty_like(group)
         of_row[vectors.at] = group
         return Groups(of_row, number)
