@@ -79,6 +79,7 @@ docs: $(VENV)/.docs
 pictures: $(VENV)/.test  # claims, parameters and pictures of the method pages, again from the code
 	$(BIN)/python -m docs.tools.claims
 	$(BIN)/python -m docs.tools.pictures
+	$(BIN)/python -m docs.tools.studio
 
 clean:
 	rm -rf $(VENV) .venv-peers .venv-older .venv-bench demo-out site dist

@@ -16,6 +16,17 @@ def sentence(words: str) -> str:
     return begun if begun.endswith((".", "!", "?")) else f"{begun}."
 
 
+def percent(share: float) -> str:
+    """A share that is never rounded to none or all.
+
+    >>> [percent(x) for x in (0, 0.0001, 0.123, 0.9999, 1)]
+    ['0%', '<0.1%', '12.3%', '>99.9%', '100%']
+    """
+    if share in (0, 1):
+        return f"{share:.0%}"
+    return "<0.1%" if share < 0.001 else ">99.9%" if share > 0.999 else f"{share:.1%}"
+
+
 def explained(error: BaseException) -> str:
     """An error for people: its own words if it is ours, otherwise only its kind, since it may hold private data."""
     return sentence(str(error)) if isinstance(error, SfumatoError) else unexpected(type(error).__name__)

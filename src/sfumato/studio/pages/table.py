@@ -24,7 +24,7 @@ from sfumato.studio.widgets import (
     quiet,
     text,
 )
-from sfumato.studio.wording import sentence
+from sfumato.studio.wording import percent, sentence
 
 if TYPE_CHECKING:
     from sfumato.publisher.column_roles import Profile
@@ -139,7 +139,7 @@ def _opened(job: Job) -> None:
         [
             ("rows", f"{frame.height:,}"),
             ("columns", f"{frame.width:,}"),
-            ("cells without a value", f"{missing / cells:.1%}"),
+            ("cells without a value", percent(missing / cells)),
         ]
     )
     for note in job.proposal.warnings if job.proposal else ():
@@ -185,7 +185,7 @@ def _facts(seen: "Profile", spread: Distribution) -> list[str]:
     rows = max(1, seen.rows)
     told = [f"{seen.distinct:,} value{'s' * (seen.distinct != 1)}"]
     if seen.nulls:
-        told.append(f"{seen.nulls / rows:.1%} missing")
+        told.append(f"{percent(seen.nulls / rows)} missing")
     if seen.distinct == seen.rows:
         told.append("a different value in every row")
     elif spread.alone:
@@ -216,6 +216,6 @@ def _plot(seen: "Profile", spread: Distribution) -> None:
             with ui.element("div").classes("bar").props(f'title="{n:,} rows"'):
                 ui.element("i").style(f"width: {share:.2%}")
                 text("span", label or "(empty)")
-            text("div", f"{share:.1%}", "n")
+            text("div", percent(share), "n")
     if spread.others:
         text("p", f"and {spread.others:,} more", "small")
