@@ -1,4 +1,4 @@
-# make demo | test | fuzz | cross-check | lint | bench | docs | pictures: each builds what it needs in .venv, with uv when it is there, else with pip.
+# make demo | test | older | fuzz | cross-check | lint | bench | docs | pictures: each builds what it needs in .venv, with uv when it is there, else with pip.
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -13,7 +13,7 @@ INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 MAKE_VENV = $(PYTHON) -m venv $(VENV)
 endif
 
-.PHONY: demo test fuzz cross-check peers lint bench docs pictures clean
+.PHONY: demo test fuzz cross-check peers older on-older lint bench measured docs pictures clean
 
 $(BIN)/python:
 	$(MAKE_VENV)
@@ -57,7 +57,20 @@ peers: $(VENV)/.test
 	$(INSTALL) -e '.[two-party-peers]'
 	$(BIN)/python -m pytest -q tests/integration/test_cross_check.py
 
-bench: $(VENV)/.bench
+$(VENV)/.older: pyproject.toml | $(BIN)/python
+	$(INSTALL) -e '.[older]'
+	touch $@
+
+older:  # pandas 2 and pycanon, which does not work with pandas 3, in an environment of their own
+	$(MAKE) VENV=.venv-older on-older
+
+on-older: $(VENV)/.older
+	$(BIN)/python -m pytest -q tests/method/test_pycanon.py tests/table/test_frames.py tests/test_pandas.py
+
+bench:  # the peers that are measured want pandas 2
+	$(MAKE) VENV=.venv-bench measured
+
+measured: $(VENV)/.bench
 	$(BIN)/python -m benchmarks
 
 docs: $(VENV)/.docs
@@ -66,6 +79,7 @@ docs: $(VENV)/.docs
 pictures: $(VENV)/.test  # claims, parameters and pictures of the method pages, again from the code
 	$(BIN)/python -m docs.tools.claims
 	$(BIN)/python -m docs.tools.pictures
+	$(BIN)/python -m docs.tools.studio
 
 clean:
-	rm -rf $(VENV) .venv-peers demo-out site dist
+	rm -rf $(VENV) .venv-peers .venv-older .venv-bench demo-out site dist

@@ -28,6 +28,7 @@ PARTS = (
     "sequential",
     "compare",
     "start",
+    "growth",
     "two_publishers",
     "secure_maximum",
     "scale",

@@ -1,15 +1,20 @@
 """Tables beyond memory: Adult blown up in pieces, published by DuckDB and Spark, against these engines' own work.
 
-``python -m benchmarks scale`` runs 1M, 5M and 20M rows; SFUMATO_SCALE names others ("1,5,20,100", in millions of rows).
+``python -m benchmarks scale`` runs 1M, 5M and 20M rows; SFUMATO_SCALE names others ("1,5,20,100", in millions of rows),
+SFUMATO_SCRATCH a folder in which the pieces of the table are kept for the next run. Spark runs if it is installed.
 Each job runs alone in a process of its own, so that CPU seconds and peak memory are its own.
 """
 
+import ctypes
 import os
 import resource
+import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,6 +23,8 @@ import numpy as np
 from benchmarks.measure import Line
 
 _PIECE = 1_000_000
+_SUBREAPER = 36
+"""Linux: orphans become children of this process."""
 _QUASI = ("age", "workclass", "education", "marital-status", "race", "sex", "native-country")
 _POLICY = """
 title = "Adult, blown up"
@@ -61,10 +68,22 @@ frame.select(*(f"`{c}`" for c in columns), "occupation").write.mode("overwrite")
 
 
 class Cost(NamedTuple):
-    """What a process took: CPU seconds, and peak memory in GB."""
+    """What a process took: CPU seconds, those of its children included, peak memory in GB, and seconds."""
 
     cpu: float
     memory: float
+    seconds: float
+
+
+class Grown(NamedTuple):
+    """What a job took at a size, beside DuckDB's own work."""
+
+    rows: int
+    ours: Cost
+    own: Cost
+
+
+_grown: list[Grown] = []
 
 
 def lines() -> Iterator[Line]:
@@ -73,13 +92,25 @@ def lines() -> Iterator[Line]:
     with tempfile.TemporaryDirectory(dir=os.environ.get("SFUMATO_SCRATCH")) as name:
         folder = Path(name)
         for rows in wanted:
-            source = make(folder, rows)
-            yield from _of_size(folder, source, rows)
+            yield from _of_size(folder, make(folder, rows), rows)
+
+
+def more() -> str:
+    """How cost grows with the number of rows."""
+    head = "| rows | CPU | per million rows | seconds | peak memory | DuckDB's own, CPU | peak memory |\n"
+    text = f"Growth, with DuckDB:\n\n{head}| ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n"
+    for rows, ours, own in _grown:
+        each = ours.cpu / rows * 1e6
+        text += f"| {rows:,} | {ours.cpu:.1f} s | {each:.2f} s | {ours.seconds:.0f} s | {ours.memory:.2f} GB "
+        text += f"| {own.cpu:.1f} s | {own.memory:.2f} GB |\n"
+    load = os.getloadavg()
+    return f"{text}\nLoad average at the end, this run included: {load[0]:.1f} on {os.cpu_count()} cores.\n"
 
 
 def _of_size(folder: Path, source: Path, rows: int) -> Iterator[Line]:
     own = _alone(_DUCKDB, str(source), str(folder / "own"), ",".join(_QUASI))
-    ours = _published(folder, source, "duckdb", "6GB" if rows > 50_000_000 else "4GB")
+    ours = _published(folder, source, "duckdb", "5GB" if rows > 50_000_000 else "4GB")
+    _grown.append(Grown(rows, ours, own))
     yield Line("duckdb, whole job, CPU", rows, ours.cpu, "DuckDB read, group by, write", own.cpu, 4.0)
     limit = 6.0 if rows > 50_000_000 else 3.0
     yield Line("duckdb, whole job, peak memory", rows, ours.memory, "limit", limit, 1.0, unit="GB")
@@ -87,7 +118,7 @@ def _of_size(folder: Path, source: Path, rows: int) -> Iterator[Line]:
         return
     local = _published(folder, source, "local", "4GB")
     yield Line("duckdb against local, CPU", rows, ours.cpu, "local, whole job", local.cpu, 1.5)
-    if os.environ.get("SFUMATO_SPARK"):
+    if find_spec("pyspark") is not None and shutil.which("java") and rows == 5_000_000:
         spark = _published(folder, source, "spark", "4GB")
         floor = _alone(_SPARK, str(source), str(folder / "own"), ",".join(_QUASI))
         yield Line("spark local[2], whole job, CPU", rows, spark.cpu, "Spark read, groupBy, write", floor.cpu, 3.0)
@@ -95,15 +126,26 @@ def _of_size(folder: Path, source: Path, rows: int) -> Iterator[Line]:
 
 def make(folder: Path, rows: int) -> Path:
     """A folder of parquet files with so many rows of blown-up Adult, each piece from a seed of its own."""
-    from sfumato.datasets import adult_million
-
     source = folder / f"adult-{rows}"
     source.mkdir()
     for number, first in enumerate(range(0, rows, _PIECE)):
-        piece = adult_million(max(min(_PIECE, rows - first), 50_000), seed=2025 + number)
-        shuffled = np.random.default_rng(number).permutation(piece.height)[: rows - first]
-        piece[shuffled].write_parquet(source / f"part-{number:05}.parquet")
+        os.link(_piece(folder, number, min(_PIECE, rows - first)), source / f"part-{number:05}.parquet")
     return source
+
+
+def _piece(folder: Path, number: int, rows: int) -> Path:
+    """One file of so many rows, made if it is not there from an earlier run."""
+    from sfumato.datasets import adult_million
+
+    kept = Path(os.environ.get("SFUMATO_SCRATCH") or folder) / "sfumato-scale-pieces"
+    file = kept / f"{rows}-{number:05}.parquet"
+    if not file.exists():
+        kept.mkdir(exist_ok=True)
+        frame = adult_million(max(rows, 50_000), seed=2025 + number)
+        shuffled = np.random.default_rng(number).permutation(frame.height)[:rows]
+        frame[shuffled].write_parquet(file.with_suffix(".draft"))
+        file.with_suffix(".draft").rename(file)
+    return file
 
 
 def _published(folder: Path, source: Path, engine: str, memory: str) -> Cost:
@@ -122,26 +164,19 @@ def _published(folder: Path, source: Path, engine: str, memory: str) -> Cost:
 
 
 def _alone(program: str, *arguments: str) -> Cost:
-    """Run a program in a process of its own, its children included."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    watched = subprocess.Popen([sys.executable, "-c", program, *arguments], stdout=subprocess.DEVNULL)
-    peak = 0
-    while watched.poll() is None:
-        peak = max(peak, _resident(watched.pid))
-        try:
-            watched.wait(0.2)
-        except subprocess.TimeoutExpired:
-            continue
-    if watched.returncode:
-        raise SystemExit(f"a job of the benchmark failed with exit code {watched.returncode}")
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return Cost(cpu, peak / 1e9)
-
-
-def _resident(process: int) -> int:
-    """The memory that a process holds now, in bytes."""
+    """Run a program in a process of its own; what it leaves running (Spark's JVM) is waited for and counted too."""
+    ctypes.CDLL(None).prctl(_SUBREAPER, 1, 0, 0, 0)
+    before, begin = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    child = subprocess.Popen([sys.executable, "-c", program, *arguments], stdout=subprocess.DEVNULL)
+    _, status, used = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    if child.returncode:
+        raise SystemExit(f"a job of the benchmark failed with exit code {child.returncode}")
     try:
-        return int(Path(f"/proc/{process}/statm").read_text().split()[1]) * resource.getpagesize()
-    except (OSError, IndexError):
-        return 0
+        while True:
+            os.wait()
+    except ChildProcessError:
+        pass
+    after, seconds = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter() - begin
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return Cost(cpu, used.ru_maxrss * 1024 / 1e9, seconds)

@@ -5,13 +5,26 @@ The command line turns an error into its ``exit_code``; nothing is printed inste
 
 import difflib
 import errno
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Self
 
 
 class SfumatoError(Exception):
     """Base class of all errors that sfumato raises."""
 
     exit_code = 1
+    field: str | None = None
+    """The part of the policy that is wrong, such as ``require.2.k`` or ``attributes.age.kind``; None if not known."""
+
+    def about(self, field: str) -> Self:
+        """The same error, which is about this part of the policy; what it is about so far is inside it.
+
+        >>> PolicyError("k is 0").about("k").about("require.1").field
+        'require.1.k'
+        """
+        self.field = field if self.field is None else f"{field}.{self.field}"
+        return self
 
 
 class PolicyError(SfumatoError):
@@ -52,6 +65,15 @@ class ReleaseError(SfumatoError):
 
 class RefutedMethodWarning(UserWarning):
     """A release was made by a method whose published promise is false; the message has the counterexample."""
+
+
+@contextmanager
+def about(field: str) -> Iterator[None]:
+    """Errors raised inside are about this part of the policy."""
+    try:
+        yield
+    except SfumatoError as error:
+        raise error.about(field) from error.__cause__
 
 
 def os_words(error: OSError) -> str:

@@ -15,6 +15,7 @@ from sfumato.engine.choice import choose_engine
 from sfumato.engine.counted import Limits
 from sfumato.engine.duckdb import DuckDBEngine
 from sfumato.engine.settings import EngineSettings
+from sfumato.publisher.audit_output import audit_output
 from sfumato.table.encode import Attribute, Role
 
 POLICY = """
@@ -204,8 +205,9 @@ def test_files_of_a_table_must_agree(tmp_path: Path) -> None:
 def test_a_full_disk_and_too_little_memory_are_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table(2000).write_parquet(tmp_path / "t.parquet")
     monkeypatch.setattr("sfumato.engine.values.BYTES_PER_VECTOR", 10**6)
-    with pytest.raises(sf.DataError, match="different combinations"):
-        read("t.parquet", tmp_path, settings=EngineSettings(memory="256MB"))
+    there = read("t.parquet", tmp_path, settings=EngineSettings(memory="256MB"))
+    with pytest.raises(sf.DataError, match=r"different combinations.*mondrian \(strict\)"):
+        there.count([])
     monkeypatch.undo()
     monkeypatch.setattr("sfumato.engine.values.MOST_VALUES", 10)
     with pytest.raises(sf.DataError, match="distinct values"):
@@ -236,3 +238,29 @@ def test_columns_with_too_many_values_to_look_at_are_said(tmp_path: Path, monkey
     file.write_text(file.read_text().replace('who = "identifier"\n', ""))
     with pytest.raises(sf.PolicyError, match="too many different values to be looked at"):
         sf.publish_policy(file, tmp_path / "no", engine="duckdb", ledger=False)
+
+
+def test_an_audit_works_from_the_counts_of_files_and_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same findings as in memory, without a row of the table or of the release in this process."""
+    (tmp_path / "parts").mkdir()
+    whole = table(240)
+    whole.write_csv(tmp_path / "whole.csv")
+    for i in range(2):
+        whole.slice(120 * i, 120).write_csv(tmp_path / "parts" / f"{i}.csv")
+    sf.publish_policy(policy(tmp_path, "whole.csv"), tmp_path / "one", engine="local", ledger=False)
+    monkeypatch.setattr("sfumato.engine.counted.Limits", lambda: Limits(in_memory=100, part_rows=60))
+    sf.publish_policy(policy(tmp_path, "parts"), tmp_path / "two", ledger=False)
+    monkeypatch.setattr("sfumato.release.part_tables.MOST_ROWS", 100)
+    names = ["linkage", "inference", "membership"]
+    one, two = (audit_output(tmp_path / out, adversaries=names) for out in ("one", "two"))
+    assert not two.audit.broken
+    assert not two.notes
+    told = [[(f.adversary, f.variant, f.worst, f.mean, f.people) for f in a.audit.findings] for a in (one, two)]
+    assert told[1] == [
+        (name, variant, pytest.approx(worst), pytest.approx(mean), people)
+        for name, variant, worst, mean, people in told[0]
+    ]
+    with (tmp_path / "parts" / "1.csv").open("a") as file:
+        file.write("20,m,a,2,new\n")
+    with pytest.raises(sf.DataError, match="has changed since the release was made"):
+        audit_output(tmp_path / "two")

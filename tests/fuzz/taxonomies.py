@@ -90,6 +90,16 @@ RULES = {
     "intervals to 1e308": ("{ intervals = [-1e308, 0, 1e308] }", "either"),
     "intervals of 1e-300": ("{ intervals = [0, 1e-300, 2e-300, 100] }", "either"),
     "10,000 intervals": ("{ intervals = [" + ", ".join(map(str, range(10_000))) + "] }", "accepted"),
+    "widths": ("{ width = [5, 10, 50] }", "accepted"),
+    "widths that do not nest": ("{ width = [5, 12] }", "refused"),
+    "widths falling": ("{ width = [10, 5] }", "refused"),
+    "widths of 1e-300": ("{ width = [1e-300, 1] }", "refused"),
+    "widths to 1e308": ("{ width = [1, 1e308] }", "either"),
+    "no widths": ("{ width = [] }", "refused"),
+    "prefix": ("{ prefix = [1] }", "accepted"),
+    "prefix rising": ("{ prefix = [1, 2] }", "refused"),
+    "prefix of 0": ("{ prefix = [0] }", "refused"),
+    "prefix of a separator": ('{ prefix = ["-", 1] }', "accepted"),
     "two rules": ("{ width = 5, mask = 'right' }", "refused"),
 }
 
@@ -104,7 +114,7 @@ def cases() -> Iterator[Case]:
     for name, (rule, expect) in RULES.items():
         text = GOOD.replace('kind = "continuous"', f"taxonomy = {rule}")
         yield case(f"taxonomy rule: {name}", policy=text, expect=expect)
-    for rule in ("width", "intervals", "mask"):
+    for rule in ("width", "intervals", "mask", "prefix"):
         for name, value in VALUES.items():
             text = GOOD.replace('kind = "continuous"', f"taxonomy = {{ {rule} = {value} }}")
             yield case(f"taxonomy rule: {rule} is {name}", policy=text)

@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 import sfumato as sf
 from sfumato.cli import main
+from sfumato.method.rr import occurring
 from sfumato.method.rr import optimize as response
 from sfumato.table.distortion import Distortion
 from sfumato.table.microdata import Microdata
@@ -284,3 +285,23 @@ def test_the_missing_category_is_drawn_whether_or_not_it_occurs() -> None:
         manifests.append(release.manifest)
     assert manifests[0] == manifests[1]
     assert manifests[0]["attributes"]["town"]["domain"] == ["A", "B", "C", "(missing)"]
+
+
+def test_a_large_domain_is_solved_from_what_occurs_and_progress_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """300,000 cells, 200 people: the exact risk keeps the limit; too many combinations are refused."""
+    rng = np.random.default_rng(3)
+    names = [f"q{i}" for i in range(6)]
+    frame = pl.DataFrame({n: rng.integers(0, 8, 200).astype(str) for n in names} | {"s": rng.choice(list("abc"), 200)})
+    table = sf.read(frame, quasi=names, sensitive="s", domains={n: [str(v) for v in range(9)] for n in names})
+    problem = response.Problem.of(table, sf.Disclosure(tau=0.5), "both")
+    heard: list[tuple[str, float]] = []
+    method = sf.RandomizedResponse(fit="counts", unchanged="allow")
+    found = method.response(table, sf.Disclosure(tau=0.5), progress=lambda stage, done: heard.append((stage, done)))
+    assert len(problem.people.pi) > 200_000
+    assert problem.over(list(found.distortions.values())) == 0
+    assert problem.risk(list(found.distortions.values())).max() <= found.risk <= 0.5
+    assert heard
+    assert {stage for stage, _ in heard} == {"response"}
+    monkeypatch.setattr(occurring, "MOST_SETS", 100)
+    with pytest.raises(sf.PolicyError, match="drop or coarsen a quasi-identifier"):
+        response.solve(problem)

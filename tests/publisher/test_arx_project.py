@@ -10,6 +10,7 @@ from click.testing import CliRunner
 
 from sfumato.cli import cli
 from sfumato.errors import DataError, OutputError
+from sfumato.publisher.arx import archive
 from sfumato.publisher.arx.project import POLICY, import_project, read_project
 from sfumato.publisher.policy import read_policy
 from sfumato.publisher.publish import publish_policy
@@ -49,10 +50,10 @@ def project(path: Path, criteria: list[str], **changed: str | bytes | None) -> P
         "input/hierarchies/zip.csv": "01060;0106*;*\n01061;0106*;*\n01062;0106*;*\n",
     }
     entries |= changed
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as packed:
         for name, content in entries.items():
             if content is not None:
-                archive.writestr(name, content)
+                packed.writestr(name, content)
     return path
 
 
@@ -150,3 +151,16 @@ def test_the_command(tmp_path: Path) -> None:
     (tmp_path / "no.deid").write_bytes(b"PK no zip")
     with pytest.raises(DataError, match="ARX project"):
         import_project(tmp_path / "no.deid", tmp_path / "three")
+
+
+def test_archives_that_unpack_to_too_much_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A few kilobytes that stand for gigabytes: one entry, or all of them together."""
+    file = project(tmp_path / "p.deid", ["3-anonymity"], **{"data/input.csv": ROWS + ";;;;\n" * 1_000_000})
+    assert file.stat().st_size < 100_000
+    monkeypatch.setattr(archive, "_LARGEST_TABLE", 1 << 20)
+    with pytest.raises(DataError, match=r"data/input\.csv is larger than 1 MiB"):
+        read_project(file)
+    monkeypatch.setattr(archive, "_LARGEST_TABLE", 1 << 30)
+    monkeypatch.setattr(archive, "_LARGEST_TOTAL", 1 << 20)
+    with pytest.raises(DataError, match="larger than 1 MiB together"):
+        read_project(file)

@@ -497,3 +497,15 @@ def test_free_text_is_left_out_however_few_texts_there_are(name: str, values: li
 )
 def test_length_of_stay_in_any_language(name: str) -> None:
     assert only(cycle("1", "4", "9", "2"), name).role == "insensitive"
+
+
+@pytest.mark.parametrize(
+    ("odd", "noticed"), [(["999", "999"], True), (["-9"], True), (["99"], False), (["9999", "-1"], True), ([], False)]
+)
+def test_numbers_that_stand_for_missing_values_are_noticed(odd: list[str], noticed: bool) -> None:
+    """999 among ages is no age; 99 may be one."""
+    ages = [*(str(18 + i % 78) for i in range(ROWS)), *odd]
+    warnings = propose(
+        pl.DataFrame({"age": ages, "sex": ["F", "M"] * (len(ages) // 2) + ["F"] * (len(ages) % 2)}), "t.csv"
+    ).warnings
+    assert any("may stand for a missing one" in warning for warning in warnings) == noticed

@@ -148,3 +148,22 @@ def test_requirements_and_method_reach_the_policy_and_the_preview(opened: Callab
     page.get_by_text("Rr randomizes values and serves disclosure; it cannot serve k-anonymity.").wait_for()
     page.get_by_role("button", name="Next: Try").click()
     page.get_by_role("heading", name="The first 8 rows as they would be published").wait_for()
+
+
+def test_a_point_of_a_comparison_is_taken(opened: Callable[..., Any], plain: Path) -> None:
+    page = opened("compare", plain)
+    for name in ("incognito", "local-recoding", "tdr", "tdd"):
+        page.get_by_label(name, exact=True).uncheck()
+    page.get_by_label("Vary").select_option("k")
+    page.get_by_role("textbox", name="Values of k").fill("5, 40")
+    page.get_by_role("button", name="Compare", exact=True).click()
+    page.get_by_role("heading", name="The frontier").wait_for()
+    page.reload()
+    point = page.get_by_role("button", name="2 mondrian, k = 40: worst-case gain")
+    point.focus()
+    point.press("Enter")
+    page.get_by_label("Its policy").get_by_text("k = 40").wait_for()
+    page.get_by_role("button", name="Take this policy").click()
+    page.get_by_role("heading", name="Nobody can be told apart from at least 39 others.").wait_for()
+    told = policy_of(page)
+    assert (told["require"], told["method"]) == ([{"model": "k-anonymity", "k": 40}], {"name": "mondrian"})

@@ -4,6 +4,8 @@ import base64
 import http.client
 import os
 import socket
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -169,3 +171,10 @@ def test_the_folder_is_private_and_goes_with_the_studio(tmp_path: Path) -> None:
         assert own.stat().st_mode & 0o777 == 0o700
         assert studio.stop() == 143
     assert list(tmp_path.iterdir()) == [strange]
+
+
+def test_what_is_not_needed_for_the_first_page_is_not_imported() -> None:
+    script = "import sfumato.cli, sfumato.studio.server, sfumato.studio.app, sfumato.studio.pages.table, sys; "
+    script += "sys.exit(', '.join({'polars', 'numpy', 'numba'} & set(sys.modules)) or 0)"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=PATIENCE)
+    assert done.stderr == ""

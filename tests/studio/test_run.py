@@ -23,7 +23,8 @@ def publish(page: Any, out: Path | None = None) -> None:
     if out is not None:
         page.get_by_label("Folder to write to").fill(str(out))
     page.get_by_role("button", name="Publish").click()
-    page.get_by_role("button", name="Cancel").wait_for()
+    begun = page.get_by_role("button", name="Cancel")
+    begun.or_(page.get_by_role("heading", name="The result")).or_(page.get_by_role("alert")).first.wait_for()
 
 
 def downloaded(page: Any, name: str) -> zipfile.ZipFile:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tests.studio.live import Studio
+from tests.studio.live import PATIENCE, Studio, running
 
 MESSY = "Name;Größe;Geboren;Ort;Befund\r\n" + "".join(
     f'"{n}, Ada";1,{60 + i % 30};{i % 27 + 1:02}.0{i % 9 + 1}.19{50 + i % 40};{o};{b}\r\n'
@@ -70,3 +70,37 @@ def test_two_windows_have_two_jobs(window: Callable[..., Any], studio: Studio) -
     assert second.url != first.url
     first.reload()
     first.get_by_role("heading", name="The columns").wait_for()
+
+
+def test_a_sheet_and_its_header_row_are_chosen(window: Callable[..., Any], tmp_path: Path) -> None:
+    import xlsxwriter
+
+    file = tmp_path / "wards.xlsx"
+    with xlsxwriter.Workbook(file) as book:
+        for name, word in (("North", "flu"), ("South", "gout")):
+            sheet = book.add_worksheet(name)
+            sheet.write_row(0, 0, ["age", "ill"])
+            for row in range(1, 30):
+                sheet.write_row(row, 0, [20 + row, word if row % 2 else "none"])
+    page = window()
+    page.locator("input[type=file]").set_input_files(file)
+    page.get_by_role("heading", name="How the file is written").wait_for()
+    page.get_by_text("flu").first.wait_for()
+    page.get_by_text("Correct this").click()
+    page.get_by_label("Sheet").select_option("South")
+    page.get_by_role("button", name="Read again").click()
+    page.get_by_text("gout").first.wait_for()
+    page.get_by_role("button", name="Show the policy").click()
+    assert 'sheet = "South"' in page.get_by_label("Policy", exact=True).inner_text()
+
+
+def test_the_table_of_the_command_line_is_opened(browser: Any, tmp_path: Path) -> None:
+    (tmp_path / "ward.csv").write_text("age,ill\n" + "".join(f"{20 + i % 50},{'ab'[i % 2]}\n" for i in range(100)))
+    for given, shown in (("ward.csv", "The columns"), ("nowhere.csv", "Open a table")):
+        with running(tmp_path, given) as studio:
+            context = browser.new_context()
+            page = context.new_page()
+            page.goto(studio.url)
+            page.get_by_role("heading", name=shown).wait_for(timeout=PATIENCE * 1000)
+            assert page.get_by_role("alert").count() == (given == "nowhere.csv")
+            context.close()

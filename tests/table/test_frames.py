@@ -4,7 +4,7 @@ import datetime
 import decimal
 import subprocess
 import sys
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -15,6 +15,7 @@ import pytest
 from sfumato.errors import DataError
 from sfumato.table.source import read_frame
 
+UNIT: Literal["us", "ns"] = "us" if int(pd.__version__.partition(".")[0]) >= 3 else "ns"  # what pandas reads dates as
 DAY = datetime.datetime(2020, 1, 2)
 
 PANDAS: dict[str, tuple[Any, list[Any], Any]] = {
@@ -33,7 +34,7 @@ PANDAS: dict[str, tuple[Any, list[Any], Any]] = {
     "nullable float": (pd.array([1.5, None, 3], dtype="Float64"), [1.5, None, 3], pl.Float64),
     "category": (pd.Categorical(["x", None, "y"]), ["x", None, "y"], pl.String),
     "int category": (pd.Categorical([3, None, 1]), [3, None, 1], pl.Int64),
-    "datetime": (pd.to_datetime(["2020-01-02", None, "2020-01-02"]), [DAY, None, DAY], pl.Datetime("ns")),
+    "datetime": (pd.to_datetime(["2020-01-02", None, "2020-01-02"]), [DAY, None, DAY], pl.Datetime(UNIT)),
     "seconds": (np.array([DAY, "NaT", DAY], dtype="M8[s]"), [DAY, None, DAY], pl.Datetime("ms")),
     "date objects": ([DAY.date(), None, DAY.date()], [DAY.date(), None, DAY.date()], pl.Date),
     "decimals": ([decimal.Decimal("1.5"), None, decimal.Decimal(2)], [1.5, None, 2.0], pl.Float64),

@@ -16,7 +16,7 @@ from sfumato.table.code_structure import classification, postal_codes, same_form
 from sfumato.table.hierarchy import from_arx_csv, read_taxonomy, to_arx_csv
 from sfumato.table.taxonomy import Taxonomy
 from sfumato.table.tree_forms import shortened
-from sfumato.table.written_tree import Distinct, How, WrittenTree, labels_by_level, written_tree
+from sfumato.table.written_tree import Distinct, How, WrittenTree, labels_by_level, structure_of, written_tree
 
 
 def column(values: list[str], rows: list[int] | None = None, **more: Any) -> Distinct:
@@ -189,3 +189,9 @@ def test_what_is_written_can_be_read(tmp_path: Path) -> None:
         tree = written_tree(column(values, is_postal=values[0] == "01067")).tree
         again = from_arx_csv(to_arx_csv(tree))
         assert [again.path(code) for code in range(again.size)] == [tree.path(code) for code in range(tree.size)]
+
+
+def test_long_values_are_text_and_no_codes() -> None:
+    """The pattern of codes takes quadratic time, so a value of 200,000 characters must not reach it."""
+    long = [f"{n}{'a' * 200_000}" for n in range(3)]
+    assert structure_of(Distinct("note", long, [1, 1, 1])) is None

@@ -16,8 +16,8 @@ from sfumato.engine.local import LocalEngine
 from sfumato.kernel.mondrian.blur import replayed
 from sfumato.kernel.mondrian.refusal import ONE, Rules
 from sfumato.method.blur.budget import UNIT, WORDS, levels, refusal_limits, units_within
+from sfumato.method.cutting import numbered
 from sfumato.method.diversity import Diversities
-from sfumato.method.mondrian import numbered
 from strategies import examples
 
 NEVER = 1 << 40

@@ -1,18 +1,23 @@
 """Local recoding against a naive twin that visits the boxes of lists of rows."""
 
+import itertools
 from collections.abc import Sequence
 from unittest.mock import patch
 
+import numpy as np
 import pytest
 from hypothesis import assume, event, given
 from hypothesis import strategies as st
 
 from naive_local_recoding import Naive
 from sfumato.engine.draws import Draws
+from sfumato.engine.local import LocalEngine
 from sfumato.errors import Infeasible
+from sfumato.kernel import judge
 from sfumato.method.base import silent
-from sfumato.method.local_recoding import loans, peeling
+from sfumato.method.local_recoding import loans, moving, peeling
 from sfumato.method.local_recoding.local_recoding import LocalRecoding
+from sfumato.method.local_recoding.peeling import Vectors, Wanted
 from sfumato.release.judgement import bind
 from sfumato.requirement.alpha_k import AlphaK
 from sfumato.requirement.base import Requirement
@@ -54,7 +59,7 @@ def expected_groups(sample: Sample, required: Sequence[Requirement], objective: 
 def test_groups_are_those_of_the_twin(sample: Sample, required: list[Requirement], objective: str) -> None:
     assume(all(not isinstance(r, AlphaK) or r.alpha < 1 for r in required))  # which is only about sizes
     method = LocalRecoding(objective=objective)  # type: ignore[arg-type]
-    with patch.object(loans, "DISCOUNTS", ()):  # these have a test of their own, in tests/method
+    with patch.object(loans, "MOST_WORK", 0):  # loans and moves have tests of their own, in tests/method and below
         found = found_groups(sample, required, method)
     assert found == expected_groups(sample, required, objective)
 
@@ -66,3 +71,31 @@ def test_parts_of_the_hash_table_change_nothing(part: int, sample: Sample, k: in
     whole = found_groups(sample, [KAnonymity(k=k)], LocalRecoding())
     with patch.object(peeling, "PART", part):
         assert found_groups(sample, [KAnonymity(k=k)], LocalRecoding()) == whole
+
+
+@given(sample=samples(most=30, least=8), k=st.integers(1, 4), seed=st.integers(0, 10**6))
+@examples(150)
+def test_moves_end_where_no_row_can_be_moved_with_gain(sample: Sample, k: int, seed: int) -> None:
+    """From any groups of k rows: no move of a vector to another group, tried in the obvious way, saves anything."""
+    counts = LocalEngine(sample.read()).count([])
+    wanted = Wanted(judge.pack([], []), k, [])
+    vectors = Vectors.of(counts, wanted, "granularity")
+    n = len(vectors.weights)
+    order = np.random.default_rng(seed).permutation(n)
+    begun = np.empty(n, np.int64)
+    begun[order] = np.arange(n) // k  # k vectors each, so at least k rows; the last ones join the group before
+    begun = np.minimum(begun, max(n // k - 1, 0))
+    before = int(begun.max()) + 1
+    group, number = moving.moved(vectors, begun, before, wanted)
+    assert np.bincount(group, weights=vectors.weights).min() >= min(k, counts.rows)
+    least = moving.total_cost(vectors, group, number)
+    assert least <= moving.total_cost(vectors, begun, before)
+    event(f"better: {least < moving.total_cost(vectors, begun, before)}, given up: {min(before - number, 3)}")
+    if least == moving.total_cost(vectors, begun, before):
+        return
+    for v, target in itertools.product(range(n), range(number)):
+        inside = vectors.weights[group == group[v]].sum()
+        if target != group[v] and inside - vectors.weights[v] >= k:
+            other = group.copy()
+            other[v] = target
+            assert moving.total_cost(vectors, other, number) >= least - 1e-7

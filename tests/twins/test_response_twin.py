@@ -3,6 +3,7 @@
 import itertools
 import math
 from fractions import Fraction
+from unittest.mock import patch
 
 import numpy as np
 import polars as pl
@@ -12,7 +13,9 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.kernel.rr.disclosure_risk import Limits, levels
-from sfumato.method.rr.optimize import Problem, _limits, people_of, solve
+from sfumato.method.rr import optimize
+from sfumato.method.rr.occurring import RiskBound
+from sfumato.method.rr.optimize import Problem, _limits, _pairs, people_of, solve
 from sfumato.requirement.disclosure import paper_risk
 from sfumato.table.distortion import WORDS, Distortion, distorted
 from sfumato.table.microdata import Microdata
@@ -100,6 +103,53 @@ def test_gradients_are_the_differences(table: Microdata, data: st.DataObject) ->
         up, _ = levels(c * np.exp(step), problem.people.pi, sizes, limits)
         down, _ = levels(c * np.exp(-step), problem.people.pi, sizes, limits)
         assert gradient[:, k] == pytest.approx((up - down) / 2e-6, abs=1e-5)
+
+
+@settings(max_examples=60, deadline=None)
+@given(tables(most_quasi=3), st.data())
+def test_the_bound_from_what_occurs_is_one(table: Microdata, data: st.DataObject) -> None:
+    """It is never below the risk, single cells make it smaller, and with one quasi-identifier it is exact."""
+    problem = Problem.of(table, sf.Disclosure(tau=0.5), "both")
+    sizes = np.array(problem.people.sizes, np.int64)
+    c = np.array([data.draw(st.floats(0.05, 0.98)) for _ in problem.sizes])
+    exact, _ = levels(c, problem.people.pi, sizes, _limits(problem))
+    bound = RiskBound(problem.people, _pairs(problem))
+    rough, near = bound.rough(np.log(c)), bound.near(np.arange(len(exact)))
+    close, gradient = levels(c, None, sizes, near, gradients=True)
+    assert (exact <= close + 1e-9).all()
+    assert (close <= rough + 1e-9).all()
+    if len(sizes) == 1:
+        assert close == pytest.approx(exact, abs=1e-9)
+    few = np.array(data.draw(st.lists(st.integers(0, len(exact) - 1), min_size=1, unique=True)))
+    assert bound.rough(np.log(c), np.sort(few)) == pytest.approx(rough[np.sort(few)])
+    for k in range(len(c)):
+        step = np.zeros(len(c))
+        step[k] = 1e-6
+        up, down = (levels(c * np.exp(sign * step), None, sizes, near)[0] for sign in (1, -1))
+        assert gradient[:, k] == pytest.approx((up - down) / 2e-6, abs=1e-5)
+
+
+@settings(max_examples=40, deadline=None)
+@given(tables(most_quasi=3), st.sampled_from(["qi", "sensitive", "both"]), st.floats(0.15, 0.95), st.booleans())
+def test_a_solution_from_what_occurs_keeps_every_limit(
+    table: Microdata, mode: optimize.Mode, tau: float, by_value: bool
+) -> None:
+    """Where the domain counts as large: the exact risk is within the limit, and the one told is not below it."""
+    limit = {table.sensitive[0].domain.leaves[0]: tau} if by_value else tau
+    problem = Problem.of(table, sf.Disclosure(tau=limit), mode)
+    heard: list[float] = []
+    with patch.object(optimize, "_MANY_CELLS", 0):
+        try:
+            found = solve(problem, heard.append)
+        except sf.Infeasible:
+            return
+    ways = list(found.distortions.values())
+    assert problem.over(ways) == 0
+    assert problem.risk(ways).max() <= found.risk + 1e-9
+    assert heard == [] or all(0 <= done <= 1 for done in heard)
+    exact = solve(problem)
+    assert found.objective >= exact.objective * (1 - 1e-3)
+    assert len(table.quasi) > 1 or found.objective <= exact.objective * 1.01
 
 
 @settings(max_examples=40, deadline=None)

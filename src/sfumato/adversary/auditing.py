@@ -15,6 +15,7 @@ from sfumato.adversary.finding import MARGIN, AdversaryFinding
 from sfumato.adversary.situation import Earlies, Situation
 from sfumato.engine.counts import Counts
 from sfumato.engine.draws import Draws
+from sfumato.engine.overview import Overview
 from sfumato.errors import PolicyError, SfumatoError
 from sfumato.kernel.jit import hearing_compilation
 from sfumato.method.base import Progress, silent
@@ -89,6 +90,9 @@ def closed_form_audit(
 
     Beyond `MOST_ATTACKED` rows they would take longer than the job itself, so they are left to `sfumato audit`.
     """
+    if isinstance(truth, Overview) and not truth.joint:
+        why = "the table has too many combinations of values to be counted at once"
+        return Audit(findings=(), left_out=tuple(Refused(name, why) for name in CLOSED_FORM), rows=truth.rows)
     if truth.rows > MOST_ATTACKED:
         many = f"the table has {truth.rows:,} rows, more than the {MOST_ATTACKED:,} that publish attacks"
         why = f"{many}; run `sfumato audit`"

@@ -70,12 +70,12 @@ class LabelBoxes(NamedTuple):
     groups: int
 
 
-def label_boxes(release: Release, columns: Sequence[Column]) -> LabelBoxes:
-    """The boxes that the labels of groups describe."""
-    of_row = release.groups()
+def label_boxes(release: Release, columns: Sequence[Column], *, counted: bool = False) -> LabelBoxes:
+    """The boxes that the labels of groups describe; ``counted``: rows are those of the counted table."""
+    of_row = release.counted_labels(()) if counted else release.groups()
     first = np.zeros(int(of_row.max()) + 1, np.int64)
     first[of_row[::-1]] = np.arange(len(of_row))[::-1]
-    data = release.tables["data"]
+    data = release.counted["data"] if counted else release.tables["data"]
     labels = [data[c.name].gather(first).cast(pl.String).to_list() for c in columns]
     told = release.description
     known = [_ranges(c, told.label(c.name).nodes, shown) for c, shown in zip(columns, labels, strict=True)]

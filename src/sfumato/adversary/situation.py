@@ -193,8 +193,8 @@ class Situation:
 
     @cached_property
     def boxes(self) -> LabelBoxes:
-        """The boxes of labels, in codes of the truth."""
-        return label_boxes(self.release, self.quasi)
+        """The boxes of labels, in codes of the truth; rows are those of the counted table."""
+        return label_boxes(self.release, self.quasi, counted=True)
 
     @cached_property
     def fits(self) -> Fits:
@@ -222,7 +222,8 @@ class Situation:
                 f"people fit {int(number.sum()):,} groups in all, more than {_MOST_CELLS:,}; this is not computed"
             )
         every = b.owner[cover(b.lo, b.hi, points, number).boxes]
-        return Fits.of(number, every, np.bincount(b.of_row, minlength=b.groups)[every])
+        sizes = totals(Counted(b.of_row, b.groups), self.release.row_weights)
+        return Fits.of(number, every, sizes[every])
 
     @cached_property
     def kind_of_row(self) -> Integers:
@@ -262,6 +263,9 @@ class Situation:
         if self.release.bucketized:
             values, (_, group, number) = self.release.tables["sensitive"], self._buckets
             counts: NDArray[Any] | None = values[COUNT].to_numpy()
+        elif self.release.scheme_class.labels_people:
+            values, group = self.release.counted["data"], self.release.counted_labels(())
+            counts, number = self.release.row_weights, int(group.max()) + 1
         else:
             values, group, counts = self.release.tables["data"], self.group_of_row, None
             number = int(group.max()) + 1

@@ -57,7 +57,8 @@ def _print(found: "Audited") -> None:
         click.echo(printable(line))
     holds = sum(claim.status == "holds" for claim in audit.claims)
     stated = sum(claim.status == "stated" for claim in audit.claims)
+    found_by = "1 finding" if len(audit.findings) == 1 else f"{len(audit.findings)} findings"
     click.echo(
-        f"{len(audit.findings)} findings in {audit.seconds:.1f} s; claims: {holds} verified, {len(audit.broken)} "
-        f"broken, {stated} stated. Private, with the people concerned: {printable(str(found.kept))}"
+        f"{found_by} in {audit.seconds:.1f} s; claims: {holds} verified, {len(audit.broken)} broken, {stated} stated. "
+        f"Private, with the people concerned: {printable(str(found.kept))}"
     )

@@ -10,6 +10,7 @@ from sfumato.engine.counts import Counts, Integers
 from sfumato.engine.decision import Grouping
 from sfumato.engine.draws import Draws
 from sfumato.engine.parts import Parts
+from sfumato.engine.pieces import Pieces
 from sfumato.table.distortion import Distortion
 from sfumato.table.encode import Attribute, Column
 from sfumato.table.microdata import Microdata, Missing
@@ -78,6 +79,15 @@ class Engine(Protocol):
     @property
     def table(self) -> Microdata:
         """The columns, their roles and domains."""
+        ...
+
+    @property
+    def pieces(self) -> Pieces | None:
+        """The counted table where it is, if it is too large for this process; then `count` is refused."""
+        ...
+
+    def of(self, counts: Counts) -> "Engine":
+        """The same rows, to be published from these counts of them."""
         ...
 
     def count(self, names: Sequence[str]) -> Counts:

@@ -21,9 +21,10 @@ from sfumato.engine.draws import Draws
 from sfumato.engine.local import write_table
 from sfumato.engine.output_column import ENTRY, VECTOR, OutputColumn
 from sfumato.engine.parts import Compressing, Parts, compress, write_parts
+from sfumato.engine.pieces import Pieces
 from sfumato.engine.shuffle import Spill, in_buckets
 from sfumato.errors import PolicyError, SfumatoError
-from sfumato.table.encode import Column
+from sfumato.table.encode import Column, smallest
 from sfumato.table.microdata import Microdata
 from sfumato.table.occurring import occurring
 from sfumato.table.rowless import ELSEWHERE, Rowless
@@ -90,7 +91,7 @@ class CountedEngine:
         self,
         table: Rowless,
         rows: StoredRows,
-        finest: Counts,
+        finest: Counts | Pieces,
         spill: Spill,
         *,
         place: Integers | None = None,
@@ -98,7 +99,7 @@ class CountedEngine:
         progress: Progress | None = None,
     ) -> None:
         self._table = replace(table, count_people=self.people)
-        self._rows, self._finest, self._spill = rows, finest, spill
+        self._rows, self._counted, self._spill = rows, finest, spill
         self._place = place
         """Of engines without some rows: the vector here of each vector that rows were counted by, -1 if left out."""
         self._limits, self._progress = limits or Limits(), progress or _silent
@@ -109,6 +110,28 @@ class CountedEngine:
         """The columns, their roles and domains; their codes are elsewhere."""
         return self._table
 
+    @property
+    def pieces(self) -> Pieces | None:
+        """The counted table where it is, if it is too large for this process."""
+        return self._counted if isinstance(self._counted, Pieces) else None
+
+    @property
+    def _finest(self) -> Counts:
+        if isinstance(self._counted, Pieces):
+            raise self._counted.refuse("this needs all of it at once")
+        return self._counted
+
+    def of(self, counts: Counts) -> Self:
+        """The same rows, to be published from these counts of them."""
+        if plain := self._table.plain.columns:
+            assert self.pieces is not None
+            raise self.pieces.refuse(
+                f"the insensitive column {plain[0]!r} must be joined with every row; leave it out (role identifier)"
+            )
+        other = self._like(self._table, counts)
+        other._known[counts.names] = _Known(counts, np.arange(len(counts)))
+        return other
+
     def digest(self) -> str:
         """A digest of all cells, whatever the order of rows."""
         return self._rows.digest()
@@ -118,6 +141,8 @@ class CountedEngine:
         table = change(self._table)
         if table is self._table:
             return self
+        if self.pieces is not None:
+            return self._like(replace(self._table, columns=table.columns), self.pieces.like(table))
         columns = {n: replace(c, codes=self._finest[n].codes) for n, c in table.columns.items()}
         return self._like(replace(self._table, columns=table.columns), replace(self._finest, columns=columns))
 
@@ -151,7 +176,7 @@ class CountedEngine:
             self._refuse_narrowed()
             counted = self._rows.counted((*there, *lacking))
             columns = {n: replace(c, codes=counted[n].codes) for n, c in self._table.columns.items()}
-            self._finest = replace(counted, columns=columns)
+            self._counted = replace(counted, columns=columns)
         return self._finest
 
     def _refuse_narrowed(self) -> None:
@@ -161,14 +186,20 @@ class CountedEngine:
     def tally(self, name: str) -> pl.DataFrame | None:
         """How many rows have each value of a column, by value; None if there are too many values for memory."""
         if name in self._table.columns:
-            column = self._finest[name]
-            rows = np.bincount(column.codes, weights=self._finest.weights, minlength=column.size).astype(np.int64)
+            column, rows = self._table.columns[name], self._rows_of_codes(name)
             found = pl.DataFrame({"value": pl.Series(column.domain.leaves, dtype=pl.String), "rows": rows})
             return found.filter(pl.col("rows") > 0)
         if name not in self._table.names:
             raise PolicyError(f"there is no column {name!r}; choose from {named(self._table.names)}")
         self._refuse_narrowed()
         return self._rows.tally(name)
+
+    def _rows_of_codes(self, name: str) -> Integers:
+        """How many rows have each code of a column."""
+        if self.pieces is not None:
+            return self.pieces.tally(name)
+        column = self._finest[name]
+        return np.bincount(column.codes, weights=self._finest.weights, minlength=column.size).astype(np.int64)
 
     def people(self, entity: Sequence[str]) -> tuple[int, int]:
         """How many people there are, by the columns that tell them apart, and how many of them have several rows."""
@@ -194,7 +225,7 @@ class CountedEngine:
         fewer = Counts(columns, others, weights, finest.dropped)
         return self._like(table, fewer, place[:-1] if self._place is None else place[self._place])
 
-    def _like(self, table: Rowless, finest: Counts, place: Integers | None = None) -> Self:
+    def _like(self, table: Rowless, finest: Counts | Pieces, place: Integers | None = None) -> Self:
         kept = self._place if place is None else place
         return type(self)(
             table, self._rows, finest, self._spill, place=kept, limits=self._limits, progress=self._progress
@@ -222,7 +253,7 @@ class CountedEngine:
         if whole:
             return next(frames)
         coded = [make for make in makers if not self._is_plain(make.output)]
-        return self._parts(frames, coded, known, dealer)
+        return self._parts(frames, coded, known, dealer, grouping)
 
     def _is_plain(self, output: Output) -> bool:
         return isinstance(output, AsIs) and output.name not in self._table.columns
@@ -263,7 +294,12 @@ class CountedEngine:
                 yield batch.with_columns(pl.Series(VECTOR, vector)).filter(pl.Series(vector >= 0))
 
     def _parts(
-        self, frames: Iterator[pl.DataFrame], coded: "list[OutputColumn]", known: _Known, dealer: Dealer | None
+        self,
+        frames: Iterator[pl.DataFrame],
+        coded: "list[OutputColumn]",
+        known: _Known,
+        dealer: Dealer | None,
+        grouping: Grouping | None,
     ) -> Parts:
         """Write the rows in parts; count what they show, from the vectors if these decide it."""
         compressing = Compressing()
@@ -280,7 +316,7 @@ class CountedEngine:
                 yield frame
 
         files = write_parts(noted(), self._spill.place(f"parts-{len(list(self._spill.path.iterdir()))}"))
-        counted, weights = _compressed(coded, known, dealer) if decided else compressing.result()
+        counted, weights = _compressed(coded, known, dealer, grouping) if decided else compressing.result()
         return Parts(files, schema, height, counted, weights, self._spill)
 
     def write(self, table: pl.DataFrame, file: Path) -> None:
@@ -301,13 +337,34 @@ def _expanded(weights: Integers) -> Iterator[pl.DataFrame]:
         yield pl.DataFrame({VECTOR: np.repeat(np.arange(begin, end + 1, dtype=np.uint32), number)})
 
 
-def _compressed(coded: list[OutputColumn], known: _Known, dealer: Dealer | None) -> tuple[pl.DataFrame, Integers]:
+def _compressed(
+    coded: list[OutputColumn], known: _Known, dealer: Dealer | None, grouping: Grouping | None
+) -> tuple[pl.DataFrame, Integers]:
     """The distinct published rows, made of the vectors."""
     rows = pl.DataFrame({VECTOR: np.arange(len(known.finest), dtype=np.uint32)})
     if dealer is not None:
         entries = dealer.of_vectors()[known.of_finest]
         rows = rows.with_columns(pl.Series(ENTRY, entries.astype(np.uint32)))
-    return compress(pl.DataFrame([make(rows) for make in coded]), known.finest.weights)
+        del entries
+    if not coded:
+        return compress(pl.DataFrame(), known.finest.weights)
+    first, weights = _distinct(coded, rows, known.finest.weights, grouping)
+    rows = rows[first]
+    return pl.DataFrame([make(rows) for make in coded]), weights
+
+
+def _distinct(
+    coded: list[OutputColumn], rows: pl.DataFrame, weights: Integers, grouping: Grouping | None
+) -> tuple[Integers, Integers]:
+    """One of each of the rows that show the same, by what their groups show together and by the rest; their weights."""
+    shown = [make.of_groups() for make in coded if make.by_group]
+    codes = [make.codes(rows) for make in coded if not make.by_group]
+    if shown and grouping is not None:
+        same = count(shown)
+        of_group = smallest(same.of_row, len(same.first))
+        codes.append(Counted(of_group[grouping.group[rows[ENTRY].to_numpy()]], len(same.first)))
+    found = count(codes)
+    return found.first, np.bincount(found.of_row, weights=weights).astype(np.int64)
 
 
 def _elsewhere(columns: dict[str, Column]) -> dict[str, Column]:

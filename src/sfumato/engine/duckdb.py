@@ -22,11 +22,13 @@ from sfumato.engine.counted import CountedEngine, Limits, Progress, rowless
 from sfumato.engine.counts import Counts, Integers
 from sfumato.engine.output_column import plain_name
 from sfumato.engine.packing import Packing
+from sfumato.engine.pieces import PIECES, Pieces, TooManyVectors
 from sfumato.engine.settings import EngineSettings
 from sfumato.engine.shuffle import Spill
 from sfumato.engine.values import (
     Declared,
     coded_by_values,
+    most_vectors,
     readable,
     refuse_many_values,
     refuse_many_vectors,
@@ -72,7 +74,7 @@ class DuckDBEngine(CountedEngine):
             check_columns(names, stored.rows, wanted)
             dropped = stored.keep(wanted, missing)
             rows = DuckDBRows.coded(stored, wanted, Declared(missing == "category", folder, form), dropped, told)
-            finest = rows.counted(())
+            finest = rows.finest()
         plain, hidden = (rows.empty(wanted, role) for role in (Role.INSENSITIVE, Role.IDENTIFIER))
         table = rowless(dict(rows.columns), plain, hidden, stored.rows - dropped, dropped)
         return cls(table, rows, finest, spill, limits=limits, progress=progress)
@@ -273,6 +275,28 @@ class DuckDBRows:
     def _keys(self) -> list[str]:
         return self._packing.expressions([f"code_{place}.code" for place in range(len(self.columns))])
 
+    def finest(self) -> Counts | Pieces:
+        """The distinct vectors of all coded columns; where they are, if they are too many for this process."""
+        try:
+            return self.counted(())
+        except TooManyVectors as e:
+            return self._pieces(str(e))
+
+    def _pieces(self, refusal: str) -> Pieces:
+        """The vectors, which are counted already, with a column per code."""
+        codes = zip(self._packing.codes("//"), self.columns.values(), strict=True)
+        small = [f"CAST({code} AS {_sql_type(column.size)}) AS q{j}" for j, (code, column) in enumerate(codes)]
+        self._stored.sql(f"CREATE TEMP TABLE pieces AS SELECT {', '.join(small)}, n FROM counted")
+        self._stored.sql("DROP TABLE counted")
+
+        def ask(question: str) -> pl.DataFrame:
+            with speaking():
+                return self._stored.frame(question)
+
+        rows = self._stored.rows - self._dropped
+        most = most_vectors(len(self.columns), self._stored.memory) // PIECES
+        return Pieces(ask, "pieces", dict(self.columns), rows, self._dropped, most, refusal)
+
     def counted(self, others: tuple[str, ...]) -> Counts:
         """The distinct vectors of all coded columns and some uncoded ones, in the order of their codes."""
         with speaking():
@@ -367,6 +391,11 @@ def _dictionary(stored: _Connection, attribute: Attribute, declared: Declared, p
     stored.sql(f"DROP TABLE value_{place}")
     stored.sql(f"DROP TABLE coded_{place}")
     return column
+
+
+def _sql_type(size: int) -> str:
+    """The smallest type that holds so many codes."""
+    return "UTINYINT" if size <= 1 << 8 else "USMALLINT" if size <= 1 << 16 else "UINTEGER"
 
 
 def _as_integers(codes: Any) -> Integers:

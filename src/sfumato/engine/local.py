@@ -61,6 +61,15 @@ class LocalEngine:
         """The columns, their roles and domains."""
         return self._table
 
+    @property
+    def pieces(self) -> None:
+        """A table whose rows are in memory is never counted in pieces."""
+        return None
+
+    def of(self, counts: Counts) -> "LocalEngine":
+        """The rows are those of the counts anyway."""
+        return self
+
     def count(self, names: Sequence[str]) -> Counts:
         """The distinct vectors of the quasi-identifiers and other columns, with multiplicities."""
         wanted = {c.name for c in self._table.quasi} | set(names)
@@ -145,7 +154,7 @@ class LocalEngine:
         The bytes of randomized columns come from the operating system's generator: it is the only source that stays
         unpredictable to someone who knows its earlier output. The state of fast generators such as PCG64 or Philox can
         be reconstructed from their output, and with it every draw. To be fast nevertheless, a draw reads the bytes of
-        its 32-bit word only as far as they matter, one byte if that already decides that the value is kept, and
+        its 32-bit word only as far as they matter, mostly one if the value is kept and two if it is not, and
         columns are drawn in parallel.
         """
         entry = self.entries(counts, grouping, draws) if grouping is not None and counts is not None else None
@@ -223,7 +232,7 @@ def tally_of(series: pl.Series) -> pl.DataFrame:
 
 
 def _shown(column: Column, rows: _Rows) -> pl.Series:
-    return as_published(replace(column, codes=column.codes[rows.order]))
+    return as_published(replace(column, codes=np.take(column.codes, rows.order, mode="clip")))  # an order is in bounds
 
 
 def _changed(column: Column, of_entry: Integers, rows: _Rows) -> pl.Series:
@@ -250,16 +259,22 @@ def recode(name: str, labels: Sequence[str], codes: NDArray[Any], *, unseen: boo
     ``unseen`` all of them, for columns that are compared with others and not published.
     """
     words, number = _numbered(name, labels, np.arange(len(labels)) if unseen else codes)
-    return words.gather(pl.Series(number[codes]))
+    return words.gather(pl.Series(np.take(number, codes)))  # twice as fast as number[codes]
 
 
-def _numbered(name: str, labels: Sequence[str], codes: NDArray[Any]) -> tuple[pl.Series, NDArray[np.uint32]]:
+def _numbered(name: str, labels: Sequence[str], codes: NDArray[Any]) -> tuple[pl.Series, NDArray[Any]]:
     """The distinct labels that some code shows, in text order, and the place of each code's label among them."""
-    there = np.bincount(codes, minlength=len(labels)) > 0
+    there = _occurring(codes, len(labels))
     distinct = sorted({label for label, shown in zip(labels, there, strict=True) if shown})
     at = {label: i for i, label in enumerate(distinct)}
-    number = np.array([at.get(label, 0) for label in labels], dtype=np.uint32)
+    number = np.array([at.get(label, 0) for label in labels], dtype=np.uint8 if len(distinct) <= 256 else np.uint32)
     return pl.Series(name, distinct, dtype=pl.Enum(distinct)), number
+
+
+def _occurring(codes: NDArray[Any], size: int) -> NDArray[np.bool_]:
+    """Which codes occur; mostly the first rows have them all."""
+    first = np.bincount(codes[: _BLOCK >> 4], minlength=size) > 0
+    return first if first.all() else np.bincount(codes, minlength=size) > 0
 
 
 def as_published(column: Column) -> pl.Series:

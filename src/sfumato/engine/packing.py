@@ -45,6 +45,20 @@ class Packing:
             found.append(key)
         return found
 
+    def codes(self, quotient: str) -> list[str]:
+        """The code of each column as SQL computes it from the keys k0, k1, …; ``quotient`` divides whole numbers.
+
+        >>> Packing([3, 4]).codes("//")
+        ['((k0 // 4) % 3)', '((k0 // 1) % 4)']
+        """
+        found: dict[int, str] = {}
+        for word, columns in enumerate(self._columns):
+            step = 1
+            for column in reversed(columns):
+                found[column] = f"((k{word} {quotient} {step}) % {self.sizes[column]})"
+                step *= self.sizes[column]
+        return [found[column] for column in range(len(self.sizes))]
+
     def unpacked(self, keys: Sequence[NDArray[Any]]) -> list[Codes]:
         """The codes of each column, in the smallest unsigned integers that hold them."""
         found: dict[int, Codes] = {}

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import current_thread, main_thread
 from typing import Any, Self
+from uuid import uuid4
 
 import numpy as np
 import polars as pl
@@ -24,6 +25,7 @@ from sfumato.engine.counted import CountedEngine, Limits, Progress, rowless
 from sfumato.engine.counts import Counts
 from sfumato.engine.output_column import plain_name
 from sfumato.engine.packing import Packing
+from sfumato.engine.pieces import PIECES, Pieces, TooManyVectors
 from sfumato.engine.settings import EngineSettings
 from sfumato.engine.shuffle import Spill
 from sfumato.engine.values import (
@@ -77,7 +79,7 @@ class SparkEngine(CountedEngine):
             told = progress or (lambda stage, done: None)
             rows = SparkRows.coded(kept, wanted, Declared(missing == "category", folder, form), chosen, dropped, told)
             rows.source, rows.total = stored, total
-            finest = rows.counted(())
+            finest = rows.finest()
         plain, hidden = (rows.empty(wanted, role) for role in (Role.INSENSITIVE, Role.IDENTIFIER))
         table = rowless(dict(rows.columns), plain, hidden, total - dropped, dropped)
         return cls(table, rows, finest, spill, limits=limits, progress=progress)
@@ -276,6 +278,29 @@ class SparkRows:
         shown += [f.col(self.stored.at(name)).alias(f"p{j}") for j, name in enumerate(plain)]
         return frame.select(*shown)
 
+    def finest(self) -> Counts | Pieces:
+        """The distinct vectors of all coded columns; where they are, if they are too many for this process."""
+        try:
+            return self.counted(())
+        except TooManyVectors as e:
+            return self._pieces(str(e))
+
+    def _pieces(self, refusal: str) -> Pieces:
+        """The vectors with a column per code; executors keep them, in memory or on their disks."""
+        with speaking():
+            keyed = self._keyed(())
+            counted = keyed.groupBy(*keyed.columns).count()
+            codes = [f"CAST({code} AS INT) AS q{j}" for j, code in enumerate(self._packing.codes("div"))]
+            name = f"sfumato_pieces_{uuid4().hex}"
+            counted.selectExpr(*codes, "count AS n").persist().createOrReplaceTempView(name)
+
+        def ask(question: str) -> pl.DataFrame:
+            with speaking():
+                return _polars(self.stored.spark.sql(question))
+
+        most = most_vectors(len(self.columns), self.settings.memory_bytes) // PIECES
+        return Pieces(ask, name, dict(self.columns), self.total - self.dropped, self.dropped, most, refusal)
+
     def counted(self, others: tuple[str, ...]) -> Counts:
         """The distinct vectors of all coded columns and some uncoded ones, in the order of their codes."""
         with speaking():
@@ -283,7 +308,7 @@ class SparkRows:
             number = len(self.columns) + len(others)
             most = most_vectors(number, self.settings.memory_bytes)
             found = _polars(keyed.groupBy(*keyed.columns).count().limit(most + 1))
-        refuse_many_vectors(found.height, number, self.settings.memory_bytes)
+        refuse_many_vectors(found.height, number, self.settings.memory_bytes, more="at least ")
         names = [name for name in found.columns if name != "count"]
         found = found.sort(names)
         self._vectors[others] = found.select(names) if self.plain else None

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from sfumato.engine.pieces import TooManyVectors
 from sfumato.errors import DataError, PolicyError
 from sfumato.table.encode import Attribute, Column, Role, encode
 from sfumato.table.form import PLAIN, Form
@@ -84,11 +85,11 @@ def most_vectors(columns: int, memory: int) -> int:
     return memory // 2 // (BYTES_PER_VECTOR + BYTES_PER_CODE * columns)
 
 
-def refuse_many_vectors(number: int, columns: int, memory: int) -> None:
+def refuse_many_vectors(number: int, columns: int, memory: int, *, more: str = "") -> None:
     """Refuse to decide on more distinct vectors than memory holds."""
     most = most_vectors(columns, memory)
     if number > most:
-        raise DataError(
-            f"the table has {number:,} different combinations of its coded columns, of which memory holds {most:,}: "
-            "raise memory under [engine], round numbers and dates, or leave columns out"
+        raise TooManyVectors(
+            f"the table has {more}{number:,} different combinations of its coded columns, of which memory holds "
+            f"{most:,}: raise memory under [engine], round numbers and dates, or leave columns out"
         )

@@ -68,8 +68,9 @@ def product(
 def _replace(codes: Any, noise: Any, share: int, size: int, out: Any, first: int) -> tuple[int, int]:
     """A 32-bit word below ``share`` times the number of other values chooses one of them; otherwise the code stays.
 
-    The word is read byte by byte, and its last three bytes only if the first leaves the choice open. Stops when the
-    noise runs out; returns how many codes are done and how much noise was read.
+    The word is read byte by byte, and only as far as it matters: mostly one byte decides that the code stays, and two
+    decide which other value it becomes. Stops when the noise runs out; returns how many codes are done and how much
+    noise was read.
     """
     changed = share * (size - 1)
     top = changed >> 24  # a first byte above this decides alone: the whole word cannot be below ``changed``
@@ -81,11 +82,16 @@ def _replace(codes: Any, noise: Any, share: int, size: int, out: Any, first: int
         word = np.int64(noise[at])
         at += 1
         if word <= top:
-            word = (word << 24) | (np.int64(noise[at]) << 16) | (np.int64(noise[at + 1]) << 8) | np.int64(noise[at + 2])
-            at += 3
+            word = (word << 24) | (np.int64(noise[at]) << 16)  # the least word that begins so
+            at += 1
             if word < changed:
                 value = word // share
-                code = value + (value >= code)  # the values other than the code, numbered without it
+                if word + 0xFFFF >= min((value + 1) * share, changed):  # the greatest may decide otherwise
+                    word |= (np.int64(noise[at]) << 8) | np.int64(noise[at + 1])
+                    at += 2
+                    value = word // share
+                if word < changed:
+                    code = value + (value >= code)  # the values other than the code, numbered without it
         out[i] = code
     return len(codes), at
 
@@ -120,7 +126,8 @@ def replaced(codes: NDArray[Any], noise: Noise, share: int, size: int) -> NDArra
     [0, 1]
     """
     out = np.empty_like(codes)
-    open_bytes = 1 + 3 * min(1.0, (share * (size - 1) / 2**24 + 1) / 2**8)
+    first_open = min(1.0, (share * (size - 1) / 2**24 + 1) / 2**8)
+    open_bytes = 1 + first_open + 2 * min(first_open, size / 2**16)
     done = 0
     while done < len(codes):
         left = len(codes) - done

@@ -15,7 +15,9 @@ from sfumato.engine.decision import Grouping
 from sfumato.engine.decision import Groups as Groups
 from sfumato.engine.draws import Draws
 from sfumato.engine.local import LocalEngine
+from sfumato.engine.pieces import Pieces
 from sfumato.errors import PolicyError, SfumatoError
+from sfumato.method.cutting import Boxed
 from sfumato.release.best_guess import best_guesses, certain_values
 from sfumato.release.describe import describe
 from sfumato.release.judgement import completed, on_groups, refuse_infeasible
@@ -75,6 +77,10 @@ class Method(ABC):
     def decide(self, counts: Counts, requirements: Sequence[Requirement], draws: Draws, progress: Progress) -> Decision:
         """What to publish, decided on counts; the requirements are bound to the table and can be met."""
 
+    def decide_in_pieces(self, pieces: Pieces, requirements: Sequence[Requirement], progress: Progress) -> Boxed:
+        """What to publish, if the counted table is too large for this process; most methods need all of it."""
+        raise pieces.refuse(f"{self.name} needs all of it at once")
+
     def publish(
         self,
         table: Microdata,
@@ -100,6 +106,10 @@ class Method(ABC):
         """Decide on counts; judge the decision, apply it to the rows and show them; describe the release."""
         scheme = SCHEMES[self.shown_by()]
         bound = self.bind(engine.table, requirements)
+        if engine.pieces is not None:
+            boxed = self.decide_in_pieces(engine.pieces, bound, progress)
+            made = scheme.publish(engine.of(boxed.counts), boxed.counts, boxed.decision, bound, draws, progress)
+            return self.described(made, boxed.decision, bound, engine.table, title)
         names = [*scheme.counted(engine.table), *self.counted(engine.table, bound)]
         progress("compress", 0.0)
         counts = engine.count(names)

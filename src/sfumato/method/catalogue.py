@@ -47,12 +47,12 @@ def from_table(entry: Mapping[str, Any]) -> Method:
     settings = dict(entry)
     name = settings.pop("name", None)
     if not isinstance(name, str) or name not in METHODS:
-        raise PolicyError(f"there is no method {name!r}{nearest(str(name), METHODS)}")
+        raise PolicyError(f"there is no method {name!r}{nearest(str(name), METHODS)}").about("name")
     cls = METHODS[name]
     known = [f.name for f in fields(cls)]
     for setting in settings:
         if setting not in known:
-            raise PolicyError(f"{name} has no setting {setting!r}{nearest(setting, [*known, 'name'])}")
+            raise PolicyError(f"{name} has no setting {setting!r}{nearest(setting, [*known, 'name'])}").about(setting)
     return cls(**settings)
 
 

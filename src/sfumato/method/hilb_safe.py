@@ -8,9 +8,9 @@ import numpy as np
 from sfumato.kernel.arrange import sort_order
 from sfumato.kernel.hilb.line_split import halve
 from sfumato.method.base import Groups, Progress
+from sfumato.method.cutting import numbered
 from sfumato.method.diversity import Diversity, DiversityMethod
 from sfumato.method.hilbert_order import hilbert_ranks
-from sfumato.method.mondrian import numbered
 from sfumato.method.mondrian_plus import MondrianPlus
 from sfumato.table.microdata import Microdata
 

@@ -10,14 +10,16 @@ from numpy.typing import NDArray
 
 from sfumato.engine.counts import Counted, Counts, combine, totals
 from sfumato.engine.draws import Draws
+from sfumato.engine.pieces import Pieces
 from sfumato.errors import PolicyError
 from sfumato.kernel import judge
-from sfumato.kernel.mondrian.partition import partition
 from sfumato.method.base import CountingMethod, Drawn, Groups, PartitionMethod, Progress
+from sfumato.method.cutting import Boxed, Cutting, boxed
 from sfumato.release.judgement import TableSchema, on_groups
 from sfumato.release.scheme.base import Grouped
 from sfumato.release.scheme.group_labels import space_of
 from sfumato.requirement.base import GroupRequirement, Key, Requirement, Test
+from sfumato.table.encode import Column
 from sfumato.table.microdata import Microdata
 
 
@@ -114,37 +116,37 @@ class Mondrian(CountingMethod):
         progress: Progress,
     ) -> Groups:
         """The group of each of the chosen entries."""
+        cutting = self.cutting(table, table.quasi, requirements)
+        return cutting.groups(table, progress, chosen, relaxed=not self.strict)
+
+    def cutting(self, table: Microdata | Counts, quasi: list[Column], requirements: Sequence[Requirement]) -> Cutting:
+        """When a group is cut; of the table, only the columns that requirements read are looked at."""
         self.refuse_unserved(requirements)
-        wanted = on_groups(requirements, self.name)
-        tests, least, counted = plan_tests(table, wanted)
-        parts = partition(
-            space_of(table.quasi, sets=self.shows_sets()),
-            [c.codes[chosen] for c in table.quasi],
-            weights=table.weights,
-            counted=[c.codes[chosen] for c in counted],
-            sizes=[c.size for c in counted],
-            tests=tests,
-            least=least,
-            relaxed=not self.strict,
-            progress=lambda done: progress("cuts", done),
-        )
-        return Groups(numbered(parts.order, parts.starts), len(parts.starts))
+        space = space_of(quasi, sets=self.shows_sets())
+        return Cutting(space, *plan_keys(table, on_groups(requirements, self.name)))
 
-
-def numbered(order: NDArray[np.int64], starts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The group of each row, from the rows in group order."""
-    group = np.empty(len(order), np.int64)
-    group[order] = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(order))))
-    return group
+    def decide_in_pieces(self, pieces: Pieces, requirements: Sequence[Requirement], progress: Progress) -> Boxed:
+        """The same decision on a table that is too large for memory."""
+        if not self.strict:
+            raise pieces.refuse("this is relaxed mondrian, which tells equal rows apart; set strict = true")
+        return boxed(self, pieces, requirements, progress)
 
 
 def plan_tests(
     table: Microdata | Counts, requirements: Sequence[GroupRequirement]
 ) -> tuple[judge.Tests, int, list[Counted]]:
+    """The tests that a cut must pass, the smallest size of a side, and the columns that the tests count, coded."""
+    tests, least, keys = plan_keys(table, requirements)
+    return tests, least, [combine([Counted(*table.counted(name)) for name in key]) for key in keys]
+
+
+def plan_keys(
+    table: Microdata | Counts, requirements: Sequence[GroupRequirement]
+) -> tuple[judge.Tests, int, list[Key]]:
     """The tests that a cut must pass, the smallest size of a side, and the columns that the tests count."""
     schema = TableSchema(table)
     least = 1
-    counted: dict[Key, Counted] = {}
+    counted: dict[Key, int] = {}
     rows: list[tuple[int, int, int, int, int]] = []
     vectors: list[tuple[Any, ...]] = []
     for test in _tests(schema, requirements):
@@ -152,10 +154,10 @@ def plan_tests(
             least = max(least, int(test.limit))
             continue
         if test.column not in counted:
-            counted[test.column] = combine([schema.counted(n) for n in test.column])
-        rows.append(test.row(list(counted).index(test.column)))
+            counted[test.column] = len(counted)
+        rows.append(test.row(counted[test.column]))
         vectors.append(test.vectors)
-    return judge.pack(rows, vectors), least, list(counted.values())
+    return judge.pack(rows, vectors), least, list(counted)
 
 
 def _tests(schema: TableSchema, requirements: Sequence[GroupRequirement]) -> list[Test]:

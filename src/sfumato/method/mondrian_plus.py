@@ -11,15 +11,16 @@ from typing import ClassVar, Literal
 from sfumato.engine.counts import Counts
 from sfumato.engine.decision import Grouping
 from sfumato.engine.draws import Draws
+from sfumato.engine.pieces import Pieces
 from sfumato.errors import PolicyError
 from sfumato.kernel import judge
-from sfumato.kernel.mondrian.partition import partition
 from sfumato.method.base import Groups, Progress, grouped_rows
+from sfumato.method.cutting import Boxed, Cutting, boxed
 from sfumato.method.diversity import Diversity, DiversityMethod, diversity
-from sfumato.method.mondrian import numbered
 from sfumato.release.scheme.base import Grouped
 from sfumato.release.scheme.group_labels import space_of
 from sfumato.requirement.base import Requirement
+from sfumato.table.encode import Column
 from sfumato.table.microdata import Microdata
 
 
@@ -59,19 +60,23 @@ class MondrianPlus(DiversityMethod):
 
     def cut(self, counts: Counts, wanted: Diversity, progress: Progress) -> Groups:
         """The group of each vector."""
-        sensitive = counts[wanted.sensitive]
+        return self._cutting(counts.quasi, wanted).groups(counts, progress)
+
+    def _cutting(self, quasi: list[Column], wanted: Diversity) -> Cutting:
+        """When a group is cut: if both sides would keep l times its greatest count."""
         test = (judge.AHEAD, 0, wanted.l.numerator, wanted.l.denominator, 0)
-        parts = partition(
-            space_of(counts.quasi, sets=self.shows_sets()),
-            [c.codes for c in counts.quasi],
-            weights=counts.weights,
-            counted=[sensitive.codes],
-            sizes=[sensitive.size],
-            tests=judge.pack([test], [()]),
-            least=wanted.k,
-            progress=lambda done: progress("cuts", done),
-        )
-        return Groups(numbered(parts.order, parts.starts), len(parts.starts))
+        space = space_of(quasi, sets=self.shows_sets())
+        return Cutting(space, judge.pack([test], [()]), wanted.k, [(wanted.sensitive,)])
+
+    def cutting(self, table: Microdata | Counts, quasi: list[Column], requirements: Sequence[Requirement]) -> Cutting:
+        """When a group is cut."""
+        return self._cutting(quasi, diversity(self.name, requirements))
+
+    def decide_in_pieces(self, pieces: Pieces, requirements: Sequence[Requirement], progress: Progress) -> Boxed:
+        """The same decision on a table that is too large for memory."""
+        if self.picks:
+            raise pieces.refuse(f"{self.name} tells equal rows apart; use mondrian+")
+        return boxed(self, pieces, requirements, progress)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -37,7 +37,18 @@ def advice(policy: Policy, table: Overview, release: Release, summary: Summary) 
         *_several_rows(bound, table, policy.weights),
         *unregistered(bound, table),
         *lone_ends(table, release),
+        *_in_pieces(table),
     ]
+
+
+def _in_pieces(table: Overview) -> Iterator[str]:
+    """What is not known of a table that was never counted as a whole."""
+    if not table.joint:
+        yield (
+            "The table has more combinations of values than memory holds, so it was cut piece by piece. The report "
+            "does not say which combinations of quasi-identifiers single people out, nor how well sensitive values "
+            "were guessed before, and no adversary attacked the release. Raise memory under [engine] for these."
+        )
 
 
 def _bound(policy: Policy, table: Overview) -> list[Requirement]:

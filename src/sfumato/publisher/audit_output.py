@@ -2,34 +2,36 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-import polars as pl
 
 from sfumato.adversary.audit import Audit
 from sfumato.adversary.auditing import run
 from sfumato.adversary.budget import TimeBudget
 from sfumato.adversary.finding import MARGIN
 from sfumato.adversary.situation import Situation
+from sfumato.engine.choice import choose_engine
 from sfumato.engine.draws import Draws
 from sfumato.engine.local import LocalEngine
+from sfumato.engine.overview import Overview, overview
 from sfumato.errors import DataError, OutputError, PolicyError, ReleaseError, nearest
 from sfumato.method.base import Progress, silent
 from sfumato.publisher.audit_section import chosen_by
 from sfumato.publisher.policy import Policy, parse_policy, read_policy
 from sfumato.publisher.publish import seeded_generator
-from sfumato.publisher.read_job import file_digest, read_again
+from sfumato.publisher.read_job import engine_of, entities, file_digest, read_again
 from sfumato.release.earlier import as_earlier
 from sfumato.release.files.output import refuse_public, whole_file
 from sfumato.release.files.recognize import PRIVATE, PUBLIC, is_release
 from sfumato.release.release import load
 from sfumato.release.rule import Inconsistent
 from sfumato.requirement.join_template import THIS
+from sfumato.table.address import expanded
 from sfumato.table.checks import located, read_text
 from sfumato.table.digest import table_digest
+from sfumato.table.microdata import Microdata
 
 _KEPT = "audit.json"
 _SHA256 = re.compile("[0-9a-f]{64}")
@@ -74,11 +76,7 @@ def audit_output(
     more = [as_earlier(source, f"T{i}") for i, source in enumerate(after, 2)]
     release = load(place / PUBLIC)
     job = _policy(place, policy, kept)
-    progress("read", 0.0)
-    frame = read_again(job)
-    note = _same_table(kept, frame, job)
-    progress("code", 0.0)
-    truth = LocalEngine.read(frame, job.covering, missing=job.missing, folder=job.folder).table
+    truth, note = _truth(job, kept, progress)
     earlier = [*(a.read(job.folder, job.nulls) for a in job.after), *more]
     situation = Situation(
         release, truth, population=job.population or job.population_size, after=earlier,
@@ -148,14 +146,31 @@ def _policy(place: Path, policy: str | Path | None, kept: dict[str, Any]) -> Pol
     return job
 
 
-def _same_table(kept: dict[str, Any], frame: pl.DataFrame, job: Policy) -> str:
+def _truth(job: Policy, kept: dict[str, Any], progress: Progress) -> tuple[Microdata | Overview, str]:
+    """The private table: its rows or, on an engine that does not hold them, their counts; and what was not verified."""
+    choice = choose_engine(job.engine, expanded(job.source), job.query, job.folder)
+    progress("read", 0.0)
+    if choice.name == "local":
+        frame = read_again(job)
+        note = _same_table(kept, lambda: table_digest(frame), "", job)
+        progress("code", 0.0)
+        return LocalEngine.read(frame, job.covering, missing=job.missing, folder=job.folder).table, note
+    engine, digests, _ = engine_of(job, progress)
+    if engine.pieces is not None:
+        raise engine.pieces.refuse("an audit compares all of it with the release")
+    note = _same_table(kept, lambda: digests.cells, digests.cells.partition(":")[0], job)
+    return overview(engine, entities(job, engine.table)), note
+
+
+def _same_table(kept: dict[str, Any], cells: Callable[[], str], kind: str, job: Policy) -> str:
     """Refuse a table that is not the one that was published; a note if that cannot be told.
 
-    Engines that do not hold the rows have digests of their own; then the file must be the same.
+    Engines that do not hold the rows have digests of their own, which begin with their ``kind``. If they differ in
+    kind, the file must be the same.
     """
     known, file = _table_entry(kept, "digest"), _table_entry(kept, "file")
-    if _SHA256.fullmatch(known):
-        same = known == table_digest(frame)
+    if (known.partition(":")[0] == kind) if kind else _SHA256.fullmatch(known):
+        same = known == cells()
     elif file and file == file_digest(job):
         same = True
     else:
@@ -190,6 +205,5 @@ def _keep(target: Path, found: Audit, kept: dict[str, Any]) -> None:
 def refuse_broken(found: Audit) -> None:
     """Raise if a claim of the manifest does not hold."""
     if broken := found.broken:
-        raise ReleaseError(
-            f"{len(broken)} claims of the release do not hold: {'; '.join(broken)}. Do not hand it over: publish again"
-        )
+        what = "1 claim of the release does" if len(broken) == 1 else f"{len(broken)} claims of the release do"
+        raise ReleaseError(f"{what} not hold: {'; '.join(broken)}. Do not hand it over: publish again")

@@ -143,7 +143,9 @@ WEIGHT = "a sampling weight"
 SIGNS = (
     Sign("identifier", "the name of a person", """=name =names =nom =nombre fullname firstname lastname
         surname givenname familyname middlename maidenname forename patientname customername clientname
-        employeename vorname nachname familienname prenom apellido nombrecompleto""", _worded),
+        employeename vorname nachname familienname prenom apellido nombrecompleto =nome cognome
+        nomecompleto sobrenome apelido imie nazwisko voornaam achternaam fornamn efternamn fornavn efternavn
+        etunimi sukunimi jmeno prijmeni""", _worded),
     Sign("identifier", "a way to reach a person", """email mail emailaddress correo courriel phone telephone
         phonenumber mobile fax tel telefon telefonnummer handy telefono address street streetaddress strasse
         anschrift adresse direccion calle rue ip ipaddress macaddress url website deviceid""", _varied),
@@ -158,15 +160,19 @@ SIGNS = (
     Sign("drop", "free text, which may contain anything", """note comment remark freetext description annotation
         memo anamnesis anamnese epikrise befund befundtext arztbrief verlauf freitext bemerkung anmerkung kommentar
         notiz hinweis commentaire remarque observation texte observacion observaciones comentario nota notas
-        descripcion osservazioni commento opmerking toelichting uwagi komentarz""", lambda seen: _texty(seen)),
-    Sign("quasi", "an age", "age ageatdiagnosis agegroup alter lebensalter edad"),
-    Sign("quasi", "a sex", "sex sexatbirth gender geschlecht sexe sexo genre genero", hint="categorical"),
+        descripcion osservazioni commento opmerking toelichting uwagi komentarz observacao observacoes anteckning
+        bemærkning bemerkning kommentti poznamka poznamky notat anmærkning""", lambda seen: _texty(seen)),
+    Sign("quasi", "an age", """age ageatdiagnosis agegroup alter lebensalter edad =eta idade wiek leeftijd alder
+        =ika =vek"""),
+    Sign("quasi", "a sex", """sex sexatbirth gender geschlecht sexe sexo genre genero sesso genere geslacht płec
+        plec =kon køn kjønn pohlavi sukupuoli""", hint="categorical"),
     Sign("quasi", "a birth date", """birth birthdate birthday dob birthyear naissance geburtsdatum geburtstag
-        geburtsjahr nacimiento""", lambda seen: True),
+        geburtsjahr nacimiento nascita nascimento urodzenia geboortedatum geboortejaar fodelsedatum fodelsear
+        fødselsdato fødselsar narozeni syntymaaika""", lambda seen: True),
     Sign("quasi", "a date, which outsiders may know", """date datum fecha jour timestamp datetime admission
         discharge aufnahme entlassung""", dated),
     Sign("quasi", "a postal code", """zip zipcode postcode postalcode plz postleitzahl codepostal
-        codigopostal""", hint="mask"),
+        codigopostal =cap cappostale kodpocztowy postnummer postnr codicepostale postinumero psc""", hint="mask"),
     Sign("quasi", "a place", """city town village municipality county district region province =state country
         location residence neighborhood birthplace placeofbirth ort stadt wohnort land gemeinde kreis
         bundesland ville commune departement pays ciudad provincia pais""", hint="categorical"),
@@ -185,11 +191,13 @@ SIGNS = (
     Sign("sensitive", "about health: private", """diagnosis diagnose diagnoses diagnostic diagnostico disease
         illness icd =condition disorder hiv aids medication drug medicine prescription treatment therapy
         symptom depression psychiatric disability cancer genetic allergy pregnancy krankheit hauptdiagnose
-        medikament behandlung maladie medicament traitement enfermedad medicamento tratamiento"""),
+        medikament behandlung maladie medicament traitement enfermedad medicamento tratamiento diagnosi malattia
+        farmaco rozpoznanie choroba =lek diagnos sjukdom sygdom ziekte doenca sairaus diagnoosi diagnoza"""),
     Sign("sensitive", "a belief, an intimate matter or a crime: private", """religion religious faith =party
         political politicalparty vote sexualorientation sexuality criminal conviction arrest offense offence
         konfession glaube partei vorstrafe politica"""),
-    Sign("sensitive", "about money: private", """income salary wage earning balance debt loan saving networth
+    Sign("sensitive", "about money: private", """income householdincome salary wage earning balance debt loan
+        saving networth
         creditamount capitalgain capitalloss gehalt lohn einkommen kontostand revenu salaire solde ingreso
         salario sueldo saldo""", rank=1),
     Sign("sensitive", "a judgement of a person: private", "score creditscore grade gpa iq", rank=2),
@@ -330,6 +338,11 @@ def _own(seen: Profile) -> Sign | None:
         if seen.share >= share and seen.distinct >= distinct and seen.looks(pattern, 0.5):
             return Sign("drop" if what == FREE_TEXT else "identifier", what)
     return None
+
+
+def says_nothing(seen: Profile) -> bool:
+    """Whether the name of a column is no sign of anything, as `v012`."""
+    return _named(seen) is None and _numbered(seen) is None
 
 
 RULES = (_plain, _shaped, _written, _numbered, _named, _own)

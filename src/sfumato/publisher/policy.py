@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.adversary.population_risk import checked_size
 from sfumato.engine.settings import EngineSettings
-from sfumato.errors import PolicyError, SfumatoError, nearest
+from sfumato.errors import PolicyError, SfumatoError, about, nearest
 from sfumato.method.base import Method
 from sfumato.method.catalogue import from_table as method_from_table
 from sfumato.publisher.after import After, parse_after, parse_rules
@@ -175,27 +175,33 @@ def parse_policy(text: str, *, folder: Path, name: str = "the policy") -> Policy
         raise PolicyError(f"{name} is not TOML: {e}; correct it, or let `sfumato init DATA` propose a policy") from None
     _refuse_extremes(content, name)
     _known_keys(content, _TOP, name)
-    data = _table(content, "data", name)
-    _known_keys(data, _DATA, f"[data] of {name}")
-    missing = _one_of(data.get("missing", "error"), _MISSING, "missing")
-    nulls = tuple(_texts(data.get("nulls", ()), "nulls"))
-    required = list(_requirements(content.get("require"), name, folder))
-    population = _table(content, "population", name) if "population" in content else {}
-    _check_population(population, f"[population] of {name}")
-    form = Form.of(data)
+    with about("data"):
+        data = _table(content, "data", name)
+        _known_keys(data, _DATA, f"[data] of {name}")
+        missing = _one_of(data.get("missing", "error"), _MISSING, "missing")
+        others = _one_of(data.get("others", "error"), _OTHERS, "others")
+        nulls = tuple(_texts(data.get("nulls", ()), "nulls"))
+        form, source = Form.of(data), _source(data.get("source"))
+    with about("require"):
+        required = list(_requirements(content.get("require"), name, folder))
+    with about("population"):
+        population = _table(content, "population", name) if "population" in content else {}
+        _check_population(population, f"[population] of {name}")
+    with about("attributes"):
+        attributes = tuple(_attributes(_table(content, "attributes", name)))
     like_data = Population(None, nulls=nulls, missing=missing, folder=folder, form=form.for_another())
     people = _population(population, like_data) if "source" in population else None
     after = parse_after(content.get("after"), name, _attributes)
     return Policy(
         title=_text(content.get("title", ""), "title"),
-        source=_source(data.get("source")),
+        source=source,
         query=_text(data["query"], "query under [data]") if "query" in data else None,
         missing=missing,
-        others=_one_of(data.get("others", "error"), _OTHERS, "others"),
+        others=others,
         nulls=nulls,
         form=form,
         weights=_text(data["weights"], "weights under [data]") if "weights" in data else None,
-        attributes=tuple(_attributes(_table(content, "attributes", name))),
+        attributes=attributes,
         requirements=tuple(_with_population(required, people, sized="size" in population)),
         named=_method(content, name),
         spreadsheet=_spreadsheet(_table(content, "output", name) if "output" in content else {}, name),
@@ -230,7 +236,7 @@ def _refuse_extremes(content: object, name: str) -> None:
 def _known_keys(table: Mapping[str, Any], known: Iterable[str], where: str) -> None:
     for key in table:
         if key not in known:
-            raise PolicyError(f"{where} has the unknown key {key!r}{nearest(key, known)}")
+            raise PolicyError(f"{where} has the unknown key {key!r}{nearest(key, known)}").about(key)
 
 
 def _table(content: Mapping[str, Any], key: str, name: str) -> dict[str, Any]:
@@ -243,9 +249,9 @@ def _table(content: Mapping[str, Any], key: str, name: str) -> dict[str, Any]:
 def _source(value: object) -> str:
     """The source; if it is invalid, it is not shown, since it may contain a password."""
     if value is None:
-        raise PolicyError("the policy has no source under [data]; give a file name or a database URL")
+        raise PolicyError("the policy has no source under [data]; give a file name or a database URL").about("source")
     if not isinstance(value, str):
-        raise PolicyError("source under [data] must be a string: a file name or a database URL")
+        raise PolicyError("source under [data] must be a string: a file name or a database URL").about("source")
     return value
 
 
@@ -281,6 +287,7 @@ def _with_population(
     return [replace(r, population=people) if isinstance(r, KMap) else r for r in requirements]
 
 
+@about("method")
 def _method(content: Mapping[str, Any], name: str) -> Method | None:
     if "method" not in content and "integrate" not in content:
         return None
@@ -292,12 +299,14 @@ def _method(content: Mapping[str, Any], name: str) -> Method | None:
     return method
 
 
+@about("integrate")
 def _integrate(content: Mapping[str, Any], name: str, folder: Path) -> IntegrateSection | None:
     if "integrate" not in content:
         return None
     return IntegrateSection.parse(content["integrate"], name=name, folder=folder)
 
 
+@about("context")
 def _context(content: Mapping[str, Any], name: str) -> ContextSection | None:
     if "context" not in content:
         return None
@@ -316,6 +325,7 @@ def _reasons(table: Mapping[str, Any]) -> dict[str, str]:
     return {name: _text(reason, f"the reason of the attribute {name!r}") for name, reason in told.items()}
 
 
+@about("output")
 def _spreadsheet(output: Mapping[str, Any], name: str) -> str:
     _known_keys(output, _OUTPUT, f"[output] of {name}")
     return str(_one_of(output.get("spreadsheet", "plain"), SPREADSHEET, "spreadsheet"))
@@ -337,27 +347,35 @@ def _texts(value: object, what: str) -> list[str]:
 
 def _one_of(value: object, known: tuple[str, ...], what: str) -> Any:
     if value not in known:
-        raise PolicyError(f"{what} = {value!r}{nearest(str(value), known)}")
+        raise PolicyError(f"{what} = {value!r}{nearest(str(value), known)}").about(what)
     return value
 
 
 def _attributes(table: dict[str, Any]) -> Iterable[Attribute]:
     for name, entry in table.items():
-        entry = {"role": entry} if isinstance(entry, str) else entry
-        where = f"the attribute {name!r}"
-        if not isinstance(entry, dict):
-            raise PolicyError(f'{where} is {entry!r}; write e.g. {name} = {{ role = "quasi" }}')
-        _known_keys(entry, _ATTRIBUTE, where)
-        if _is_dropped(entry):
-            continue
-        yield Attribute(
-            name=name,
-            role=_role(entry.get("role"), where),
-            kind=kind_of(name, entry["kind"]) if "kind" in entry else None,
-            taxonomy=_taxonomy(entry.get("taxonomy"), where),
-            domain=tuple(_texts(entry["domain"], f"the domain of {where}")) if "domain" in entry else None,
-            pad=entry.get("pad"),
-        )
+        with about(name):
+            found = _attribute(name, {"role": entry} if isinstance(entry, str) else entry)
+        if found is not None:
+            yield found
+
+
+def _attribute(name: str, entry: object) -> Attribute | None:
+    """What a policy says of a column; None if it is left out."""
+    where = f"the attribute {name!r}"
+    if not isinstance(entry, dict):
+        raise PolicyError(f'{where} is {entry!r}; write e.g. {name} = {{ role = "quasi" }}')
+    _known_keys(entry, _ATTRIBUTE, where)
+    if _is_dropped(entry):
+        return None
+    with about("role"):
+        role = _role(entry.get("role"), where)
+    with about("kind"):
+        kind = kind_of(name, entry["kind"]) if "kind" in entry else None
+    with about("taxonomy"):
+        taxonomy = _taxonomy(entry.get("taxonomy"), where)
+    with about("domain"):
+        domain = tuple(_texts(entry["domain"], f"the domain of {where}")) if "domain" in entry else None
+    return Attribute(name=name, role=role, kind=kind, taxonomy=taxonomy, domain=domain, pad=entry.get("pad"))
 
 
 def _is_dropped(entry: object) -> bool:
@@ -389,6 +407,9 @@ def _taxonomy(value: object, where: str) -> Any:
 def _requirements(entries: object, name: str, folder: Path) -> Iterable[Requirement]:
     if not isinstance(entries, list) or not entries:
         raise PolicyError(f'{name} requires nothing; add a [[require]] table, e.g. model = "k-anonymity" and k = 5')
-    for entry in entries:
+    for number, entry in enumerate(entries, 1):
         file = entry.get("distributions") if isinstance(entry, dict) else None
-        yield requirement_from_table(entry | {"distributions": str(folder / file)} if isinstance(file, str) else entry)
+        told = entry | {"distributions": str(folder / file)} if isinstance(file, str) else entry
+        with about(str(number)):
+            found = requirement_from_table(told)
+        yield found

@@ -8,14 +8,17 @@ from dataclasses import replace
 
 import polars as pl
 
-from sfumato.publisher.column_roles import WEIGHT, Profile, Sign, profile, recognize
+from sfumato.publisher.column_roles import WEIGHT, Profile, Sign, profile, recognize, says_nothing
 from sfumato.publisher.proposal import Proposal
 from sfumato.publisher.proposed_column import ProposedColumn
 from sfumato.publisher.proposed_requirements import MARGIN, asks, likely, proposed_k
 from sfumato.table.form import PLAIN, Form
-from sfumato.table.missing_markers import means_missing
+from sfumato.table.missing_markers import CODES_FOR_MISSING, means_missing
 from sfumato.table.notation import normalized
 from sfumato.table.sniff import Sniffed
+
+_ENOUGH = 8
+"""How many different numbers a column must have before one of them looks odd."""
 
 
 def propose(
@@ -77,12 +80,12 @@ def without_markers(frame: pl.DataFrame, nulls: Sequence[str], form: Form) -> pl
 
 
 def _recognized(seen: Profile, label: str) -> Sign:
-    """What a column is taken for: by its name and values; if that says nothing, by what the file calls it in words."""
-    sign = recognize(seen)
-    if not label or not sign.why.startswith("unsure"):
-        return sign
-    other = recognize(replace(seen, name=label))
-    return sign if other.why.startswith("unsure") else replace(other, why=f"{other.why} (by its label {label[:60]!r})")
+    """What a column is taken for: by its name and values; if the name says nothing, by what the file calls it."""
+    called = replace(seen, name=label)
+    if not label or not says_nothing(seen) or says_nothing(called):
+        return recognize(seen)
+    sign = recognize(called)
+    return replace(sign, why=f"{sign.why} (by its label {label[:60]!r})")
 
 
 def _settle(columns: list[ProposedColumn]) -> list[ProposedColumn]:
@@ -139,7 +142,25 @@ def _warnings(columns: list[ProposedColumn], rows: int) -> Iterator[str]:
         yield f"no quasi-identifier found ({only}), so k-anonymity has nothing to work on."
     if "sensitive" not in roles:
         yield "no sensitive attribute found, so l-diversity is not required; give a private column that role."
+    for c in columns:
+        yield from _stands_for_missing(c.seen)
     empty = [c.seen for c in columns if c.seen.nulls]
     if empty:
         fields, names = sum(seen.nulls for seen in empty), ", ".join(repr(seen.name) for seen in empty[:5])
         yield f'{fields:,} fields are empty ({names}); missing = "category" treats missing as a value of its own.'
+
+
+def _stands_for_missing(seen: Profile) -> Iterator[str]:
+    """Numbers such as 999 and -9, unlike all others, that seem to stand for missing values."""
+    if not seen.numeric or seen.distinct < _ENOUGH:
+        return
+    numbers = seen.values.cast(pl.Float64, strict=False)
+    others = numbers.filter(~numbers.is_in(CODES_FOR_MISSING)).to_numpy()
+    low, high = (others.min(), others.max()) if len(others) else (0.0, 0.0)
+    for odd in CODES_FOR_MISSING:
+        if (numbers == odd).any() and (max(low - odd, odd - high) > high - low or odd < 0 <= low):
+            rows = int(seen.counts.filter(numbers == odd).sum())
+            yield (
+                f"in {seen.name!r} the value {odd:g}, in {rows:,} rows, is unlike all others and may stand for a "
+                "missing one; if so, clear these cells, or make the column text and add it to nulls."
+            )

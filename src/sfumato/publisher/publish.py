@@ -190,6 +190,8 @@ def publish_policy(
     log.lines.append(f"engine: {where}")
     table = overview(there, entities(job, there.table))
     refuse_odd(job, table)
+    if there.pieces is not None and "method" not in job.content:
+        raise there.pieces.refuse("no method is named, and to choose one takes all of it; name one under [method]")
     job, choice = _with_method(job, there.table, table, rng, heard)
     release = _release(job, there, rng, heard)
     release = choice.stated_by(release) if choice else release

@@ -112,7 +112,7 @@ def _commonest(column: Column, weights: Integers) -> tuple[str, float]:
 
 def _binding(job: Job, summary: Summary) -> Iterator[str]:
     """Which of several requirements costs the most: how many groups there would be without it."""
-    if not isinstance(job.method, Mondrian) or len(job.requirements) < 2 or job.table.rows > _MOST_ROWS:
+    if not isinstance(job.method, Mondrian) or len(job.requirements) < 2 or not _can_try(job):
         return
     now = summary.groups.number if summary.groups else 0
     for r in job.requirements:
@@ -123,6 +123,11 @@ def _binding(job: Job, summary: Summary) -> Iterator[str]:
             continue
         if without >= 2 * now:
             yield f"Without the requirement that {r.words()}, there would be {without:,} groups instead of {now:,}"
+
+
+def _can_try(job: Job) -> bool:
+    """Whether the method can be run again on the people of the table."""
+    return job.table.joint and job.table.rows <= _MOST_ROWS
 
 
 def _shown_or_hidden(job: Job, summary: Summary) -> Iterator[str]:

@@ -163,15 +163,16 @@ def _escaped(text: str) -> str:
     return "".join(f"\\{c}" if c in "\\`*_|<>[]#" else c for c in plain)
 
 
-def picture(rows: Sequence[Row], across: Axis, up: Axis) -> Picture:
-    """The points that have both figures."""
+def picture(rows: Sequence[Row], across: Axis, up: Axis, *, chosen: bool = False) -> Picture:
+    """The points that have both figures; ``chosen``: each can be chosen, by its number as the key."""
     spots = []
     for row in done(rows):
         x, y = row.figures.get(across.name), row.figures.get(up.name)
         if x is not None and y is not None:
             told = f"{row.number} {row.label}: {across.title} {share(x)}, {up.title} {share(y)}"
             told += f" ({row.marks})" if row.marks else ""
-            spots.append(Spot(x, y, f"{row.number} {row.label}", told, row.refuted is not None, row.frontier))
+            refuted, key = row.refuted is not None, str(row.number) if chosen else ""
+            spots.append(Spot(x, y, f"{row.number} {row.label}", told, refuted, row.frontier, key))
     return scatter(spots, across, up)
 
 

@@ -16,6 +16,7 @@ from sfumato.adversary.sampling_weights import (
     weighted_risk,
 )
 from sfumato.engine.counts import Counts
+from sfumato.engine.overview import Overview
 from sfumato.release.best_guess import BestGuess, GroupValues, best_guess, best_guesses
 from sfumato.release.release import Release
 from sfumato.report.plots import class_sizes, percent
@@ -69,9 +70,13 @@ def risk_of(
     ``population`` is how many people the table is a sample of, if known; ``weighted`` are the classes with the weights
     of their rows, if there are weights.
     """
-    weights = release.row_weights
-    classes, shown = quasi_groups(table), shown_classes(release)
-    guesses, expected = _guesses_beside(release, table, classes), None
+    weights, held, shown = release.row_weights, table.weights, shown_classes(release)
+    expected = None
+    if isinstance(table, Overview) and table.class_sizes is not None:
+        classes, held, guesses = np.arange(len(table.class_sizes)), table.class_sizes, {}
+    else:
+        classes = quasi_groups(table)
+        guesses = _guesses_beside(release, table, classes)
     if population is not None:
         # groups are left out whole, so that of those who fit a published label everyone sampled is still there
         after = (
@@ -79,10 +84,10 @@ def risk_of(
             if release.scheme_class.randomizes
             else population_risk(shown, population, rows=table.rows, weights=weights)
         )
-        expected = population_risk(classes, population, weights=table.weights), after
+        expected = population_risk(classes, population, weights=held), after
     if weighted is not None:
         expected = _by_weights(weighted, expected)
-    before = linkage_risk(classes, weights=table.weights)
+    before = linkage_risk(classes, weights=held)
     return Risk(classes, before, linkage_risk(shown, weights=weights), guesses, expected)
 
 
@@ -235,7 +240,9 @@ def _guess_lines(guesses: Mapping[str, tuple[BestGuess, BestGuess]]) -> list[tup
 
 
 def combinations(table: Microdata | Counts, entity: str | None) -> Facts:
-    """The quasi-identifiers and values that single out most rows of the table."""
+    """The quasi-identifiers and values that single out most rows of the table; none if it was not counted whole."""
+    if isinstance(table, Overview) and not table.joint:
+        return {"combinations": (), "singled_out": [], "examples": (), "looked_at": "none"}
     people = None if entity is None else table.counted(entity)[0]
     found = riskiest(table, _TOP_COMBINATIONS, people=people)
     numbers = enumerate(found.singled_out, 1)

@@ -39,6 +39,8 @@ class Spot(NamedTuple):
     told: str
     refuted: bool
     frontier: bool
+    key: str = ""
+    """What says which point was chosen, in a picture whose points can be."""
 
 
 class Picture(str):
@@ -99,9 +101,10 @@ def scatter(spots: Sequence[Spot], across: Axis, up: Axis) -> Picture:
         parts += _spot(s, x.place(s.x), y.place(s.y), taken)
     title = f"{up.title} against {across.title}, one point per method and setting"
     head = Markup(
-        '<svg class="cmp" role="img" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {0} {1}"><title>{2}</title>'
+        '<svg class="cmp" role="{3}" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {0} {1}"><title>{2}</title>'
     )
-    return Picture(head.format(WIDTH, HEIGHT, title) + _STYLE + Markup("").join(parts) + Markup("</svg>"))
+    role = "group" if any(s.key for s in spots) else "img"
+    return Picture(head.format(WIDTH, HEIGHT, title, role) + _STYLE + Markup("").join(parts) + Markup("</svg>"))
 
 
 def _grid(x: _Scale, y: _Scale, across: Axis, up: Axis) -> Iterable[Markup]:
@@ -150,11 +153,21 @@ class _Box(NamedTuple):
 
 
 def _spot(s: Spot, x: float, y: float, taken: list[_Box]) -> Iterable[Markup]:
+    if s.key:
+        yield Markup('<g class="spot" role="button" tabindex="0" data-key="{}" aria-label="{}">').format(s.key, s.told)
+        yield Markup('<circle cx="{:.1f}" cy="{:.1f}" r="12" fill="transparent"/>').format(x, y)
     if s.frontier:
         yield Markup('<circle class="ring" cx="{:.1f}" cy="{:.1f}" r="7.5"/>').format(x, y)
     kind = "dot hollow" if s.refuted else "dot"
     dot = Markup('<circle class="{}" cx="{:.1f}" cy="{:.1f}" r="4"><title>{}</title></circle>')
     yield dot.format(kind, x, y, s.told)
+    yield from _label(s, x, y, taken)
+    if s.key:
+        yield Markup("</g>")
+
+
+def _label(s: Spot, x: float, y: float, taken: list[_Box]) -> Iterable[Markup]:
+    """The label where there is room for it."""
     for words in (s.label, s.label.split(" ", 1)[0]):  # the whole label, or its number where there is no room
         for anchor, left, base in _places(x, y, len(words) * _LETTER):
             box = _Box(left, base - _LINE + 3, left + len(words) * _LETTER, base + 3)

@@ -249,9 +249,9 @@ def as_fraction(value: float | Fraction) -> Fraction:
 def whole_number(model: str, name: str, value: object, least: int) -> int:
     """A parameter that is a whole number of at least ``least``."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise PolicyError(f"{model}: {name} = {value!r}; it must be a whole number, {least} or more")
+        raise PolicyError(f"{model}: {name} = {value!r}; it must be a whole number, {least} or more").about(name)
     if value > _LARGEST:
-        raise PolicyError(f"{model}: {name} must be at most {_LARGEST}; no table has that many rows")
+        raise PolicyError(f"{model}: {name} must be at most {_LARGEST}; no table has that many rows").about(name)
     return int(value)
 
 
@@ -267,14 +267,14 @@ def settled(value: float, limit: float | Fraction) -> float:
 def share(model: str, name: str, value: object, *, zero: bool = False) -> float:
     """A parameter in (0, 1], or in [0, 1] where ``zero`` is allowed."""
     if not is_number(value) or not (0 <= value <= 1) or (value == 0 and not zero):  # type: ignore[operator]
-        raise PolicyError(f"{model}: {name} = {value!r}; it must be in {'[' if zero else '('}0, 1]")
+        raise PolicyError(f"{model}: {name} = {value!r}; it must be in {'[' if zero else '('}0, 1]").about(name)
     return value  # type: ignore[return-value]
 
 
 def positive(model: str, name: str, value: object) -> float:
     """A parameter that is a number from a thousand-millionth up to a thousand million."""
     if not is_number(value) or not 1 / _FINEST <= value <= _FINEST:  # type: ignore[operator]
-        raise PolicyError(f"{model}: {name} = {value!r}; it must be a number from 1e-9 up to 1e9")
+        raise PolicyError(f"{model}: {name} = {value!r}; it must be a number from 1e-9 up to 1e9").about(name)
     return value  # type: ignore[return-value]
 
 

@@ -42,17 +42,17 @@ def from_table(entry: Mapping[str, Any]) -> Requirement:
         return join_template(from_table({n: v for n, v in entry.items() if n != "over"}), parameters["over"])
     model = parameters.pop("model", None)
     if model is None:
-        raise PolicyError(f"a requirement needs a model; name one of {', '.join(MODELS)}")
+        raise PolicyError(f"a requirement needs a model; name one of {', '.join(MODELS)}").about("model")
     if not isinstance(model, str) or model not in MODELS:
-        raise PolicyError(f"there is no requirement model {model!r}{nearest(str(model), MODELS)}")
+        raise PolicyError(f"there is no requirement model {model!r}{nearest(str(model), MODELS)}").about("model")
     cls = MODELS[model]
     known = cls.public_fields()
     for name in parameters:
         if name not in known:
-            raise PolicyError(f"{model} has no parameter {name!r}{nearest(name, known)}")
+            raise PolicyError(f"{model} has no parameter {name!r}{nearest(name, known)}").about(name)
     for name, f in known.items():
         if name not in parameters and f.default is MISSING:
-            raise PolicyError(f"{model} needs the parameter {name!r}")
+            raise PolicyError(f"{model} needs the parameter {name!r}").about(name)
     try:
         return cls(**{known[name].name: value for name, value in parameters.items()})
     except TypeError as e:

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from threading import Thread
 from urllib.parse import unquote
 
 from fastapi import FastAPI, Request
@@ -13,11 +14,14 @@ from sfumato.studio import uploads
 from sfumato.studio.downloads import download
 from sfumato.studio.frame import TITLE, content, frame, install_style
 from sfumato.studio.guard import UPLOADS, App
+from sfumato.studio.job import Job
 from sfumato.studio.jobs import Jobs
 from sfumato.studio.steps import step_of
 from sfumato.studio.widgets import banner, beside, explained, heading, primary
 
 _RECONNECT = 30.0
+_QUIET = 0.5
+"""Seconds after the first page before more is imported."""
 _REPORT = "sandbox allow-popups; default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'"
 """What a report may do: be shown."""
 
@@ -57,6 +61,15 @@ def _hush() -> None:
         logger.setLevel(logging.ERROR)
 
 
+async def _open(job: Job, given: str) -> None:
+    """Open what the command line named, while the page says so."""
+    async with job.lock:
+        try:
+            await beside(job.open, given)
+        except Exception as error:
+            job.failed = explained(error)
+
+
 def _routes(app: FastAPI, jobs: Jobs) -> None:
     @app.put(UPLOADS + "{name}")
     async def upload(name: str, request: Request) -> Response:
@@ -86,11 +99,7 @@ def _routes(app: FastAPI, jobs: Jobs) -> None:
     async def start() -> Response:
         job = jobs.new()
         if jobs.given is not None:
-            try:
-                async with job.lock:
-                    await beside(job.open, jobs.given)
-            except SfumatoError as error:
-                job.extras["failed"] = explained(error)
+            job.opening = asyncio.create_task(_open(job, jobs.given))
         return RedirectResponse(f"/w/{job.id}/table", 303)
 
     @app.get("/new")
@@ -98,9 +107,21 @@ def _routes(app: FastAPI, jobs: Jobs) -> None:
         return RedirectResponse(f"/w/{jobs.new().id}/table", 303)
 
 
+def _warm() -> None:
+    """Import what opening a table needs, once the first page has been shown."""
+    import sfumato.publisher.inspection
+    import sfumato.publisher.policy  # noqa: F401
+
+
 def _pages(jobs: Jobs) -> None:
+    warmed = False
+
     @ui.page("/w/{name}/{key}", title=TITLE)
     async def show(name: str, key: str) -> None:
+        nonlocal warmed
+        if not warmed:
+            warmed = True
+            asyncio.get_running_loop().call_later(_QUIET, Thread(target=_warm, daemon=True).start)
         job, step = jobs.get(name), step_of(key)
         if job is None or step is None:
             with content("alone"):

@@ -5,7 +5,6 @@ import zipfile
 from pathlib import Path
 from typing import NamedTuple
 
-from sfumato.release.files.recognize import PRIVATE, PUBLIC
 from sfumato.studio.run import Run
 
 
@@ -19,6 +18,8 @@ class Download(NamedTuple):
 
 def download(run: Run, folder: Path, what: str) -> Download | None:
     """The file of this name; None if there is none. Zips are made in the private ``folder`` when first asked for."""
+    from sfumato.release.files.recognize import PRIVATE, PUBLIC  # knows Polars, which takes time to import
+
     if run.state != "published":
         return None
     if what == "release.zip":

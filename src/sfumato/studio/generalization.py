@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from sfumato.errors import DataError, PolicyError
 from sfumato.publisher.column_roles import Profile
 from sfumato.studio.job import Job
+from sfumato.table.encode import Attribute, Role, padded
 from sfumato.table.hierarchy import parse_taxonomy, read_taxonomy, to_arx_csv
 from sfumato.table.ordered_domain import number_text
 from sfumato.table.taxonomy import Taxonomy
@@ -84,7 +85,7 @@ def form_of(entry: Mapping[str, Any], *, ordered: bool) -> str:
         rule, told = next(iter(spec.items()), ("", None))
         if len(spec) == 1 and rule == "mask" and isinstance(told, str):
             return f"mask-{told}"
-        if len(spec) == 1 and rule in ("intervals", "width") and not isinstance(told, Mapping):
+        if len(spec) == 1 and (rule, type(told)) in (("intervals", list), ("width", int), ("width", float)):
             return str(rule)
         return "tree"
     if entry.get("domain"):
@@ -97,7 +98,7 @@ def quasi_of(job: Job, seen: Profile) -> Quasi:
     entry = job.attributes.get(seen.name, {})
     sized = seen.values.cast(pl.Float64) if seen.numeric else seen.values
     order = sized.arg_sort()
-    values = seen.values.gather(order)
+    values = padded(seen.values.gather(order), Attribute(name=seen.name, role=Role.QUASI, pad=entry.get("pad")))
     listed = [number_text(v) for v in values] if values.dtype.is_float() else values.cast(pl.String).to_list()
     return Quasi(
         name=seen.name,

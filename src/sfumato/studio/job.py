@@ -60,6 +60,10 @@ class Job:
     _kept: dict[str, tuple[int, Any]] = field(default_factory=dict, repr=False)
     run: "Run | None" = field(default=None, repr=False)
     """The run that was started last, be it over or not."""
+    opening: "asyncio.Task[None] | None" = field(default=None, repr=False)
+    """The reading of the table that the command line named."""
+    failed: str = ""
+    """Why that table could not be opened."""
     lock: asyncio.Lock = field(default_factory=asyncio.Lock, repr=False)
     """Held while the table is read or a run is started."""
 

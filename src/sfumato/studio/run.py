@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from sfumato.publisher.stage_words import STAGES
+from sfumato.studio.wording import sentence, unexpected
 from sfumato.studio.worker import Order
 
 State = Literal["running", "published", "failed", "cancelled"]
@@ -47,6 +48,8 @@ class Run:
     """What was published, with the facts of its report."""
     utility: Mapping[str, Any] | None = None
     """What the release is good for; None while it is not known."""
+    seen: bool = False
+    """Whether its result was shown."""
     began: float = field(default_factory=time.monotonic)
     ended: float | None = None
     _process: "asyncio.subprocess.Process | None" = field(default=None, repr=False)
@@ -155,9 +158,7 @@ class Run:
 
 def _words(error: Mapping[str, Any]) -> str:
     words = error.get("words")
-    if not words:
-        return f"This did not work ({error.get('kind')}). If it happens again, please report it."
-    return f"{words[:1].upper()}{words[1:]}."
+    return sentence(words) if words else unexpected(str(error.get("kind")))
 
 
 def _end(pid: int, grace: float) -> None:

@@ -43,6 +43,7 @@ STEPS = (
     Step("try", "Try", "sfumato.studio.pages.trial"),
     Step("run", "Run", "sfumato.studio.pages.run"),
     Step("result", "Result", "sfumato.studio.pages.result", _published),
+    Step("compare", "Compare", "sfumato.studio.pages.compare", beside=True),
 )
 
 

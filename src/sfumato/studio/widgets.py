@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from nicegui import ui
 
-from sfumato.errors import SfumatoError
+from sfumato.studio.wording import explained as explained
 
 T = TypeVar("T")
 
@@ -60,13 +60,6 @@ def primary(label: str, action: Callable[..., Any] | None = None) -> ui.button:
 def quiet(label: str, action: Callable[..., Any] | None = None, icon: str | None = None) -> ui.button:
     """Any other button."""
     return ui.button(label, on_click=action, icon=icon, color=None).props("flat no-caps").classes("quiet")
-
-
-def explained(error: BaseException) -> str:
-    """An error for people: its own words if it is ours, otherwise only its kind, since it may hold private data."""
-    if isinstance(error, SfumatoError):
-        return f"{str(error)[:1].upper()}{str(error)[1:]}."
-    return f"This did not work ({type(error).__name__}). If it happens again, please report it."
 
 
 def complain(message: str) -> None:

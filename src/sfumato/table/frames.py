@@ -152,8 +152,8 @@ def _numpy_series(values: npt.NDArray[Any], name: str) -> pl.Series:
 def _from_objects(series: Any, name: str) -> pl.Series:
     """Python objects: all text, or all of the same plain type; anything else is an error."""
     series = series.astype(object).infer_objects()
-    if series.dtype != object:
-        return _numpy_series(series.to_numpy(), name)
+    if series.dtype != object:  # pandas 3 finds text too
+        return _converter(series.dtype)(series, name)
     missing = series.isna().to_numpy()
     values = series.to_numpy().copy()
     values[missing] = None

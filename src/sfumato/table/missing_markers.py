@@ -29,6 +29,23 @@ MARKERS = (
     *("no consta", "non renseigné", "non disponible", "mancante", "brak danych", "b/d", "0000-00-00", "00.00.0000"),
 )
 """Words that also name a value, such as none, are not among them."""
+CODES_FOR_MISSING = (
+    -1.0,
+    -9.0,
+    -99.0,
+    -999.0,
+    -9999.0,
+    99.0,
+    999.0,
+    9999.0,
+    99999.0,
+    998.0,
+    997.0,
+    8888.0,
+    -8.0,
+    -88.0,
+)
+"""Numbers that people write where there is none."""
 _FOLDED = frozenset(marker.casefold() for marker in MARKERS)
 
 

@@ -62,6 +62,11 @@ def table_place(path: Path, where: str) -> Place:
     return Place(1, names[0], _first_filled(workbook, 0))
 
 
+def sheet_names(path: Path, where: str) -> list[str]:
+    """The names of the sheets, in order."""
+    return list(_opened(path, where).sheet_names)
+
+
 def _opened(path: Path, where: str) -> Any:
     import fastexcel
 

@@ -22,6 +22,8 @@ HOW: tuple[How, ...] = ("auto", "code", "mask", "round", "quantiles", "calendar"
 _ROUND = (1, 2, 5)
 _MOST_INTERVALS = 20
 _DAY = len("2024-12-31")
+_LONGEST_CODE = 100
+"""Longer values are text, not codes; values are untrusted, and patterns take long on long ones."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +122,7 @@ def _by_code(column: Distinct) -> _Found | None:
 def structure_of(column: Distinct) -> CodeStructure | None:
     """What codes the values of a column are, if they are codes of a known form."""
     values = list(column.values)
-    if any("*" in v or "…" in v for v in values):
+    if any(len(v) > _LONGEST_CODE or "*" in v or "…" in v for v in values):
         return None
     if column.is_postal:
         return postal_codes(values)

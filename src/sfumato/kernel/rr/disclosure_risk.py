@@ -5,6 +5,7 @@ j belongs to one cell of the table; it is the logarithm of the chance that a dra
 shares, is traced back to it, times the same chance for one of the cell's values.
 """
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from sfumato.kernel.jit import inner, kernel
 from sfumato.kernel.noise import blend, spread
+from sfumato.kernel.rr.occurring import Near, traced_at_most
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -91,9 +93,8 @@ def _slopes(c: Any, sizes: Any, cell: Any, seen: Any, once: Any, back: Any, grad
 
 
 @inner
-def evaluate(c: Any, pi: Any, sizes: Any, limits: Any, out: Any, grad: Any) -> None:
-    """The functions at c and, where ``grad`` has rows, their gradients by log c."""
-    cell, offset, value, shares = limits
+def _traced(c: Any, pi: Any, sizes: Any, cell: Any, out: Any, grad: Any) -> None:
+    """The logarithm of the chance that a draw from each cell is traced back to it, over the whole table."""
     m = len(sizes)
     own, every, own2, every2 = np.empty(m), np.empty(m), np.empty(m), np.empty(m)
     _factors(c, sizes, own, every, own2, every2)
@@ -103,15 +104,40 @@ def evaluate(c: Any, pi: Any, sizes: Any, limits: Any, out: Any, grad: Any) -> N
     _inverse(once)
     back = once.copy()
     spread(back, sizes, own2, every2)
-    wanted = len(grad) > 0
     for j in range(len(cell)):
-        traced, slope = (1.0, 0.0) if c[m] == 1.0 else _value_back(shares[j], value[j], c[m])
-        out[j] = offset[j] + np.log(pi[cell[j]] * back[cell[j]]) + np.log(traced)
-        if wanted:
+        out[j] = np.log(pi[cell[j]] * back[cell[j]])
+    if len(grad) > 0:
+        _slopes(c, sizes, cell, seen, once, back, grad)
+
+
+@inner
+def _in_table(c: Any, pi: Any, sizes: Any, limits: Any, out: Any, grad: Any) -> None:
+    if pi is not None:  # None is known at compile time, so this is then not compiled
+        _traced(c, pi, sizes, limits.cell, out, grad)
+
+
+@inner
+def _from_what_occurs(c: Any, near: Any, sizes: Any, out: Any, grad: Any) -> None:
+    if near is not None:
+        traced_at_most(c, sizes, near, out, grad)
+
+
+@inner
+def evaluate(c: Any, pi: Any, sizes: Any, limits: Any, out: Any, grad: Any) -> None:
+    """The functions at c and, where ``grad`` has rows, their gradients by log c; ``pi`` is as ``as_table`` says."""
+    _in_table(c, pi[0], sizes, limits, out, grad)
+    _from_what_occurs(c, pi[1], sizes, out, grad)
+    m = len(sizes)
+    for j in range(len(out)):
+        traced, slope = (1.0, 0.0) if c[m] == 1.0 else _value_back(limits.shares[j], limits.value[j], c[m])
+        out[j] += limits.offset[j] + np.log(traced)
+        if len(grad) > 0:
             grad[j, m] = c[m] * slope / traced
-    if not wanted:
-        return
-    _slopes(c, sizes, limits[0], seen, once, back, grad)
+
+
+def as_table(pi: Floats | None, limits: "Limits | Near") -> tuple[Floats | None, "Limits | Near | None"]:
+    """The table and nothing, or, without a table, what bounds the functions from above (``kernel.rr.occurring``)."""
+    return (None, limits) if pi is None else (pi, None)
 
 
 @kernel
@@ -119,12 +145,44 @@ def _all_levels(c: Any, pi: Any, sizes: Any, limits: Any, out: Any, grad: Any) -
     evaluate(c, pi, sizes, limits, out, grad)
 
 
-def levels(c: Floats, pi: Floats, sizes: Ints, limits: Limits, *, gradients: bool = False) -> tuple[Floats, Floats]:
+def levels(
+    c: Floats, pi: Floats | None, sizes: Ints, limits: Limits | Near, *, gradients: bool = False
+) -> tuple[Floats, Floats]:
     """The functions at c, and their gradients by log c (functions x variables) if asked for."""
-    out = np.empty(len(limits.cell))
+    out = np.empty(len(limits.offset))
     grad = np.empty((len(out) if gradients else 0, len(sizes) + 1))
-    _all_levels(c, pi, sizes, limits, out, grad)
+    _all_levels(c, as_table(pi, limits), sizes, limits, out, grad)
     return out, grad
+
+
+@kernel
+def _rough_levels(c: Any, sizes: Any, near: Any, row: Any, back: Any, out: Any) -> None:
+    m = len(sizes)
+    traced_at_most(c, sizes, near, back, np.empty((0, m)))
+    for j in range(len(out)):
+        traced = 1.0 if c[m] == 1.0 else _value_back(near.shares[row[j]], near.value[j], c[m])[0]
+        out[j] = near.offset[j] + back[row[j]] + np.log(traced)
+
+
+def rough_levels(c: Floats, sizes: Ints, near: Near, row: Ints) -> Floats:
+    """Upper bounds of the functions at c; several of them may belong to one row of the cells that ``near`` tells of."""
+    halves = np.array_split(np.arange(len(row)), 2)
+    out = np.empty(len(row))
+
+    def compute(half: Ints) -> None:
+        if not len(half):
+            return
+        low, high = int(row[half[0]]), int(row[half[-1]]) + 1  # rows ascend
+        cells = slice(low, high)
+        part = Near(
+            near.offset[half], near.value[half], near.shares[cells], near.weight[cells], near.agreeing[cells],
+            near.others, near.axis,
+        )  # fmt: skip
+        _rough_levels(c, sizes, part, row[half] - low, np.empty(high - low), out[half[0] : half[-1] + 1])
+
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(compute, halves))
+    return out
 
 
 @inner
@@ -181,5 +239,5 @@ def to_border(
     ``first`` is the length of the first trial, four times as long each time; then ``steps`` bisections.
     """
     moved, good = starts.copy(), np.empty(len(starts), np.bool_)
-    _borders(moved, ways, pi, sizes, limits, first, steps, good)
+    _borders(moved, ways, as_table(pi, limits), sizes, limits, first, steps, good)
     return moved, good

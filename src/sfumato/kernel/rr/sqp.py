@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernel.jit import inner, kernel
-from sfumato.kernel.rr.disclosure_risk import Floats, Ints, Limits, evaluate, highest, worst
+from sfumato.kernel.rr.disclosure_risk import Floats, Ints, Limits, as_table, evaluate, highest, worst
+from sfumato.kernel.rr.occurring import Near
 from sfumato.kernel.rr.sqp_step import learn, quadratic_step
 
 _NEAR = 24
@@ -176,9 +177,15 @@ def _descend(u: Any, free: Any, weight: Any, pi: Any, sizes: Any, limits: Any, c
 
 
 def descend(
-    u: Floats, free: NDArray[np.bool_], weight: Floats, pi: Floats, sizes: Ints, limits: Limits, close: float
+    u: Floats,
+    free: NDArray[np.bool_],
+    weight: Floats,
+    pi: Floats | None,
+    sizes: Ints,
+    limits: Limits | Near,
+    close: float,
 ) -> tuple[Floats, float, int]:
     """The local minimum that the steps from u lead to, up to ``close``: log c, cost, number of steps."""
     out = u.copy()
-    cost, taken = _descend(out, free, weight, pi, sizes, limits, close)
+    cost, taken = _descend(out, free, weight, as_table(pi, limits), sizes, limits, close)
     return out, cost, taken

@@ -25,8 +25,8 @@ from sfumato.method.blur.association import declared, preferences, units_per_att
 from sfumato.method.blur.budget import MOST_UNITS, levels, refusal_limits, units_within
 from sfumato.method.blur.dealing import Dealing
 from sfumato.method.blur.every_partition import every_partition
+from sfumato.method.cutting import numbered
 from sfumato.method.diversity import Diversities, diversities
-from sfumato.method.mondrian import numbered
 from sfumato.release.scheme.base import Grouped
 from sfumato.release.scheme.group_labels import space_of
 from sfumato.requirement.base import Requirement, as_fraction, is_number, whole_number

@@ -15,6 +15,7 @@ from sfumato.method.base import CountingMethod, Progress
 from sfumato.method.local_recoding.joining import joined, passes
 from sfumato.method.local_recoding.lattice import lattice_of
 from sfumato.method.local_recoding.loans import Best, can_lend
+from sfumato.method.local_recoding.moving import can_move, moved
 from sfumato.method.local_recoding.paths import Integers, Objective, objective_named
 from sfumato.method.local_recoding.peeling import Vectors, Wanted, peeled
 from sfumato.method.mondrian import plan_tests
@@ -139,6 +140,8 @@ class LocalRecoding(CountingMethod):
             if can_lend(lattice, wanted, self.objective):
                 found = Best(vectors, lattice, wanted, group, number)
                 group, number = found.with_loans(lambda done: progress("loans", done))
+                if can_move(vectors, number):
+                    group, number = moved(vectors, group, number, wanted)
         of_row = np.empty_like(group)
         of_row[vectors.at] = group
         return Groups(of_row, number)

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from sfumato.engine.draws import Draws
 from sfumato.errors import Infeasible, PolicyError
+from sfumato.method.rr.occurring import Watch
 from sfumato.method.rr.optimize import OptimalResponse, Problem, refuse_hopeless, solve
 from sfumato.requirement.disclosure import JointShares
 from sfumato.table.distortion import Floats
@@ -18,7 +19,9 @@ MOST_NOISY_CELLS = 4_000_000
 _MARGIN = 3.0
 
 
-def fit_to_noisy_counts(problem: Problem, epsilon: float, draws: Draws) -> OptimalResponse:
+def fit_to_noisy_counts(
+    problem: Problem, epsilon: float, draws: Draws, watch: Watch = lambda done: None
+) -> OptimalResponse:
     """The optimum of Problem 1 on noisy counts, if it meets the limits on the true ones.
 
     The noise makes the choice of the matrices ``epsilon``-differentially private under the replacement of one row;
@@ -33,7 +36,7 @@ def fit_to_noisy_counts(problem: Problem, epsilon: float, draws: Draws) -> Optim
     refuse_hopeless(problem)
     noisy = noisy_problem(problem, noisy_counts(problem, epsilon, draws), epsilon)
     try:
-        ways = list(solve(noisy).distortions.values())
+        ways = list(solve(noisy, watch).distortions.values())
     except Infeasible:
         raise Infeasible(
             f"disclosure: no matrices reach the limit on the noisy counts that they are fitted to; {_remedy(epsilon)}"

@@ -14,6 +14,7 @@ from sfumato.engine.counts import Counted, Counts, count, totals
 from sfumato.errors import DataError, Infeasible, PolicyError, nearest
 from sfumato.kernel.rr.disclosure_risk import Limits, levels, to_border
 from sfumato.kernel.rr.sqp import TOP, descend
+from sfumato.method.rr.occurring import Pairs, RiskBound, Watch, bounded_optimum
 from sfumato.release.judgement import TableSchema
 from sfumato.requirement.base import is_number
 from sfumato.requirement.disclosure import Disclosure, JointShares, paper_risk
@@ -43,9 +44,10 @@ class OptimalResponse:
     """The solution of Problem 1: the distortion of each attribute, its cost, and the risk in both readings.
 
     ``keep`` are the probabilities p, 1 for what is not randomized; ``objective`` is Result 2's product of the squared
-    norms of the inverse matrices; ``risk`` is the greatest Equation 6 over the people who occur; ``attack_success`` is
-    how often the best attacker, who guesses the most frequent sensitive value among people with the same
-    quasi-identifiers, is right in the most exposed group, ``attack_success_mean`` over all people.
+    norms of the inverse matrices; ``risk`` is the greatest Equation 6 over the people who occur (an upper bound of it
+    where the domain is large); ``attack_success`` is how often the best attacker, who guesses the most frequent
+    sensitive value among people with the same quasi-identifiers, is right in the most exposed group,
+    ``attack_success_mean`` over all people.
     ``starts`` and ``agreeing``: from how many points the search started, and how many ended at this optimum.
 
     ``epsilon`` is that of each matrix, infinite for what is not randomized. It measures the noise once the matrices
@@ -147,14 +149,16 @@ class Problem:
         """Nothing is randomized."""
         return [Distortion.keeping(1.0, d, what=n) for n, d in zip(self.names, self.sizes, strict=True)]
 
-    def result(self, ways: Sequence[Distortion], starts: int = 1, agreeing: int = 1) -> OptimalResponse:
-        """The facts about these distortions."""
+    def result(
+        self, ways: Sequence[Distortion], starts: int = 1, agreeing: int = 1, *, risk: float | None = None
+    ) -> OptimalResponse:
+        """The facts about these distortions; ``risk`` if it is known."""
         success = self.people.attack_success()
         return OptimalResponse(
             self.mode,
             {n: w.keep for n, w in zip(self.names, ways, strict=True)},
             math.prod(w.noise for w in ways),
-            float(self.risk(ways).max()),
+            float(self.risk(ways).max()) if risk is None else risk,
             float(success.max()),
             float(success @ self.people.pi[self.people.cell]),
             {n: w.epsilon for n, w in zip(self.names, ways, strict=True)},
@@ -219,15 +223,20 @@ def _as_number(value: object) -> float:
         return math.nan
 
 
-def solve(problem: Problem) -> OptimalResponse:
-    """The optimum, from many starts; raises Infeasible, naming the groups responsible, if there is none."""
+def solve(problem: Problem, watch: Watch = lambda done: None) -> OptimalResponse:
+    """The optimum, from many starts; raises Infeasible, naming the groups responsible, if there is none.
+
+    Where the domain is large, the risk is bounded from above and one start has to do; ``watch`` hears how far it is.
+    """
     kept, bounds = problem.kept(), problem.bounds
-    if (problem.risk(kept) <= bounds).all():
+    if (problem.people.shares <= bounds).all():  # nothing is randomized: everyone is traced back
         return problem.result(kept)
     refuse_hopeless(problem)
+    if len(problem.people.pi) > _MANY_CELLS:
+        return _solved_from_what_occurs(problem, watch)
     sizes, free, limits = np.array(problem.people.sizes, np.int64), problem.free, _limits(problem)
     weight = np.array(problem.sizes) - 1.0
-    starts, ways = _starts(free, len(problem.people.pi))
+    starts, ways = _starts(free)
     border, good = to_border(starts, ways, problem.people.pi, sizes, limits, 0.25, 60 if len(starts) == 1 else 2)
     ends = _descended(problem, border[good], free, weight, limits, _ROUGH)
     costs = np.array([float(np.log1p(weight * np.exp(-2 * u)).sum()) for u in ends])
@@ -238,7 +247,27 @@ def solve(problem: Problem) -> OptimalResponse:
             here = float(np.log1p(weight / shares**2).sum())
             agreeing = int((np.abs(costs - here) <= _SAME).sum())
             return problem.result(_distortions(problem, shares), len(starts), agreeing)
-    raise Infeasible(f"no keep probabilities above 1/d reach the limit in mode {problem.mode!r}; raise tau a little")
+    raise _no_optimum(problem)
+
+
+def _solved_from_what_occurs(problem: Problem, watch: Watch) -> OptimalResponse:
+    """A solution that keeps every limit, without going through all cells of the domain."""
+    bound = RiskBound(problem.people, _pairs(problem))
+    found = bounded_optimum(bound, problem.free, np.array(problem.sizes) - 1.0, watch)
+    if found is None:
+        raise _no_optimum(problem)
+    shares, greatest = found
+    if (problem.bounds == problem.bounds[0, 0]).all():
+        risk = greatest * float(problem.bounds[0, 0])
+    else:  # some have a limit of their own, or none
+        row, value = np.nonzero(problem.people.occurring)
+        every = Pairs(row, value, np.log(problem.people.shares[row, value]))
+        risk = min(1.0, float(np.exp(bound.of(every).rough(np.log(shares)).max())))
+    return problem.result(_distortions(problem, shares), risk=risk)
+
+
+def _no_optimum(problem: Problem) -> Infeasible:
+    return Infeasible(f"no keep probabilities above 1/d reach the limit in mode {problem.mode!r}; raise tau a little")
 
 
 def _distortions(problem: Problem, shares: Floats) -> list[Distortion]:
@@ -271,7 +300,7 @@ def _descended(
     return ends
 
 
-def _limits(problem: Problem) -> Limits:
+def _pairs(problem: Problem) -> Pairs:
     """The pairs that can be the riskiest; of equal bounds in a combination, only that of the most frequent value."""
     shares, bounds = problem.people.shares, problem.bounds
     if (bounds == bounds[0, 0]).all():
@@ -279,17 +308,20 @@ def _limits(problem: Problem) -> Limits:
         value = shares.argmax(axis=1)
     else:
         row, value = np.nonzero(problem.people.occurring & np.isfinite(bounds))
-    offset = np.log(shares[row, value]) - np.log(bounds[row, value])
-    return Limits(problem.people.cell[row], offset, value, np.ascontiguousarray(shares[row]))
+    return Pairs(row, value, np.log(shares[row, value]) - np.log(bounds[row, value]))
 
 
-def _starts(free: NDArray[np.bool_], cells: int) -> tuple[Floats, Floats]:
+def _limits(problem: Problem) -> Limits:
+    """The same pairs with the cells of the domain."""
+    row, value, offset = _pairs(problem)
+    return Limits(problem.people.cell[row], offset, value, np.ascontiguousarray(problem.people.shares[row]))
+
+
+def _starts(free: NDArray[np.bool_]) -> tuple[Floats, Floats]:
     """Where the search starts: everything kept, then back in these directions until the limit holds."""
     n = int(free.sum())
     ways = [np.ones(n)]
-    if n > 1 and cells > _MANY_CELLS:
-        ways += [_radical(1, n)]
-    elif n > 1:
+    if n > 1:
         ways += [np.where(np.arange(n) == k, 1.0, 0.2) for k in range(n)]
         ways += [_radical(i, n) for i in range(1, 4)]
     back = np.zeros((len(ways), len(free)))

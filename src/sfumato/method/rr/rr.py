@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 from sfumato.engine.counts import Counts
 from sfumato.engine.draws import Draws
 from sfumato.errors import Infeasible, PolicyError, nearest
-from sfumato.method.base import Method, Progress, undeclared_domain
+from sfumato.method.base import Method, Progress, silent, undeclared_domain
 from sfumato.method.rr.noisy_counts import fit_to_noisy_counts
 from sfumato.method.rr.optimize import MODES, Mode, OptimalResponse, Problem, solve
 from sfumato.release.judgement import Judgement
@@ -146,7 +146,7 @@ class RandomizedResponse(Method):
 
     def decide(self, counts: Counts, requirements: Sequence[Requirement], draws: Draws, progress: Progress) -> Matrices:
         wanted = _disclosure(requirements)
-        ways = self.response(counts, wanted, draws=draws).distortions
+        ways = self.response(counts, wanted, draws=draws, progress=progress).distortions
         changed = [counts[n] for n, way in ways.items() if way.changes]
         observed = self._observed(changed)
         noise = self.fit_epsilon if not self.by_hand and self.fit == "noisy" else None
@@ -161,15 +161,30 @@ class RandomizedResponse(Method):
             judgements=[Judgement(wanted, {}, groups, 0)],
         )
 
-    def response(self, table: Microdata | Counts, wanted: Disclosure, *, draws: Draws | None = None) -> OptimalResponse:
+    def response(
+        self,
+        table: Microdata | Counts,
+        wanted: Disclosure,
+        *,
+        draws: Draws | None = None,
+        progress: Progress = silent,
+    ) -> OptimalResponse:
         """The distortions: the optimal ones, or those set by hand if they meet the bound."""
         problem = Problem.of(table, wanted, self.mode)
         if self.by_hand:
             chosen = self._checked(problem, self._by_hand(problem))
             meant = [n for n in problem.names if n in {*(self.keep or ()), *(self.matrices or ())}]
         else:
+
+            def watch(done: float) -> None:
+                progress(self.stage, done)
+
             fitted = self.fit == "counts"
-            chosen = solve(problem) if fitted else fit_to_noisy_counts(problem, self.fit_epsilon, draws or Draws())
+            chosen = (
+                solve(problem, watch)
+                if fitted
+                else fit_to_noisy_counts(problem, self.fit_epsilon, draws or Draws(), watch)
+            )
             meant = [n for n, free in zip(problem.names, problem.free, strict=True) if free]
         self._refuse_unchanged(chosen, meant)
         return chosen

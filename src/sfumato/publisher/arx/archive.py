@@ -11,7 +11,8 @@ from sfumato.table.checks import check_file
 
 _LARGEST_XML = 16 << 20
 _LARGEST_HIERARCHY = 256 << 20
-_LARGEST_TABLE = 8 << 30
+_LARGEST_TABLE = 2 << 30
+_LARGEST_TOTAL = 4 << 30
 _MOST_ENTRIES = 10_000
 _BLOCK = 1 << 20
 
@@ -43,6 +44,7 @@ class Archive:
         if len(names) > _MOST_ENTRIES or len(set(names)) < len(names):
             raise self._unreadable("it has too many entries, or two of the same name")
         self.names = set(names)
+        self._unpacked = 0
 
     def close(self) -> None:
         """Close the file."""
@@ -63,8 +65,11 @@ class Archive:
             with self._zip.open(name) as entry:
                 while part := entry.read(_BLOCK):
                     size += len(part)
+                    self._unpacked += len(part)
                     if size > largest:
                         raise self._unreadable(f"{name} is larger than {largest >> 20:,} MiB")
+                    if self._unpacked > _LARGEST_TOTAL:
+                        raise self._unreadable(f"its entries are larger than {_LARGEST_TOTAL >> 20:,} MiB together")
                     parts.append(part)
         except (zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError, EOFError, OSError) as error:
             raise self._unreadable(f"{name}: {error}") from None

@@ -92,10 +92,13 @@ class Comparison:
             raise PolicyError(f"there is no point {point}; the points are numbered from 1 to {len(self.points)}")
         return self.write_policy(found[0])
 
-    def plot(self, x: str | None = None, y: str | None = None) -> Picture:
-        """The picture of two figures as SVG, by default what an adversary gains against what an analyst loses."""
+    def plot(self, x: str | None = None, y: str | None = None, *, chosen: bool = False) -> Picture:
+        """The picture of two figures as SVG, by default what an adversary gains against what an analyst loses.
+
+        ``chosen``: for pages on which a point can be chosen; each has the attribute data-key with its number.
+        """
         across, up = x or self.axes[0], y or self.axes[1]
-        return picture(self.rows(self.frontier_of(across, up)), _axis(across), _axis(up))
+        return picture(self.rows(self.frontier_of(across, up)), _axis(across), _axis(up), chosen=chosen)
 
     def rows(self, best: list[int] | None = None) -> list[Row]:
         """The points as tables and pictures show them."""

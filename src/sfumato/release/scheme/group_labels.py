@@ -64,10 +64,10 @@ def show(counts: Counts | Microdata, group: NDArray[np.int64], groups: int, *, s
     quasi = counts.quasi
     rows, starts = by_group([c.codes for c in quasi], group, groups)
     summary = summarize(space_of(quasi, sets=sets), rows, starts, len(group))
-    return [_shown(c, summary[:, j]) for j, c in enumerate(quasi)]
+    return [shown_boxes(c, summary[:, j]) for j, c in enumerate(quasi)]
 
 
-def _shown(column: Column, summary: NDArray[np.int64]) -> Shown:
+def shown_boxes(column: Column, summary: NDArray[np.int64]) -> Shown:
     """Name the distinct boxes of one attribute once, then look them up."""
     boxes = summary
     if not column.domain.ordered:  # a node has the same label whichever of its leaves occur

@@ -9,6 +9,7 @@ from sfumato.studio.frame import next_step
 from sfumato.studio.job import Job
 from sfumato.studio.run import Run
 from sfumato.studio.widgets import banner, card, figures, heading, later, text
+from sfumato.studio.wording import percent
 
 ROWS = 10
 """How many released rows are shown."""
@@ -29,6 +30,7 @@ def render(job: Job) -> None:
     if run is None or run.published is None:
         banner("Nothing was published yet.")
         return
+    run.seen = True
     facts = run.published["facts"]
     heading("The result", _lead(run, facts))
     if run.version != job.version:
@@ -55,12 +57,12 @@ def _lead(run: Run, facts: Facts) -> str:
 
 def _figures(facts: Facts) -> list[tuple[str, str]]:
     risk, loss = facts["risk"], facts["loss"]
-    told = [("people who are unique before", f"{risk['before']['unique_share']:.1%}")]
-    told.append(("people who are unique after", f"{risk['after']['unique_share']:.1%}"))
+    told = [("people who are unique before", percent(risk["before"]["unique_share"]))]
+    told.append(("people who are unique after", percent(risk["after"]["unique_share"])))
     if risk.get("smallest"):
         told.append(("people in the smallest group", f"{risk['smallest']:,}"))
     if loss["mean"] is not None:
-        told.append(("information kept", f"{1 - loss['mean']:.0%}"))
+        told.append(("information kept", percent(1 - loss["mean"])))
     told.append(("rows released", f"{facts['published']:,}"))
     return told
 
@@ -74,7 +76,7 @@ def _take(job: Job, run: Run) -> None:
             "private table stay with you.",
         )
         with ui.element("div").classes("actions").style("margin-top: 0"):
-            _link("Download the release (zip)", f"{base}/release.zip", "q-btn primary linkbtn")
+            _link("Download the release (zip)", f"{base}/release.zip", "linkbtn primary")
             _link("Open the report", f"{base}/report.html", "linkbtn", blank=True)
             _link("Download release and private part (zip)", f"{base}/everything.zip", "linkbtn")
         if not run.folder.is_relative_to(job.folder):
@@ -169,7 +171,7 @@ def _utility(run: Run) -> None:
 
 def _measures(found: Facts) -> None:
     known = found["figures"] or {}
-    told = [(name, f"{known[key]:.1%}", how) for key, name, how in UTILITY if known.get(key) is not None]
+    told = [(name, percent(known[key]), how) for key, name, how in UTILITY if known.get(key) is not None]
     figures([(name, value) for name, value, _ in told]) if told else None
     for name, _, how in told:
         text("p", f"{name}: {how}.", "small").style("margin: 0")
@@ -193,7 +195,7 @@ def _distributions(facts: Facts) -> None:
 
 
 def _change(each: Facts) -> str:
-    return f"distance {each['apart']:.1%}" if each["changed"] else "published as it is"
+    return f"distance {percent(each['apart'])}" if each["changed"] else "published as it is"
 
 
 def _legend() -> None:

@@ -9,6 +9,7 @@ from sfumato.errors import SfumatoError
 from sfumato.studio.frame import go, next_step
 from sfumato.studio.job import Job
 from sfumato.studio.run import Run
+from sfumato.studio.steps import step_of
 from sfumato.studio.widgets import banner, card, complain, explained, heading, primary, quiet, text
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ def render(job: Job) -> None:
         _watch(job, job.run)
         return
     if job.run is not None:
+        if job.run.state == "published" and not job.run.seen:  # it was faster than this page
+            go(job, "result")
         _ended(job, job.run)
     _ask(job)
     next_step(job, "run")
@@ -35,6 +38,7 @@ def _ask(job: Job) -> None:
         policy = job.policy()
     except SfumatoError as error:
         banner(explained(error), "bad")
+        _where(job, error)
         return
     with card("What will be done"):
         _summary(job, policy)
@@ -46,6 +50,17 @@ def _ask(job: Job) -> None:
         text("p", "Without a folder, the release is kept here until the studio ends; download it as a zip.", "small")
         with ui.element("div").classes("actions"):
             primary("Publish", lambda: _start(job, title.value or "", out.value or ""))
+
+
+_PLACES = {"attributes": "roles", "require": "requirements", "method": "requirements", "data": "table"}
+"""The pages on which parts of the policy are decided."""
+
+
+def _where(job: Job, error: SfumatoError) -> None:
+    """Lead to the page on which the part of the policy is decided that an error is about."""
+    step = step_of(_PLACES.get((error.field or "").partition(".")[0], ""))
+    if step is not None:
+        quiet(f"Go to {step.title}", lambda: go(job, step.key))
 
 
 def _summary(job: Job, policy: "Policy") -> None:

@@ -1,5 +1,6 @@
 """The table: open it, look at it, see what each column is like."""
 
+import asyncio
 from typing import TYPE_CHECKING
 
 from nicegui import events, ui
@@ -8,6 +9,7 @@ from sfumato.studio.distribution import Distribution, distribution
 from sfumato.studio.frame import go, next_step
 from sfumato.studio.guard import UPLOADS
 from sfumato.studio.job import Job
+from sfumato.studio.pages.table_form import form_card
 from sfumato.studio.uploads import SUFFIXES
 from sfumato.studio.widgets import (
     banner,
@@ -22,6 +24,7 @@ from sfumato.studio.widgets import (
     quiet,
     text,
 )
+from sfumato.studio.wording import percent, sentence
 
 if TYPE_CHECKING:
     from sfumato.publisher.column_roles import Profile
@@ -34,14 +37,29 @@ def render(job: Job) -> None:
     """The page."""
     if job.is_open:
         _opened(job)
+    elif job.opening is not None and not job.opening.done():
+        _await(job, job.opening)
     else:
         heading(
             "Open a table",
             "One row per person: patients, customers, respondents. It stays on this machine; nothing is sent anywhere.",
         )
-        if failed := job.extras.pop("failed", None):
-            banner(failed, "bad")
+        if job.failed:
+            banner(job.failed, "bad")
         _ways(job)
+
+
+def _await(job: Job, opening: "asyncio.Task[None]") -> None:
+    """Say that the table is being read, and show it once it is."""
+    heading("Reading the table", "Its form, its values and what each column seems to be.")
+    ui.spinner(size="2rem").props("aria-hidden=true")
+
+    def look() -> None:
+        if opening.done():
+            timer.cancel()
+            go(job, "table")
+
+    timer = ui.timer(0.2, look)
 
 
 def _ways(job: Job) -> None:
@@ -121,13 +139,14 @@ def _opened(job: Job) -> None:
         [
             ("rows", f"{frame.height:,}"),
             ("columns", f"{frame.width:,}"),
-            ("cells without a value", f"{missing / cells:.1%}"),
+            ("cells without a value", percent(missing / cells)),
         ]
     )
     for note in job.proposal.warnings if job.proposal else ():
-        banner(f"{note[:1].upper()}{note[1:]}")
+        banner(sentence(note))
     with card(f"The first {min(ROWS, frame.height)} rows"):
         _preview(job)
+    form_card(job)
     text("h2", "The columns")
     later(lambda: [(p, distribution(p)) for p in job.profiles()], _columns, "Counting the values of each column …")
     next_step(job, "table")
@@ -166,7 +185,7 @@ def _facts(seen: "Profile", spread: Distribution) -> list[str]:
     rows = max(1, seen.rows)
     told = [f"{seen.distinct:,} value{'s' * (seen.distinct != 1)}"]
     if seen.nulls:
-        told.append(f"{seen.nulls / rows:.1%} missing")
+        told.append(f"{percent(seen.nulls / rows)} missing")
     if seen.distinct == seen.rows:
         told.append("a different value in every row")
     elif spread.alone:
@@ -197,6 +216,6 @@ def _plot(seen: "Profile", spread: Distribution) -> None:
             with ui.element("div").classes("bar").props(f'title="{n:,} rows"'):
                 ui.element("i").style(f"width: {share:.2%}")
                 text("span", label or "(empty)")
-            text("div", f"{share:.1%}", "n")
+            text("div", percent(share), "n")
     if spread.others:
         text("p", f"and {spread.others:,} more", "small")

@@ -1,0 +1,146 @@
+"""A counted table that is too large for this process: it stays where the rows are, and is looked at in pieces.
+
+A region is a part of the table, given by ranges of codes. What can be asked about regions: their margins (how many rows
+have each code of one column, by the values of a few others), and the vectors of one that is small enough.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+
+from sfumato.engine.counts import Counts, Integers
+from sfumato.errors import DataError
+from sfumato.table.encode import Column
+from sfumato.table.microdata import Microdata
+
+PIECES = 4
+"""A piece has at most one part in so many of the vectors that memory would hold."""
+
+
+class TooManyVectors(DataError):  # noqa: N818 - names what there is, like the other errors
+    """The counted table does not fit into memory."""
+
+
+class Range(NamedTuple):
+    """The rows whose code of a column is in one of some ranges ``[lo, hi)``, or in none."""
+
+    name: str
+    codes: tuple[tuple[int, int], ...]
+    inside: bool
+
+
+Region = tuple[Range, ...]
+"""The rows in all of these ranges."""
+
+
+class Margins(NamedTuple):
+    """What is known of a region: how many vectors it has, and for each axis the counts of its codes."""
+
+    vectors: int
+    by_axis: list[Counts]
+
+
+@dataclass(frozen=True, eq=False)
+class Pieces:
+    """The counted table as a relation with a column of codes q0, q1, … per coded column, and n, the number of rows.
+
+    ``ask`` runs a query on it. ``most`` is how many vectors a piece may have, ``refusal`` says why there are pieces.
+    """
+
+    ask: Callable[[str], pl.DataFrame]
+    relation: str
+    columns: Mapping[str, Column]
+    rows: int
+    dropped: int
+    most: int
+    refusal: str
+
+    def like(self, table: Microdata) -> "Pieces":
+        """The same counts with the domains of another table."""
+        return replace(self, columns=table.columns)
+
+    def refuse(self, why: str) -> TooManyVectors:
+        """What is said if something needs the whole counted table."""
+        return TooManyVectors(
+            f"{self.refusal}. mondrian (strict) and mondrian+ with generalization decide on larger tables piece by "
+            f"piece, but {why}"
+        )
+
+    def whole(self, names: Sequence[str], region: Region = ()) -> Counts:
+        """The distinct vectors of some columns, of all rows or of those of a region."""
+        codes = [self._at(name) for name in names]
+        by = f" GROUP BY {', '.join(codes)}" if codes else ""
+        shown = ", ".join([*codes, "CAST(sum(n) AS BIGINT) AS n"])
+        found = self.ask(f"SELECT {shown} FROM {self.relation} WHERE {self._where(region)}{by}")
+        return self._counts(found, names)
+
+    def margins(self, regions: Sequence[Region], axes: Sequence[str], beside: Sequence[str]) -> list[Margins]:
+        """For each region and axis, the distinct combinations of the axis's code and some other columns, in one pass.
+
+        Axes are not among the other columns.
+        """
+        others = "".join(f", {self._at(name)}" for name in beside)
+        sets = ", ".join(f"(region, {self._at(axis)}{others})" for axis in axes)
+        codes = ", ".join(self._at(axis) for axis in axes)
+        numbered = f"SELECT {self._numbered(regions)} AS region, {codes}{others}, n FROM {self.relation}"
+        found = self.ask(
+            f"SELECT region, {codes}{others}, CAST(sum(n) AS BIGINT) AS n, count(*) AS v FROM ({numbered}) AS numbered "
+            f"WHERE region >= 0 GROUP BY GROUPING SETS ({sets})"
+        )
+        return [self._of_region(found.filter(pl.col("region") == i), axes, beside) for i in range(len(regions))]
+
+    def _of_region(self, found: pl.DataFrame, axes: Sequence[str], beside: Sequence[str]) -> Margins:
+        """The margins of one region: a row counts for the axis of which it has a code."""
+        by_axis = [found.filter(pl.col(self._at(axis)).is_not_null()) for axis in axes]
+        counts = [self._counts(frame, [axis, *beside]) for frame, axis in zip(by_axis, axes, strict=True)]
+        return Margins(int(by_axis[0]["v"].sum()), counts)
+
+    def piece(self, regions: Sequence[Region]) -> list[Counts]:
+        """The vectors of each of some regions, in the order of their codes."""
+        codes = ", ".join(self._at(name) for name in self.columns)
+        found = self.ask(
+            f"SELECT region, {codes}, n FROM (SELECT {self._numbered(regions)} AS region, {codes}, n "
+            f"FROM {self.relation}) AS numbered WHERE region >= 0"
+        )
+        return [self._counts(found.filter(pl.col("region") == i), list(self.columns)) for i in range(len(regions))]
+
+    def _numbered(self, regions: Sequence[Region]) -> str:
+        """The number of a vector's region, -1 if it is in none."""
+        cases = " ".join(f"WHEN {self._where(region)} THEN {i}" for i, region in enumerate(regions))
+        return f"CASE {cases} ELSE -1 END"
+
+    def tally(self, name: str) -> Integers:
+        """How many rows have each code of a column."""
+        counts = self.whole([name])
+        column = counts[name]
+        return np.bincount(column.codes, weights=counts.weights, minlength=column.size).astype(np.int64)
+
+    def class_sizes(self, names: Sequence[str]) -> Integers:
+        """How many rows each combination of some columns has, in no order."""
+        codes = ", ".join(self._at(name) for name in names)
+        classes = f"SELECT sum(n) AS size FROM {self.relation} GROUP BY {codes}"
+        found = self.ask(
+            f"SELECT CAST(size AS BIGINT) AS size, count(*) AS classes FROM ({classes}) AS sized GROUP BY size"
+        )
+        return np.repeat(found["size"].to_numpy(), found["classes"].to_numpy())
+
+    def _at(self, name: str) -> str:
+        return f"q{list(self.columns).index(name)}"
+
+    def _where(self, region: Region) -> str:
+        tests = []
+        for name, codes, inside in region:
+            at = self._at(name)
+            some = " OR ".join(f"({at} >= {lo} AND {at} < {hi})" for lo, hi in codes)
+            tests.append(f"{'' if inside else 'NOT '}({some})")
+        return " AND ".join(tests) or "1 = 1"
+
+    def _counts(self, found: pl.DataFrame, names: Sequence[str]) -> Counts:
+        found = found.sort([self._at(name) for name in names]) if names else found
+        columns = {n: self.columns[n] for n in self.columns if n in names}
+        dtype = {n: np.min_scalar_type(max(c.size - 1, 0)) for n, c in columns.items()}
+        coded = {n: replace(c, codes=found[self._at(n)].to_numpy().astype(dtype[n])) for n, c in columns.items()}
+        return Counts(coded, pl.DataFrame(), found["n"].to_numpy().astype(np.int64), self.dropped)

@@ -1,0 +1,178 @@
+"""Move rows between finished groups, and dissolve groups, wherever that makes labels cheaper in all.
+
+A group shows one node per attribute: the level on which its codes meet, and one of these codes. A row that joins raises
+the levels until the nodes agree.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.kernel.jit import inner, kernel
+
+_ENDLESS = 1e300
+
+
+class Climbs(NamedTuple):
+    """By attribute, level and code: the number of the node, and what it costs; attributes with fewer are padded."""
+
+    node: NDArray[np.int64]
+    cost: NDArray[np.float64]
+
+
+class Members(NamedTuple):
+    """By group: level and code of each attribute, cost, size, and its first row; by row: the next one of its group."""
+
+    level: NDArray[np.int64]
+    code: NDArray[np.int64]
+    cost: NDArray[np.float64]
+    size: NDArray[np.int64]
+    first: NDArray[np.int64]
+    following: NDArray[np.int64]
+
+
+def make_members(rows: int, groups: int, attributes: int) -> Members:
+    """Groups without rows."""
+    return Members(
+        level=np.zeros((groups + 1, attributes), np.int64),  # the last one is a draft
+        code=np.zeros((groups + 1, attributes), np.int64),
+        cost=np.zeros(groups + 1),
+        size=np.zeros(groups + 1, np.int64),
+        first=np.full(groups + 1, -1),
+        following=np.full(rows, -1),
+    )
+
+
+@inner
+def _widen(climbs: Any, codes: Any, i: int, g: int, m: Any) -> None:
+    """Let the box of a group, which may have none yet, take in a row's codes."""
+    m.cost[g] = 0.0
+    for j in range(codes.shape[1]):
+        if m.size[g] == 0:
+            m.level[g, j], m.code[g, j] = 0, codes[i, j]
+        level = m.level[g, j]
+        while climbs.node[j, level, m.code[g, j]] != climbs.node[j, level, codes[i, j]]:
+            level += 1
+        m.level[g, j] = level
+        m.cost[g] += climbs.cost[j, level, m.code[g, j]]
+
+
+@inner
+def _add(climbs: Any, codes: Any, weights: Any, i: int, g: int, group: Any, m: Any) -> None:
+    """Put a row into a group."""
+    _widen(climbs, codes, i, g, m)
+    m.size[g] += weights[i]
+    m.following[i] = m.first[g]
+    m.first[g] = i
+    group[i] = g
+
+
+@inner
+def _remove(climbs: Any, codes: Any, weights: Any, i: int, g: int, m: Any) -> None:
+    """Take a row out of a group whose box without it is the draft."""
+    if m.first[g] == i:
+        m.first[g] = m.following[i]
+    else:
+        at = m.first[g]
+        while m.following[at] != i:
+            at = m.following[at]
+        m.following[at] = m.following[i]
+    m.size[g] -= weights[i]
+    m.cost[g] = m.cost[-1]
+    for j in range(codes.shape[1]):
+        m.level[g, j], m.code[g, j] = m.level[-1, j], m.code[-1, j]
+
+
+@inner
+def _cost_without(climbs: Any, codes: Any, weights: Any, i: int, g: int, m: Any) -> float:
+    """What the box of a group costs without one of its rows; the draft gets that box."""
+    draft = len(m.size) - 1
+    m.size[draft] = 0
+    at = m.first[g]
+    while at >= 0:
+        if at != i:
+            _widen(climbs, codes, at, draft, m)
+            m.size[draft] += weights[at]
+        at = m.following[at]
+    return m.cost[draft]
+
+
+@inner
+def _cheapest(climbs: Any, codes: Any, weights: Any, i: int, but: int, limit: float, m: Any) -> Any:
+    """The group that a row joins at the least cost in all, below a limit: (group or -1, cost)."""
+    best, least = -1, limit
+    for g in range(len(m.size) - 1):
+        if m.size[g] == 0 or g == but:
+            continue
+        now, size = m.cost[g] * m.size[g], m.size[g] + weights[i]
+        most = (least + now) / size  # a box that costs as much is no better
+        cost = 0.0
+        for j in range(codes.shape[1]):
+            level, code = m.level[g, j], m.code[g, j]
+            while climbs.node[j, level, code] != climbs.node[j, level, codes[i, j]]:
+                level += 1
+            cost += climbs.cost[j, level, code]
+            if cost >= most:
+                break
+        if cost < most:
+            best, least = g, cost * size - now
+    return best, least
+
+
+@inner
+def _relocate(climbs: Any, codes: Any, weights: Any, least: int, slack: float, group: Any, m: Any) -> int:
+    """Move each row that its group can spare to where it costs least; returns how many moved."""
+    moved = 0
+    for i in range(len(group)):
+        g = group[i]
+        if m.cost[g] == 0.0 or m.size[g] - weights[i] < least:
+            continue
+        rest = _cost_without(climbs, codes, weights, i, g, m) * (m.size[g] - weights[i])
+        target, _ = _cheapest(climbs, codes, weights, i, g, m.cost[g] * m.size[g] - rest - slack, m)
+        if target >= 0:
+            _remove(climbs, codes, weights, i, g, m)
+            _add(climbs, codes, weights, i, target, group, m)
+            moved += 1
+    return moved
+
+
+@inner
+def _dissolve(climbs: Any, codes: Any, weights: Any, slack: float, group: Any, m: Any) -> int:
+    """Give up each group whose rows cost less elsewhere, each by itself; returns how many were given up."""
+    dissolved = 0
+    for g in range(len(m.size) - 1):
+        left = m.cost[g] * m.size[g] - slack
+        at = m.first[g]
+        while at >= 0 and left > 0.0:
+            target, cost = _cheapest(climbs, codes, weights, at, g, left, m)
+            left = left - cost if target >= 0 else -1.0
+            at = m.following[at]
+        if m.size[g] == 0 or left <= 0.0:
+            continue
+        at, m.first[g], m.size[g] = m.first[g], -1, 0
+        while at >= 0:
+            following = m.following[at]
+            target, _ = _cheapest(climbs, codes, weights, at, g, _ENDLESS, m)
+            _add(climbs, codes, weights, at, target, group, m)
+            at = following
+        dissolved += 1
+    return dissolved
+
+
+@kernel
+def move(
+    climbs: Any, codes: Any, weights: Any, least: int, slack: float, sweeps: int, group: Any, m: Any
+) -> int:  # fmt: skip
+    """Sweep over all rows and groups, as long as something changes; ``group`` is changed. Returns the sweeps made.
+
+    A change must save more than ``slack``, so that rounding does not move rows to and fro.
+    """
+    for i in range(len(group) - 1, -1, -1):
+        _add(climbs, codes, weights, i, group[i], group, m)
+    for sweep in range(sweeps):
+        changed = _relocate(climbs, codes, weights, least, slack, group, m)
+        changed += _dissolve(climbs, codes, weights, slack, group, m)
+        if changed == 0:
+            return sweep + 1
+    return sweeps
