@@ -65,12 +65,19 @@ def _fitting(
         good = False
     elif entry.kind == Kind.ORDINAL:
         good = _is_run(label, known.names, domain)
-    elif as_interval(domain) is not None if len(domain) == 2 else False:
+    elif _is_span(domain, entry.kind):
         good = _names_numbers(label, known.names, domain)
     else:
         good = _names_values(label, known.names, domain, labels)
     if not good:
         raise ReleaseError(f"the label {label!r} of {name!r} does not mean what the manifest says: {known}")
+
+
+def _is_span(domain: Sequence[Any], kind: Kind) -> bool:
+    """Whether a domain is the ends of an interval; two days are two values unless the attribute is a date."""
+    if len(domain) != 2 or (isinstance(domain[0], str) and kind != Kind.DATE):
+        return False
+    return as_interval(domain) is not None
 
 
 def _plain(label: str) -> str:
