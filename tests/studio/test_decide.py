@@ -60,8 +60,20 @@ def test_a_role_reaches_the_policy_and_changes_who_is_alone(opened: Callable[...
     assert policy_of(page)["attributes"]["admitted"] == before["admitted"]
 
 
-def test_taxonomies_reach_the_policy(opened: Callable[..., Any], tmp_path: Path) -> None:
-    page = opened("taxonomies")
+@pytest.fixture
+def quick(tmp_path: Path) -> Path:
+    """A policy by one method, which is quick to compile."""
+    source = json.dumps(str(example_folder() / "discharges.csv"))
+    told = 'age = "quasi"\njob = "quasi"\nsex = { role = "quasi", taxonomy = { Any = ["F", "M"] } }\n'
+    required = '[[require]]\nmodel = "k-anonymity"\nk = 5\n[method]\nname = "mondrian"\n'
+    file = tmp_path / "quick.toml"
+    file.write_text(f'[data]\nsource = {source}\nothers = "drop"\n[attributes]\n{told}{required}')
+    return file
+
+
+def test_taxonomies_reach_the_policy(opened: Callable[..., Any], tmp_path: Path, quick: Path) -> None:
+    page = opened("taxonomies", quick)
+    page.get_by_text("by mondrian, in").wait_for()
     form = page.get_by_label("How it is made coarser")
     form.select_option("intervals")
     bound = page.get_by_role("slider", name="age, boundary 2 of")
