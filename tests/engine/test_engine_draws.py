@@ -60,7 +60,7 @@ def seen(release: sf.Release) -> Any:
     return str(sorted(groups, key=str))
 
 
-@pytest.mark.parametrize("name", ["pg", "mondrian++", "hilb-safe", "anatomy"])
+@pytest.mark.parametrize("name", ["pg", "mondrian++", "hilb-safe", "anatomy", "mondrian-blur"])
 def test_releases_that_are_drawn_have_the_same_distribution(name: str) -> None:
     method = from_table({"name": name} | ({"k": 2, "p": 0.5} if name == "pg" else {}))
     require: list[Requirement] = [sf.LDiversity(l=2)]

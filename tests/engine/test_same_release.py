@@ -91,6 +91,7 @@ CASES: list[tuple[Method, list[Requirement]]] = [
     *[(sf.Mondrian(), list(r)) for r in MONOTONE],
     (from_table({"name": "mondrian+"}), [sf.LDiversity(l=2)]),
     (from_table({"name": "incognito", "suppression": 0.1}), [sf.KAnonymity(k=3)]),
+    (from_table({"name": "local-recoding"}), [sf.KAnonymity(k=3)]),
     (from_table({"name": "tdr"}), [sf.Anonymity(x=["age", "job"], k=4)]),
     (from_table({"name": "tdd"}), [sf.Confidentiality(x=["age", "job"], y={"ill": ["HIV"]}, k=0.6)]),
 ]

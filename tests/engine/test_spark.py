@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -82,6 +83,19 @@ def test_spark_gives_the_same_releases(spark: Any, limits: Limits) -> None:
     assert there.digest() == SparkEngine.read(table().reverse(), attributes, missing="drop", settings=SETTINGS).digest()
 
 
+def test_spark_cuts_in_pieces_what_does_not_fit(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = ["age", "job", "ill"]
+    whole = table(200).select(names)
+    here = LocalEngine.read(whole, attributes, missing="category")
+    monkeypatch.setattr("sfumato.engine.values.BYTES_PER_VECTOR", SETTINGS.memory_bytes // 2 // 60)
+    monkeypatch.setattr("sfumato.engine.values.BYTES_PER_CODE", 0)
+    there = SparkEngine.read(whole, attributes, missing="category", settings=SETTINGS)
+    assert there.pieces is not None
+    one, two = (made(e, sf.Mondrian(), sf.LDiversity(l=2)) for e in (here, there))
+    assert two.manifest == one.manifest
+    assert rows_of(two) == rows_of(one)
+
+
 def test_a_job_on_files_and_on_a_table_of_the_cluster(spark: Any, tmp_path: Path) -> None:
     (tmp_path / "parts").mkdir()
     for i in range(2):
@@ -101,8 +115,9 @@ def test_a_job_on_files_and_on_a_table_of_the_cluster(spark: Any, tmp_path: Path
     assert rows_of(three) == rows_of(one)
 
 
-def test_a_task_that_fails_runs_again_with_the_same_rows(spark: Any, tmp_path: Path) -> None:
-    """Each task fails once, then runs again: every row is published once, and with its own values."""
+@pytest.mark.parametrize("killed", [False, True], ids=["fails", "killed"])
+def test_a_task_that_fails_runs_again_with_the_same_rows(spark: Any, tmp_path: Path, killed: bool) -> None:
+    """Each task fails once, or its worker is killed, and runs again: every row is published once, with its values."""
     marks = str(tmp_path)
 
     def fails_once(batches: Iterator[Any]) -> Iterator[Any]:
@@ -113,6 +128,8 @@ def test_a_task_that_fails_runs_again_with_the_same_rows(spark: Any, tmp_path: P
         yield from batches
         if not mark.exists():
             mark.touch()
+            if killed:
+                os.kill(os.getpid(), signal.SIGKILL)
             raise RuntimeError("a worker died")
 
     whole = table().with_columns(note=pl.int_range(pl.len()), job=pl.col("job").fill_null("none"))

@@ -195,3 +195,13 @@ def test_long_values_are_text_and_no_codes() -> None:
     """The pattern of codes takes quadratic time, so a value of 200,000 characters must not reach it."""
     long = [f"{n}{'a' * 200_000}" for n in range(3)]
     assert structure_of(Distinct("note", long, [1, 1, 1])) is None
+
+
+def test_two_days_can_be_two_values() -> None:
+    """A categorical column with exactly two days: its domain is not an interval."""
+    frame = pl.DataFrame({"day": ["2020-01-01", "2021-01-01"] * 8, "ill": ["a", "b", "b", "a"] * 4})
+    table = sf.read(frame, quasi=["day"], sensitive="ill", kinds={"day": "categorical"})
+    for method in ("mondrian", "incognito"):
+        release = sf.publish(table, require=sf.KAnonymity(k=2), method=method)
+        release.check()
+        assert set(release.tables["data"]["day"].cast(pl.String)) == {"2020-01-01", "2021-01-01"}

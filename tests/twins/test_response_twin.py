@@ -146,6 +146,7 @@ def test_a_solution_from_what_occurs_keeps_every_limit(
     ways = list(found.distortions.values())
     assert problem.over(ways) == 0
     assert problem.risk(ways).max() <= found.risk + 1e-9
+    assert all(k == 1 or k < 1 - 1e-6 for k in found.keep.values())  # nothing is randomized next to never
     assert heard == [] or all(0 <= done <= 1 for done in heard)
     exact = solve(problem)
     assert found.objective >= exact.objective * (1 - 1e-3)

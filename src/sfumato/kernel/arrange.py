@@ -91,7 +91,7 @@ def by_group(
     ([8, 7, 9], [0, 1])
     """
     sizes = np.bincount(group_of_row, minlength=groups)
-    matrix = np.stack(columns)
+    matrix = np.stack(columns, dtype=np.result_type(*columns, np.uint16))  # one for nearly all tables: compiled once
     rows = np.empty((matrix.shape[1], matrix.shape[0]), matrix.dtype)
     _place(group_of_row, sizes, matrix, rows)
     return rows, np.cumsum(sizes) - sizes

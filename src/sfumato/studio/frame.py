@@ -6,6 +6,7 @@ from importlib.resources import files
 
 from nicegui import ui
 
+from sfumato.studio.controls import choice
 from sfumato.studio.job import Job
 from sfumato.studio.steps import STEPS, Step, after
 from sfumato.studio.widgets import primary, quiet, text
@@ -24,11 +25,11 @@ def install_style() -> None:
 @contextmanager
 def frame(job: Job, here: Step) -> Iterator[None]:
     """The frame of a page; what is made inside is its content."""
-    ui.dark_mode(value=job.extras.get("dark"))
+    dark = ui.dark_mode(value=job.extras.get("dark"))
     with ui.element("a").props('href="#content"').classes("skip"):
         ui.label("Skip to the content")
     with ui.element("header").classes("topbar"):
-        _bar(job)
+        _bar(job, dark)
     with ui.element("div").classes("shell"):
         with ui.element("nav").classes("rail").props('aria-label="Steps"'):
             _rail(job, here)
@@ -46,12 +47,22 @@ def content(classes: str = "") -> Iterator[None]:
         yield
 
 
-def _bar(job: Job) -> None:
+_COLOURS = {"": "Colours of the system", "light": "Light", "dark": "Dark"}
+
+
+def _bar(job: Job, dark: ui.dark_mode) -> None:
     with ui.element("a").classes("brand").props('href="/new" aria-label="sfumato studio: new job"'):
         ui.html("sfumato <span>studio</span>", sanitize=False)
     text("div", job.origin.name if job.origin else "No table is open", "doc")
+    now = {None: "", False: "light", True: "dark"}[job.extras.get("dark")]
+    choice("Colours", _COLOURS, now, lambda colours: _colour(job, dark, colours), hidden=True)
     if job.is_open:
         quiet("Policy", lambda: show_policy(job), icon="description").props('aria-label="Show the policy"')
+
+
+def _colour(job: Job, dark: ui.dark_mode, colours: str) -> None:
+    job.extras["dark"] = {"": None, "light": False, "dark": True}[colours]
+    dark.set_value(job.extras["dark"])
 
 
 def _rail(job: Job, here: Step) -> None:

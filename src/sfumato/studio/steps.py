@@ -44,6 +44,7 @@ STEPS = (
     Step("run", "Run", "sfumato.studio.pages.run"),
     Step("result", "Result", "sfumato.studio.pages.result", _published),
     Step("compare", "Compare", "sfumato.studio.pages.compare", beside=True),
+    Step("earlier", "Earlier releases", "sfumato.studio.pages.sequential", beside=True),
 )
 
 

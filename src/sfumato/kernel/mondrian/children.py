@@ -92,16 +92,16 @@ def split_off(
     runs = runs_on(rows, weights, start, end, j, lo, hi, s)
     children = child_cuts(space, j, cover(space, j, lo, hi), runs, s)
     _by_weight(children, total, s)
-    tested, judged = len(spec) > 0, judges_sides(spec)
-    need = max(least, look_ahead(sizes, spec, s)) if tested else least
+    need, judged = least, False
+    if spec is not None:  # not compiled if sizes alone decide
+        sort_by_run(rows, start, end, j, runs, s)
+        need, judged = max(least, look_ahead(sizes, spec, s)), judges_sides(spec)
     parts, left = 0, total
     for place in range(children):
         child, weight = s.ints[PART_FIRST, place], total - s.ints[TALLY, place] // children
         if min(weight, left - weight) < need:  # also when nothing else is left
             break
-        if tested:
-            if parts == 0 and place == 0:
-                sort_by_run(rows, start, end, j, runs, s)
+        if spec is not None:
             if not _may_go(weights, counted, sizes, spec, aux, costly, judged, child, s):
                 continue
             need = max(least, look_ahead(sizes, spec, s))

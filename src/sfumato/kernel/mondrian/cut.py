@@ -299,6 +299,22 @@ def _sweep(weights: Any, counted: Any, sizes: Any, spec: Any, aux: Any, costly: 
 
 
 @inner
+def _judged(
+    rows: Any, weights: Any, counted: Any, sizes: Any, spec: Any, aux: Any, costly: Any, start: int, end: int,
+    j: int, runs: int, cuts: int, best: int, s: Any,
+) -> int:  # fmt: skip
+    """``best``, the most balanced cut, if its sides pass all tests; else the most balanced one that does, or -1."""
+    if best < 0 or not judges_sides(spec):
+        return best
+    sort_by_run(rows, start, end, j, runs, s)
+    first, last = s.ints[CUT_FIRST, best], s.ints[CUT_LAST, best]
+    move_runs(weights, counted, first, last, True, s)
+    good = both_pass(sizes, spec, aux, costly, s)
+    move_runs(weights, counted, first, last, False, s)
+    return best if good else _sweep(weights, counted, sizes, spec, aux, costly, cuts, s)
+
+
+@inner
 def best_cut(
     space: Any, rows: Any, weights: Any, counted: Any, sizes: Any, spec: Any, aux: Any, costly: Any, least: int,
     total: int, start: int, end: int, j: int, lo: int, hi: int, s: Any,
@@ -310,14 +326,8 @@ def best_cut(
     runs = runs_on(rows, weights, start, end, j, lo, hi, s)
     cuts = _candidates(space, j, lo, hi, runs, s)
     best = _balance_cuts(cuts, least, total, s)
-    if best >= 0 and judges_sides(spec):
-        sort_by_run(rows, start, end, j, runs, s)
-        first, last = s.ints[CUT_FIRST, best], s.ints[CUT_LAST, best]
-        move_runs(weights, counted, first, last, True, s)
-        good = both_pass(sizes, spec, aux, costly, s)
-        move_runs(weights, counted, first, last, False, s)
-        if not good:
-            best = _sweep(weights, counted, sizes, spec, aux, costly, cuts, s)
+    if spec is not None:  # not compiled if sizes alone decide
+        best = _judged(rows, weights, counted, sizes, spec, aux, costly, start, end, j, runs, cuts, best, s)
     if best < 0:
         return False, np.int64(0), np.int64(0)
     return True, s.ints[RUN_CODE, s.ints[CUT_FIRST, best]], s.ints[RUN_CODE, s.ints[CUT_LAST, best] - 1] + 1
@@ -398,7 +408,10 @@ def relaxed_cut(
             gain = n * width - place * left - (n - place) * right
             if gain <= best_gain:
                 continue
-            if len(spec) > 0 and not _place_passes(weights, counted, sizes, spec, aux, costly, place, s):
+            good = True
+            if spec is not None:
+                good = _place_passes(weights, counted, sizes, spec, aux, costly, place, s)
+            if not good:
                 continue
             best_gain = gain
             for i in range(n):

@@ -94,7 +94,7 @@ def _find_cut(
     for j in range(measures.shape[1]):
         measures[LEFT, j] = measures[WIDTH, j]
     need = least
-    if len(spec) > 0:
+    if spec is not None:
         load_counts(weights, counted, start, end, scratch)
         need = max(least, look_ahead(sizes, spec, scratch))
     parts, by_code = 0, -1
@@ -120,7 +120,7 @@ def _find_cut(
         parts += relaxed_cut(
             space, rows, weights, counted, sizes, spec, aux, costly, need, start, end, measures, flags, scratch
         )
-    if len(spec) > 0:
+    if spec is not None:
         clear_counts(counted, start, end, scratch)
     return flat, parts, by_code
 
@@ -182,7 +182,8 @@ def _split(
 ) -> Any:  # fmt: skip
     """Split ranges of rows until no cut is allowed; those of fewer than ``stop`` rows are handed back.
 
-    ``relaxed`` is True or None, ``costly`` as ``costly_tests`` says: what is None is not compiled.
+    ``relaxed`` is True or None, ``spec`` None if there are no tests, ``costly`` as ``costly_tests`` says: what is None
+    is not compiled.
     """
     measures, flags, buffer, scratch = room
     stack = ranges.copy()
@@ -253,7 +254,8 @@ def partition(
     def split(ranges: NDArray[np.int64], stop: int) -> NDArray[np.int64]:
         longest = int((ranges[:, 1] - ranges[:, 0]).max(initial=0))
         pending: NDArray[np.int64] = _split(
-            space, rows, words, ids, w, c, values, tests.spec, tests.aux, costly_tests(tests.spec), max(least, 1),
+            space, rows, words, ids, w, c, values, tests.spec if len(tests.spec) else None, tests.aux,
+            costly_tests(tests.spec), max(least, 1),
             relaxed or None, ranges, stop, is_start, make_room(space, longest, words, c, values),
         )  # fmt: skip
         return pending

@@ -29,6 +29,7 @@ _FARTHEST = 16.0
 _FAR = -1.0
 _CLOSE = 1e-5
 _MARGIN = 2e-4
+_SNAP = 1e-7
 
 Ints = NDArray[np.int64]
 Watch = Callable[[float], None]
@@ -137,12 +138,21 @@ def bounded_optimum(
         u, _, _ = descend(u, free, weight, None, bound.sizes, bound.near(active), _CLOSE)
         risky, _ = bound.riskiest(u, 10 * _CLOSE, among)
         if not len(risky):
-            risky, greatest = bound.riskiest(u - _MARGIN * way, 0.0)
+            end, back = _snapped(u, free)
+            risky, greatest = bound.riskiest(end - _MARGIN * back, 0.0)
             if not len(risky):
-                return np.exp(u - _MARGIN * way), float(np.exp(greatest))
+                return np.exp(end - _MARGIN * back), float(np.exp(greatest))
             among = np.union1d(among, risky)
         active = np.union1d(active, risky)
-    return _stepped_back(bound, u, way)
+    return _stepped_back(bound, *_snapped(u, free))
+
+
+def _snapped(u: Floats, free: NDArray[np.bool_]) -> tuple[Floats, Floats]:
+    """What is kept up to rounding is kept fully; and the way back to less risk, along all that is randomized."""
+    kept = free & (u > -_SNAP)
+    if (kept == free).all():
+        return u, free.astype(np.float64)
+    return np.where(kept, 0.0, u), (free & ~kept).astype(np.float64)
 
 
 def _stepped_back(bound: RiskBound, u: Floats, way: Floats) -> tuple[Floats, float] | None:

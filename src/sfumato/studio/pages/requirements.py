@@ -46,6 +46,8 @@ class _Page:
                     choice("Another promise", told, "", self._add)
                 with card("The method"):
                     self.methods = ui.element("div").props("aria-live=polite")
+                    with self.methods:
+                        text("p", "Asking every method …", "small")
             with ui.element("aside").classes("card").props('aria-label="Preview"'):
                 text("h2", "What it costs")
                 self.preview = PreviewPanel(self.job)

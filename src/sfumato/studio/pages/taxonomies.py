@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from nicegui import ui
+from nicegui import background_tasks, ui
 
 from sfumato.errors import SfumatoError
 from sfumato.studio import generalization as form
@@ -12,6 +12,7 @@ from sfumato.studio.controls import choice, entry, text_file
 from sfumato.studio.frame import next_step
 from sfumato.studio.generalization import Quasi
 from sfumato.studio.job import Job
+from sfumato.studio.preview_panel import PreviewPanel
 from sfumato.studio.tree_view import TreeView
 from sfumato.studio.widgets import banner, card, complain, explained, heading, later, quiet, text
 from sfumato.table.taxonomy import Taxonomy
@@ -45,6 +46,8 @@ class _Editor:
             with ui.element("div").classes("with-list"):
                 self._list = ui.element("nav").props('aria-label="Quasi-identifiers"')
                 self._place = ui.element("div")
+            with card("What it costs"):
+                self._preview = PreviewPanel(self.job)
             self.show()
         next_step(self.job, "taxonomies")
 
@@ -114,13 +117,19 @@ class _Editor:
         else:
             if self.job.attributes[self.at] != before:
                 self.job.extras.setdefault(UNDO, {}).setdefault(self.at, []).append(before)
+                self._try()
         self.show()
+
+    def _try(self) -> None:
+        """Try the changed policy, beside the page."""
+        background_tasks.create(self._preview.refresh(), name="preview")
 
     def _undo(self) -> None:
         before = self.job.extras[UNDO][self.at].pop()
         empty = dict.fromkeys(("kind", "taxonomy", "domain", "pad"))
         self.job.set_attribute(self.at, **(empty | before))
         self.job.extras.get(VIEWS, {}).pop(self.at, None)
+        self._try()
         self.show()
 
     # -- numbers -------------------------------------------------------------------------------------------------
