@@ -14,6 +14,7 @@ RESULTS = Path(__file__).parent / "results"
 
 PARTS = (
     "foundation",
+    "whole_job",
     "aware",
     "audit",
     "count_query",

@@ -1,8 +1,9 @@
-"""Timing side by side in one process: median of five after one warm-up."""
+"""Timing side by side in one process: median of five, or best of several in turns, after one warm-up."""
 
+import math
 import statistics
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 
@@ -32,15 +33,36 @@ class Line:
         return "met" if self.ratio <= self.target else "MISSED"
 
 
+_LEAST = 0.1
+"""Seconds that a run should take: a clock that is read after a few milliseconds tells more about the machine."""
+
+
 def median_time(work: Callable[[], object], repeats: int = 5) -> float:
-    """The median of several runs after one warm-up."""
+    """The median of several runs after one warm-up; work of a few milliseconds is done several times in each."""
     work()
-    times = []
+    times, often = [], math.ceil(_LEAST / max(_took(work, 1), 1e-6))
     for _ in range(repeats):
-        begin = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - begin)
+        times.append(_took(work, often) / often)
     return statistics.median(times)
+
+
+def _took(work: Callable[[], object], often: int) -> float:
+    begin = time.perf_counter()
+    for _ in range(often):
+        work()
+    return time.perf_counter() - begin
+
+
+def best_times(works: Mapping[str, Callable[[], object]], repeats: int) -> dict[str, float]:
+    """The least time of each work; they take turns, after one warm-up of each."""
+    times: dict[str, list[float]] = {name: [] for name in works}
+    for turn in range(repeats + 1):
+        for name, work in works.items():
+            begin = time.perf_counter()
+            work()
+            if turn:
+                times[name].append(time.perf_counter() - begin)
+    return {name: min(taken) for name, taken in times.items()}
 
 
 def as_markdown(lines: Iterable[Line]) -> str:

@@ -13,6 +13,9 @@ from sfumato.release.scheme.group_labels import show
 from sfumato.table.encode import Column
 from sfumato.table.ordered_domain import OrderedDomain
 
+ARX = "ARX 3.9.2, local recoding: granularity .9431 by default, .9485 at its best"
+"""On the same rows with the same eight quasi-identifiers, of which occupation is the eighth."""
+
 
 def losses(table: sf.Microdata, method: sf.Mondrian) -> tuple[int, float, float]:
     """Groups, NCP and ARX's granularity of a 5-anonymous release.
@@ -56,8 +59,8 @@ def table(*, with_peers: bool) -> str:
     ]
     for name, microdata, other in (
         ("Adult, 45,222 rows, seven QIs", seven, "public Mondrian: NCP 7.8% strict, 5.3% relaxed"),
-        ("Adult, 30,162 rows, eight QIs, ARX's hierarchies", arx, "ARX local recoding: granularity .962"),
-        ("the same, age as a number", arx_with_continuous_age(), "ARX local recoding: granularity .962"),
+        ("Adult, 30,162 rows, eight QIs, ARX's hierarchies", arx, ARX),
+        ("the same, age as a number", arx_with_continuous_age(), ""),
     ):
         for strict in (True, False):
             for labels in ("siblings", "nodes"):

@@ -111,7 +111,8 @@ def _of_size(folder: Path, source: Path, rows: int) -> Iterator[Line]:
     own = _alone(_DUCKDB, str(source), str(folder / "own"), ",".join(_QUASI))
     ours = _published(folder, source, "duckdb", "5GB" if rows > 50_000_000 else "4GB")
     _grown.append(Grown(rows, ours, own))
-    yield Line("duckdb, whole job, CPU", rows, ours.cpu, "DuckDB read, group by, write", own.cpu, 4.0)
+    most = 4.0 if rows == 20_000_000 else None
+    yield Line("duckdb, whole job, CPU", rows, ours.cpu, "DuckDB read, group by, write", own.cpu, most)
     limit = 6.0 if rows > 50_000_000 else 3.0
     yield Line("duckdb, whole job, peak memory", rows, ours.memory, "limit", limit, 1.0, unit="GB")
     if rows > 5_000_000:

@@ -11,7 +11,7 @@ from sfumato import datasets
 QUASI = ["age", "workclass", "education", "marital-status", "race", "sex", "native-country"]
 SENSITIVE = "occupation"
 
-POLICY = """title = "A million rows of blown-up Adult"
+POLICY = """title = "Blown-up Adult"
 [data]
 source = "million.csv"
 [attributes]
@@ -49,11 +49,11 @@ def coded(frame: pl.DataFrame) -> sf.Microdata:
     return sf.read(frame, quasi=QUASI, sensitive=SENSITIVE, taxonomies=taxonomies())
 
 
-def write_job(folder: Path) -> Path:
-    """The million rows as csv with taxonomies and a policy, ready for `sfumato publish`."""
+def write_job(folder: Path, rows: int = 1_000_000) -> Path:
+    """A million rows, or others, as csv with taxonomies and a policy, ready for `sfumato publish`."""
     import json
 
-    million().write_csv(folder / "million.csv")
+    million(rows).write_csv(folder / "million.csv")
     for name, tree in taxonomies().items():
         (folder / f"{name}.json").write_text(json.dumps(tree))
     entries = "\n".join(f'{n} = {{ role = "quasi", taxonomy = "{n}.json" }}' for n in taxonomies())

@@ -1,5 +1,6 @@
 """The guard: what a browser cannot show, tried with raw requests and a raw websocket."""
 
+import asyncio
 import base64
 import http.client
 import os
@@ -7,9 +8,11 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from sfumato.studio.guard import Guard
 from tests.studio.live import PATIENCE, Studio, running
 
 SOCKET = "/_nicegui_ws/socket.io/?EIO=4&transport=websocket"
@@ -116,45 +119,50 @@ def test_bodies_end_at_their_limit_declared_or_not(studio: Studio) -> None:
     assert declared.status == 413
     upload = request(studio, "PUT", "/upload/x", {**known, "Content-Length": str(3 << 30)}, b"")
     assert upload.status == 413
-    with socket.create_connection(("127.0.0.1", studio.port), timeout=PATIENCE) as raw:
-        head = f"POST {SOCKET.replace('=websocket', '=polling')} HTTP/1.1\r\nHost: 127.0.0.1:{studio.port}\r\n"
-        head += "".join(f"{n}: {v}\r\n" for n, v in known.items()) + "Transfer-Encoding: chunked\r\n\r\n"
-        raw.sendall(head.encode())
-        piece = b"10000\r\n" + b"a" * 0x10000 + b"\r\n"
-        answer = b""
-        for _ in range(64):
-            try:
-                raw.sendall(piece)
-            except OSError:
-                break
-        raw.settimeout(PATIENCE)
-        answer = raw.recv(64)
-    assert answer.split()[1] in (b"413", b"400")
+
+
+def asked(guard: Guard, query: bytes = b"", method: str = "GET", path: str = "/", **named: Any) -> int:
+    """The status of a guard's answer to a request; ``parts`` are the pieces of its body, ``cookie`` its cookie."""
+    sent: list[dict[str, Any]] = []
+    parts = iter(named.get("parts", [b""]))
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    async def receive() -> Any:
+        return {"type": "http.request", "body": next(parts), "more_body": True}
+
+    headers = [
+        (b"host", b"127.0.0.1:8000"),
+        (b"origin", b"http://127.0.0.1:8000"),
+        (b"cookie", named.get("cookie", b"")),
+    ]
+    scope = {"type": "http", "method": method, "path": path, "query_string": query, "headers": headers}
+    asyncio.run(guard(scope, receive, send))
+    return int(sent[0]["status"])
+
+
+@pytest.mark.parametrize(("path", "most"), [("/x", 100), ("/upload/x", 1000)])
+def test_a_body_of_unknown_length_is_counted(path: str, most: int) -> None:
+    read = 0
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        nonlocal read
+        while True:
+            read += len((await receive())["body"])
+
+    guard = Guard(app, 8000, body_limit=100, upload_limit=1000)
+    known = f"{guard.cookie_name}={guard._session}".encode()
+    assert asked(guard, method="PUT", path=path, parts=[b"a" * 30] * 1000, cookie=known) == 413
+    assert most - 30 < read <= most
 
 
 def test_a_token_for_a_browser_works_once() -> None:
-    import asyncio
-
-    from sfumato.studio.guard import Guard
-
-    async def nothing(scope: object, receive: object, send: object) -> None: ...
+    async def nothing(scope: Any, receive: Any, send: Any) -> None: ...
 
     guard = Guard(nothing, 8000)
-    token = guard.url_once().partition("token=")[2]
-
-    def asked() -> int:
-        sent: list[dict[str, object]] = []
-
-        async def send(message: dict[str, object]) -> None:
-            sent.append(message)
-
-        query = f"token={token}".encode()
-        headers = [(b"host", b"127.0.0.1:8000")]
-        scope = {"type": "http", "method": "GET", "path": "/", "query_string": query, "headers": headers}
-        asyncio.run(guard(scope, None, send))  # type: ignore[arg-type]
-        return int(str(sent[0]["status"]))
-
-    assert [asked(), asked()] == [303, 403]
+    query = guard.url_once().partition("?")[2].encode()
+    assert [asked(guard, query), asked(guard, query)] == [303, 403]
 
 
 def test_the_folder_is_private_and_goes_with_the_studio(tmp_path: Path) -> None:

@@ -74,7 +74,7 @@ def expected_inverses(sizes: NDArray[np.int64], fractions: NDArray[np.float64]) 
 def _each(sizes: NDArray[np.int64], fractions: NDArray[np.float64]) -> NDArray[np.float64]:
     """The same for a few classes."""
     small = np.array([_small(f)[min(s, _STEPS)] for f, s in zip(fractions.tolist(), sizes.tolist(), strict=True)])
-    nodes, weights = np.polynomial.laguerre.laggauss(_POINTS)  # type: ignore[no-untyped-call]
+    nodes, weights = np.polynomial.laguerre.laggauss(_POINTS)  # type: ignore[no-untyped-call, unused-ignore]
     flat = 1 / (fractions[:, None] + (1 - fractions[:, None]) * np.exp(-nodes / np.maximum(sizes, _STEPS)[:, None]))
     large = flat @ weights / np.maximum(sizes, _STEPS)
     return np.asarray(fractions * np.where(sizes <= _STEPS, small, large))
@@ -126,7 +126,7 @@ def expected_inverse(sizes: NDArray[np.int64], fraction: float) -> NDArray[np.fl
 
 def _large(sizes: NDArray[np.int64], fraction: float) -> NDArray[np.float64]:
     """I(f) for large f: with u = e^(-x/f) the integrand is e^-x times a function that is nearly constant."""
-    nodes, weights = np.polynomial.laguerre.laggauss(_POINTS)  # type: ignore[no-untyped-call]
+    nodes, weights = np.polynomial.laguerre.laggauss(_POINTS)  # type: ignore[no-untyped-call, unused-ignore]
     flat = 1 / (fraction + (1 - fraction) * np.exp(-nodes / sizes[:, None]))
     return np.asarray(flat @ weights / sizes)
 

@@ -131,7 +131,7 @@ def by_bayes(prior: Floats, matrix: Floats) -> Floats:
     """The belief in each true value (row) by each shown one (column); 0 where nothing can be shown."""
     joint = prior[:, None] * matrix
     total = joint.sum(axis=0)
-    return np.divide(joint, total, out=np.zeros_like(joint), where=total > 0)
+    return np.asarray(np.divide(joint, total, out=np.zeros_like(joint), where=total > 0))
 
 
 def _randomized(s: Situation, column: Column, pairs: Pairs) -> Floats:

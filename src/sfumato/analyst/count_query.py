@@ -58,7 +58,8 @@ class RelativeErrors:
     def error(self) -> NDArray[np.float64]:
         """The relative error of each query, NaN if it has none."""
         base = np.maximum(self.actual, self.bound)
-        return np.divide(np.abs(self.actual - self.estimate), base, out=np.full(len(base), np.nan), where=base > 0)
+        off = np.abs(self.actual - self.estimate)
+        return np.asarray(np.divide(off, base, out=np.full(len(base), np.nan), where=base > 0))
 
     @property
     def left_out(self) -> int:

@@ -111,10 +111,10 @@ def _feature(train: pl.Series, held_out: pl.Series, categorical: bool) -> Featur
         values = sorted(mine.texts)
         codes, others = (side.places_in(values).astype(np.int32) for side in (mine, theirs))
         return Feature(train.name, codes, others, tuple(values))
-    numbers, codes = np.unique(here.of_row, return_inverse=True)
+    numbers, found = np.unique(here.of_row, return_inverse=True)
     return Feature(
         train.name,
-        codes.astype(np.int32),
+        found.astype(np.int32),
         np.searchsorted(numbers, there.of_row, side="left").astype(np.int32),
         numbers=numbers,
         held_out_numbers=there.of_row,

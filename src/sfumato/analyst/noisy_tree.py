@@ -56,7 +56,7 @@ class DecisionTree:
         data = release.tables["data"]
         lo, hi = boxes_of(release.description, data, release.quasi())
         seen = of_value[domain_codes(data[name], domain, DataError)]
-        away = (1 - p) / len(domain) * np.bincount(of_value, minlength=len(names))
+        away = np.asarray((1 - p) / len(domain) * np.bincount(of_value, minlength=len(names)), np.float64)
         grown, edges = _grown(_spread(lo, hi), seen, data[SIZE].to_numpy(), p, away, least, deepest)
         places = {n: Places(n, release.description.label(n)) for n in release.quasi()}
         return cls(names, tuple(places), grown, edges, places)

@@ -82,9 +82,9 @@ class Reconstruction:
                 f"the covariance of {self.seen.size:,} cells has {self.seen.size**2:,} entries; use fewer attributes, "
                 f"at most {_MOST_COVARIANCE:,} cells, or ask for the standard errors"
             )
-        back = np.ones((1, 1))
+        back: Floats = np.ones((1, 1))
         for way in self.ways:
-            back = np.kron(back, way.inverse)
+            back = np.kron(back, way.inverse).astype(np.float64, copy=False)
         return covariance_of_draw(back, self.seen.ravel(), fixed=sampling == "fixed") / self.rows
 
     def _through(self, table: Floats, *, undo: bool = False, turned: bool = False) -> Floats:

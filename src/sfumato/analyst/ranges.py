@@ -167,7 +167,7 @@ class Ranges:
             possible[:-1] &= ((measure > 0) | ~np.isfinite(left) | ~np.isfinite(right))[:, None]
         even = even_shares(covers, np.append(measure * inside, 0.0))
         weights = mixed(even, even_shares(covers, self._likely(left, right, inside)))
-        kept = possible.any(axis=1)
+        kept = np.asarray(possible.any(axis=1))
         return self._values(left, right, kept), weights[kept], possible[kept]
 
     def _likely(self, left: Floats, right: Floats, inside: Bools) -> Floats:

@@ -135,7 +135,9 @@ class AttributeView:
         if self.random or self.possible is None:
             return np.zeros((len(self.values.texts), self.shown.size))
         several = self.possible & (self.possible.sum(axis=0) > 1)
-        least = np.minimum(self._resolved((self.possible & ~several) * 1.0), self._resolved(~self.possible * 1.0))
+        least = np.minimum(
+            self._resolved((self.possible & ~several).astype(float)), self._resolved((~self.possible).astype(float))
+        )
         return np.where(several, self._correlation(least), 0.0)
 
     def _correlation(self, told: Floats) -> Floats:

@@ -59,7 +59,7 @@ class Queries:
         asked, domain = self.predicates, self.domains[self.sensitive]
         if domain.ordered:
             return range_sets(asked.lo[:, -1], asked.hi[:, -1], domain.size)
-        return asked.words[asked.lo[:, -1, None] + np.arange(-(-domain.size // 64))]
+        return np.asarray(asked.words[asked.lo[:, -1, None] + np.arange(-(-domain.size // 64))])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -161,7 +161,7 @@ class _BitSets:
 
     def add(self, sets: Words) -> NDArray[np.int64]:
         """Where each set starts."""
-        start = self.length + sets.shape[1] * np.arange(len(sets), dtype=np.int64)
+        start: NDArray[np.int64] = self.length + sets.shape[1] * np.arange(len(sets), dtype=np.int64)
         self.parts.append(sets.ravel())
         self.length += sets.size
         return start

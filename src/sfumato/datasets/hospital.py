@@ -78,7 +78,7 @@ def _draw(rng: np.random.Generator, weights: Floats, which: Codes) -> Codes:
     shares = np.cumsum(weights, axis=1)
     line = shares / shares[:, -1:] + np.arange(len(weights))[:, None]
     at = np.minimum(which + rng.random(len(which)), np.nextafter(which + 1.0, 0.0))
-    return np.searchsorted(line.ravel(), at, side="right") - which * weights.shape[1]
+    return np.asarray(np.searchsorted(line.ravel(), at, side="right") - which * weights.shape[1])
 
 
 def _draw_people(rng: np.random.Generator, rows: int) -> _People:

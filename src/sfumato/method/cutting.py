@@ -19,6 +19,7 @@ from sfumato.kernel.mondrian.margin import AxisCut, Margin, cut_by_margins
 from sfumato.kernel.mondrian.partition import partition
 from sfumato.release.judgement import on_groups, refuse_infeasible
 from sfumato.release.scheme.base import Grouped, Progress
+from sfumato.release.scheme.catalogue import SCHEMES
 from sfumato.release.scheme.group_labels import shown_boxes
 from sfumato.requirement.base import Key, Requirement
 from sfumato.table.encode import Column, Role
@@ -116,7 +117,7 @@ class CutsGroups(Protocol):
 
 def boxed(method: CutsGroups, pieces: Pieces, requirements: Sequence[Requirement], progress: Progress) -> Boxed:
     """The groups of a table whose counts are too many for this process; refused in words if they need all of them."""
-    if method.shown_by() != "generalization":
+    if not SCHEMES[method.shown_by()].labels_people:
         raise pieces.refuse(f'scheme is {method.shown_by()!r}; set scheme = "generalization"')
     wanted = on_groups(requirements, method.name)
     quasi = [c for c in pieces.columns.values() if c.role is Role.QUASI]

@@ -7,6 +7,7 @@ STAGES = {
     "trial": "Trying methods",
     "compare": "Comparing (finished points are kept)",
     "code": "Coding the columns",
+    "margins": "Making the first cuts",
     "cuts": "Cutting into groups",
     "compress": "Counting equal rows",
     "lattice": "Searching the lattice",

@@ -56,7 +56,7 @@ class GroupValues(NamedTuple):
     def totals(self) -> dict[str, int]:
         """How many rows have each value."""
         counts = np.bincount(self.code, weights=self.rows).astype(np.int64)
-        return {self.word(code): int(counts[code]) for code in np.flatnonzero(counts)}
+        return {self.word(code): int(counts[code]) for code in np.flatnonzero(counts).tolist()}
 
 
 def best_guess(values: GroupValues) -> BestGuess:

@@ -27,7 +27,8 @@ Facts = dict[str, Any]
 
 _TOP_COMBINATIONS = 6
 _MODELS = {
-    "pitman": "Pitman's model (Hoshino 2001), which fits the class sizes of the table",
+    "pitman": "Pitman's model (Hoshino 2001), which comes close to the class sizes of the table; whether it holds for "
+    "the population, the table cannot tell",
     "zayatz": "Zayatz's estimator, since Pitman's model does not fit the class sizes of the table",
     "census": "the table is the whole population",
     "no sample uniques": "no row of the table is unique",

@@ -89,7 +89,7 @@ class Judge:
         """Whether the kept groups hold against their own totals, which a release shows and `check` judges by."""
         domains, there = {}, {}
         for key, of_groups in counts.items():
-            domains[key[0]], listed = narrowed(self.schema.domain(key[0]), of_groups.any(axis=0))
+            domains[key[0]], listed = narrowed(self.schema.domain(key[0]), np.asarray(of_groups.any(axis=0)))
             there[key] = of_groups[:, listed]
         if not there or not len(next(iter(there.values()))):
             return True

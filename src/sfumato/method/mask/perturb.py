@@ -136,7 +136,9 @@ class Levelling(Perturbation):
 
     def _every_in(self, group: int, counts: Codes, target: Codes) -> Iterator[tuple[list[int], tuple[int, ...]]]:
         """Which rows of a group change, and to which classes."""
-        surplus = [(self.members(group, c), int(counts[c] - target[c])) for c in np.flatnonzero(counts > target)]
+        surplus = [
+            (self.members(group, c), int(counts[c] - target[c])) for c in np.flatnonzero(counts > target).tolist()
+        ]
         given = [int(c) for c in np.flatnonzero(target > counts) for _ in range(target[c] - counts[c])]
         for chosen in itertools.product(*(itertools.combinations(rows, n) for rows, n in surplus)):
             rows = [row for part in chosen for row in part]
@@ -199,7 +201,7 @@ def safely_read(counts: Codes, cap: Codes) -> Codes:
     at = np.arange(1, max(number - 1, 1))
     worst = sizes[:, None] - np.cumsum(counts, axis=1)[:, at - 1] - counts[:, at - 1]
     safe = np.cumprod(worst <= cap[:, None] * (number - 1 - at), axis=1).sum(axis=1)
-    return np.where(safe == len(at), number, safe + 1)
+    return np.asarray(np.where(safe == len(at), number, safe + 1), np.int64)
 
 
 def ranks(keys: Codes) -> Codes:

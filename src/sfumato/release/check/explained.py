@@ -16,6 +16,7 @@ from sfumato.release.manifest import BoxAttribute, LabelAttribute
 from sfumato.table.encode import Kind
 from sfumato.table.names import REST
 from sfumato.table.ordered_domain import MISSING, after, day_number, number_of, open_label
+from sfumato.table.published import distinct_texts
 from sfumato.table.taxonomy import SUPPRESSED, named, quoted
 
 _NUMBERED = re.compile(r" \([0-9]+\)$")
@@ -40,7 +41,7 @@ def fault_of(name: str, entry: LabelAttribute, column: pl.Series) -> str | None:
 def _all_there(name: str, labels: Mapping[str, LabelMeaning], column: pl.Series) -> None:
     if column.dtype not in (pl.String, pl.Enum, pl.Categorical) or column.null_count():
         raise ReleaseError(f"column {name!r} must hold one label per row")
-    shown = set(column.cast(pl.String).unique())
+    shown = set(distinct_texts(column).texts)
     if unknown := sorted(shown - labels.keys()):
         raise ReleaseError(f"the manifest does not explain the labels {named(unknown)} of {name!r}")
     if unused := sorted(labels.keys() - shown):
@@ -165,9 +166,9 @@ def loss_bounds(entry: LabelAttribute, column: pl.Series, weights: NDArray[Any] 
     labels, domain = read(entry.nodes), entry.domain
     counts = isinstance(entry, BoxAttribute)  # a sample counts values, even of an ordinal attribute
     bounds = {label: _share(label, known, entry.kind, domain, counts) for label, known in labels.items()}
-    text = column.cast(pl.String)
-    shares = [text.replace_strict({n: b[i] for n, b in bounds.items()}, return_dtype=pl.Float64) for i in (0, 1)]
-    least, most = (float(np.average(share.to_numpy(), weights=weights)) for share in shares)
+    shown = distinct_texts(column)
+    shares = np.array([bounds[text] for text in shown.texts], np.float64).reshape(-1, 2)
+    least, most = (float(np.average(share[shown.of_row], weights=weights)) for share in shares.T)
     return least, most
 
 
