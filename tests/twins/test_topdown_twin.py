@@ -177,6 +177,18 @@ def test_hundreds_of_hidden_values_as_if_one_by_one(score: str, share: float, mo
     assert ours == steps()
 
 
+def test_values_that_gain_nothing_are_disclosed_in_their_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All have the same class counts as the rest, so every score is 0, though the first values cost more."""
+    monkeypatch.setattr(value_lists, "MOST_SCANNED", 2)
+    rows = []
+    for i in range(12):
+        first = ["uuux", "uuxx"][i >= 6]  # of four rows, one or two stand alone once q1 is disclosed
+        for q1, class_ in zip(first, ["yes", "yes", "no", "no"], strict=True):
+            rows.append({"q0": f"v{i:02d}", "q1": q1, "q2": 0, "ill": "flu", "class": class_})
+    templates: list[dict[str, Any]] = [{"x": ["q0", "q1"], "k": 1}]
+    assert compare(rows, {"q0": "set", "q1": "set"}, templates, "gain-per-loss") == 13
+
+
 def compare(rows: list[dict[str, Any]], what: dict[str, Any], drawn: list[dict[str, Any]], score: str) -> int:
     """Run both; how many steps there were."""
     there = {row["ill"] for row in rows}
