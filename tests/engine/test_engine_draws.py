@@ -21,6 +21,7 @@ from sfumato.engine.draws import Draws
 from sfumato.engine.duckdb import DuckDBEngine
 from sfumato.engine.local import LocalEngine
 from sfumato.engine.shuffle import Spill, in_buckets
+from sfumato.engine.spark import SparkEngine
 from sfumato.method.catalogue import from_table
 from sfumato.requirement.base import Requirement
 from sfumato.table.encode import Attribute, Role
@@ -60,14 +61,20 @@ def seen(release: sf.Release) -> Any:
     return str(sorted(groups, key=str))
 
 
+@pytest.mark.parametrize("where", ["duckdb", pytest.param("spark", marks=pytest.mark.xdist_group("spark"))])
 @pytest.mark.parametrize("name", ["pg", "mondrian++", "hilb-safe", "anatomy", "mondrian-blur"])
-def test_releases_that_are_drawn_have_the_same_distribution(name: str) -> None:
+def test_releases_that_are_drawn_have_the_same_distribution(
+    where: str, name: str, request: pytest.FixtureRequest
+) -> None:
     method = from_table({"name": name} | ({"k": 2, "p": 0.5} if name == "pg" else {}))
     require: list[Requirement] = [sf.LDiversity(l=2)]
     if name == "pg":
         require = [sf.RhoBreach(rho1=0.4, rho2=0.99, skew=0.5)]
     frame = ROWS.drop("row")
-    engines: list[Engine] = [LocalEngine.read(frame, about), DuckDBEngine.read(frame, about)]
+    if where == "spark":
+        request.getfixturevalue("spark")
+    other = SparkEngine if where == "spark" else DuckDBEngine
+    engines: list[Engine] = [LocalEngine.read(frame, about), other.read(frame, about)]
     found = [
         Counter(seen(method.release(e.prepared(method.prepared), require, draws=Draws())) for _ in range(ROUNDS))
         for e in engines

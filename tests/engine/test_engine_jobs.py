@@ -1,6 +1,7 @@
 """Whole jobs on another engine: policy and command, sources in several files, choice, refusals, and what is written."""
 
 import json
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -110,6 +111,47 @@ def test_a_large_release_is_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert not list(tmp_path.glob("sfumato-*"))
 
 
+@pytest.mark.parametrize("sheet", ["plain", "safe"])
+def test_a_release_in_parts_has_a_csv_file_on_request(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sheet: str
+) -> None:
+    table().with_columns(note=pl.Series(["=1+1", "x", "-2"] * 100)).write_parquet(tmp_path / "whole.parquet")
+    asked = f'[output]\ncsv = "always"\nspreadsheet = "{sheet}"\n[engine]\nname = "duckdb"\n'
+    file, release = policy(tmp_path, "whole.parquet", more=asked), tmp_path / "out" / "release"
+    monkeypatch.setattr("sfumato.engine.counted.Limits", lambda: Limits(in_memory=100, part_rows=60))
+    sf.publish_policy(file, tmp_path / "out", ledger=False)
+    parts = pl.concat([pl.read_parquet(f) for f in sorted((release / "data").iterdir())])
+    shown = pl.read_csv(release / "data.csv", schema=parts.schema)
+    assert shown.with_columns(pl.col("note").str.replace("^'", "")).equals(parts)
+    assert ("'=1+1" in shown["note"].to_list()) == (sheet == "safe")
+    page = (release / "README.html").read_text()
+    assert "The csv files hold" in page
+    assert "is stored in parts" in page
+    monkeypatch.setattr("sfumato.release.part_tables.MOST_ROWS", 200)  # nobody may need all rows at once
+    sf.load(release).check()
+    sf.load(release).write(tmp_path / "copy")
+    assert (tmp_path / "copy" / "data.csv").read_bytes() == (release / "data.csv").read_bytes()
+    refuse_other_csv(release, (release / "data.csv").read_text())
+
+
+def refuse_other_csv(release: Path, text: str) -> None:
+    """A csv file with a row more or less, or another cell, is refused though the manifest has its digest."""
+    manifest = json.loads((release / "manifest.json").read_text())
+    entry = next(e for e in manifest["tables"] if e["file"] == "data.csv")
+    (release / "README.html").unlink()  # shows the digests too
+    lines = text.splitlines(keepends=True)
+    for wrong in (lines + lines[-1:], lines[:-1], [*lines[:-1], lines[1]], [*lines[:150], *lines[:149:-1]]):
+        (release / "data.csv").write_text("".join(wrong))
+        entry["sha256"] = sha256((release / "data.csv").read_bytes()).hexdigest()
+        (release / "manifest.json").write_text(json.dumps(manifest))
+        with pytest.raises(sf.ReleaseError, match=r"data\.csv differs in content from the parts in data/"):
+            sf.load(release).check()
+    (release / "data.csv").write_text(text.replace("\n", "\r\n"))  # the same cells, written otherwise
+    entry["sha256"] = sha256((release / "data.csv").read_bytes()).hexdigest()
+    (release / "manifest.json").write_text(json.dumps(manifest))
+    sf.load(release).check()
+
+
 def test_the_engine_is_chosen_by_size_and_said(tmp_path: Path) -> None:
     table(20_000).write_csv(tmp_path / "t.csv")
     assert choose_engine(EngineSettings(), "t.csv", None, tmp_path).name == "local"
@@ -130,6 +172,7 @@ def test_the_engine_is_chosen_by_size_and_said(tmp_path: Path) -> None:
         ('[engine]\nname = "dukdb"', "did you mean 'duckdb'"),
         ('[engine]\nmemmory = "4GB"', "did you mean 'memory'"),
         ("[engine]\nname = 3", "must be a string"),
+        ('[output]\ncsv = "alway"', "did you mean 'always'"),
         ('[engine]\nspill = "nowhere"', "not a folder"),
     ],
 )

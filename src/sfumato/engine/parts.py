@@ -1,6 +1,6 @@
 """A published table that is too large for memory: files in parts, and its distinct rows with their multiplicities."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -33,9 +33,13 @@ class Parts:
         """The columns, in order."""
         return self.schema.names()
 
+    def frames(self) -> Iterator[pl.DataFrame]:
+        """The rows of each part, one after the other."""
+        return (pl.read_parquet(file, glob=False) for file in self.files)
+
     def read(self) -> pl.DataFrame:
         """All rows."""
-        return pl.concat([pl.read_parquet(file, glob=False) for file in self.files])
+        return pl.concat(self.frames())
 
 
 def compress(frame: pl.DataFrame, weights: Integers | None = None) -> tuple[pl.DataFrame, Integers]:

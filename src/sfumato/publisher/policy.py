@@ -62,7 +62,8 @@ _TOP = (
 )
 _DATA = ("source", "query", "missing", "others", "nulls", "weights", *FORM_KEYS)
 _POPULATION = ("source", "query", "size")
-_OUTPUT = ("spreadsheet",)
+_OUTPUT = ("spreadsheet", "csv")
+_CSV = ("auto", "always")
 _ATTRIBUTE = ("role", "kind", "taxonomy", "domain", "pad", "reason")
 _MISSING = ("error", "category", "drop")
 _OTHERS = ("error", "drop", "insensitive")
@@ -85,6 +86,8 @@ class Policy:
     named: Method | None
     """The method that the policy names; None: it is chosen once the table is read (`sfumato.publisher.choose`)."""
     spreadsheet: str
+    csv: str = "auto"
+    """Whether a release in parts gets a csv file too: "auto" (not) or "always"."""
     integrate: IntegrateSection | None = None
     engine: EngineSettings = field(default_factory=EngineSettings)
     folder: Path
@@ -205,6 +208,7 @@ def parse_policy(text: str, *, folder: Path, name: str = "the policy") -> Policy
         requirements=tuple(_with_population(required, people, sized="size" in population)),
         named=_method(content, name),
         spreadsheet=_spreadsheet(_table(content, "output", name) if "output" in content else {}, name),
+        csv=_csv(content.get("output", {})),
         integrate=_integrate(content, name, folder),
         engine=parse_engine(content, name, folder),
         folder=folder,
@@ -329,6 +333,11 @@ def _reasons(table: Mapping[str, Any]) -> dict[str, str]:
 def _spreadsheet(output: Mapping[str, Any], name: str) -> str:
     _known_keys(output, _OUTPUT, f"[output] of {name}")
     return str(_one_of(output.get("spreadsheet", "plain"), SPREADSHEET, "spreadsheet"))
+
+
+@about("output")
+def _csv(output: Mapping[str, Any]) -> str:
+    return str(_one_of(output.get("csv", "auto"), _CSV, "csv"))
 
 
 def _text(value: object, what: str) -> str:

@@ -200,7 +200,7 @@ def publish_policy(
     made: list[Entry] = []
     with (
         whole_folder(folder, force=force, afterwards=lambda: finish(known, made)) as draft,
-        _writing(draft / PUBLIC, release, there) as files,
+        _writing(draft / PUBLIC, release, there, job.csv) as files,
     ):
         summary = summarize(release, table)
         dangling = raw_dangling(release, there.table, getattr(job.method, "after", ()))
@@ -239,11 +239,11 @@ def publish_policy(
 
 
 @contextmanager
-def _writing(public: Path, release: Release, engine: Engine) -> Iterator[Callable[[], dict[str, str]]]:
+def _writing(public: Path, release: Release, engine: Engine, csv: str) -> Iterator[Callable[[], dict[str, str]]]:
     """Write the tables of a release while its report is made; what is yielded writes the rest, with all digests."""
     public.mkdir()
     manifest = release.description
-    with writing_tables(public, release.tables, manifest.output, engine.write) as tables:
+    with writing_tables(public, release.tables, manifest.output, engine.write, csv_of_parts=csv == "always") as tables:
         yield lambda: describe_files(public, manifest, tables())
 
 

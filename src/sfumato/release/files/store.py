@@ -10,14 +10,16 @@ from typing import Any, cast
 import polars as pl
 
 from sfumato.engine.base import Table
+from sfumato.engine.parts import Parts
 from sfumato.errors import OutputError, ReleaseError
 from sfumato.release.check.statement import parse_manifest
 from sfumato.release.files import stages
-from sfumato.release.files.csv_twin import holds
+from sfumato.release.files.csv_twin import holds, holds_parts
 from sfumato.release.files.part_files import is_part, read_parts, refuse_gaps, strange_parts
 from sfumato.release.files.table_files import digest as digest
 from sfumato.release.files.table_files import write_tables
 from sfumato.release.manifest import Manifest, OutputEntry, TableFile
+from sfumato.release.part_tables import as_stored
 from sfumato.release.readme.page import README, readme
 from sfumato.table.checks import is_opaque, read_bytes
 
@@ -31,7 +33,9 @@ _README_LIMIT = 64 * 1024 * 1024
 
 def fill(draft: Path, manifest: Manifest, tables: Mapping[str, pl.DataFrame]) -> dict[str, str]:
     """Write tables, manifest and README.html into an existing empty folder; returns the SHA-256 of each file."""
-    return describe_files(draft, manifest, write_tables(draft, tables, manifest.output))
+    csv_of_parts = any(file.file.endswith(".csv") for file in manifest.tables or ())  # as where it was read from
+    files = write_tables(draft, tables, manifest.output, csv_of_parts=csv_of_parts)
+    return describe_files(draft, manifest, files)
 
 
 def describe_files(draft: Path, manifest: Manifest, files: Sequence[TableFile]) -> dict[str, str]:
@@ -82,7 +86,7 @@ def read_folder(folder: Path) -> tuple[dict[str, Any], dict[str, Table]]:
     columns = {entry["name"]: entry for entry in entries}
     for name, files in parts.items():
         tables[name] = read_parts(files, manifest, partial(_read_table_of, columns[name]))
-    if tables.keys() not in ({"data"}, {"quasi", "sensitive"}) or twins != frames:
+    if tables.keys() not in ({"data"}, {"quasi", "sensitive"}) or not frames <= twins <= tables.keys():
         raise ReleaseError("manifest.json does not list the tables of its scheme; the release is damaged")
     return plain, tables
 
@@ -93,8 +97,17 @@ def verify_twins(folder: Path, entries: object, output: OutputEntry | None, tabl
         if isinstance(entry, dict) and str(entry.get("file")).endswith(".csv"):
             file = _file_of(folder, entry)
             _refuse_other_digest(file, entry)
-            if entry["name"] not in tables or not holds(file, tables[entry["name"]], output):
-                raise ReleaseError(f"{file.name} differs in content from {file.stem}.parquet; the release is damaged")
+            table = as_stored(tables).get(entry["name"])
+            if not _is_twin(file, table, output):
+                other = f"the parts in {file.stem}/" if isinstance(table, Parts) else f"{file.stem}.parquet"
+                raise ReleaseError(f"{file.name} differs in content from {other}; the release is damaged")
+
+
+def _is_twin(file: Path, table: Table | None, output: OutputEntry | None) -> bool:
+    """Whether a csv file holds the rows of a table."""
+    if isinstance(table, Parts):
+        return holds_parts(file, table, output)
+    return table is not None and holds(file, table, output)
 
 
 def listed_files(entries: object) -> list[str]:

@@ -5,6 +5,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import polars as pl
@@ -30,13 +31,18 @@ def digest(file: Path) -> str:
 
 @contextmanager
 def writing_tables(
-    draft: Path, tables: Mapping[str, pl.DataFrame], output: OutputEntry | None, write: Write = write_table
+    draft: Path,
+    tables: Mapping[str, pl.DataFrame],
+    output: OutputEntry | None,
+    write: Write = write_table,
+    *,
+    csv_of_parts: bool = False,
 ) -> Iterator[Callable[[], list[TableFile]]]:
     """Write the tables of a release on other cores; what is yielded waits for them and says which files they are.
 
     The folder is not left before nobody writes to it any more.
     """
-    files = beside(write_tables, draft, tables, output, write)
+    files = beside(partial(write_tables, csv_of_parts=csv_of_parts), draft, tables, output, write)
     try:
         yield files.result
     finally:
@@ -44,14 +50,24 @@ def writing_tables(
 
 
 def write_tables(
-    draft: Path, tables: Mapping[str, pl.DataFrame], output: OutputEntry | None, write: Write = write_table
+    draft: Path,
+    tables: Mapping[str, pl.DataFrame],
+    output: OutputEntry | None,
+    write: Write = write_table,
+    *,
+    csv_of_parts: bool = False,
 ) -> list[TableFile]:
-    """Write each table as parquet and csv, or put its parts in place; all of them at the same time."""
+    """Write each table as parquet and csv, or put its parts in place; all of them at the same time.
+
+    ``csv_of_parts``: a table in parts gets a csv file too, one for all parts.
+    """
     with ThreadPoolExecutor() as pool:
         files = []
         for name, frame in as_stored(tables).items():
             if isinstance(frame, Parts):
                 files.append(pool.submit(put_parts, draft, name, frame, digest))
+                if csv_of_parts:
+                    files.append(pool.submit(_csv_of_parts, draft / f"{name}.csv", frame, output))
                 continue
             files.append(pool.submit(_written, draft / f"{name}.parquet", frame, None, write))
             files.append(pool.submit(_written, draft / f"{name}.csv", frame, output, write))
@@ -61,7 +77,19 @@ def write_tables(
 def _written(file: Path, frame: pl.DataFrame, output: OutputEntry | None, write: Write) -> list[TableFile]:
     """One file, flushed to the disk, with its digest; ``output`` changes the cells of a csv file only."""
     write(csv_of(frame, output), file)
+    return _described(file, frame.columns)
+
+
+def _csv_of_parts(file: Path, parts: Parts, output: OutputEntry | None) -> list[TableFile]:
+    """One csv file of all parts, written a part at a time."""
+    with file.open("wb") as there:
+        for number, frame in enumerate(parts.frames()):
+            csv_of(frame, output).write_csv(there, include_header=number == 0)
+    return _described(file, parts.columns)
+
+
+def _described(file: Path, columns: list[str]) -> list[TableFile]:
     found = digest(file)
     with file.open("rb") as written:
         os.fsync(written.fileno())
-    return [TableFile(name=file.stem, file=file.name, sha256=found, columns=frame.columns)]
+    return [TableFile(name=file.stem, file=file.name, sha256=found, columns=columns)]

@@ -69,11 +69,12 @@ def resource(name: str) -> str:
 
 
 def _files(tables: Sequence[TableFile]) -> dict[str, Any]:
-    """The files to list, how many more there are, and whether some are csv."""
+    """The files to list, how many more there are, and whether some are csv or parts of a table."""
     return {
         "listed": tables[:_MOST_FILES],
         "more": max(len(tables) - _MOST_FILES, 0),
         "csv": any(file.file.endswith(".csv") for file in tables),
+        "parts": any("/" in file.file for file in tables),
     }
 
 
