@@ -18,7 +18,7 @@ from sfumato.method.rr.optimize import Problem, solve
 
 ROWS = 200_000
 VALUES = (100, 1_000, 10_000)
-REFINED = (500, 1_000, 2_000, 4_000)
+REFINED = (500, 1_000, 2_000, 4_000, 10_000)
 QUASI = ["age", "workclass", "education", "marital-status", "race", "sex", "native-country"]
 
 

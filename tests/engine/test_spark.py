@@ -2,6 +2,9 @@
 
 import os
 import signal
+import subprocess
+import sys
+import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -124,3 +127,51 @@ def test_what_spark_cannot_read_is_said(spark: Any, tmp_path: Path) -> None:
         SparkEngine.read("spark://", attributes, settings=SETTINGS)
     with pytest.raises(sf.DataError, match="Spark cannot read or count"):
         SparkEngine.read("spark://", attributes, query="select * from nowhere", settings=SETTINGS)
+
+
+STOPPED = """
+import sys
+from sfumato.cli import main
+from sfumato.engine.spark import SparkRows
+
+def waits(self, others):
+    print("here", flush=True)
+    self.stored.spark.sql("select reflect('java.lang.Thread', 'sleep', 60000L)").collect()
+
+SparkRows.counted = waits
+main(sys.argv[1:])
+"""
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_job_that_is_stopped_leaves_nothing_behind(spark: Any, tmp_path: Path, number: int, code: int) -> None:
+    """While the cluster counts: no release, no draft, no spilled row, and no folder of Spark."""
+    there = tmp_path / "tmp"
+    there.mkdir()
+    table().write_parquet(tmp_path / "t.parquet")
+    roles = "\n".join(f'{name} = "{role}"' for name, role in ROLES.items())
+    (tmp_path / "policy.toml").write_text(
+        f'[data]\nsource = "t.parquet"\nmissing = "category"\n[attributes]\n{roles}\n[[require]]\n'
+        'model = "k-anonymity"\nk = 3\n[method]\nname = "mondrian"\n[engine]\nname = "spark"\nmaster = "local[1]"\n'
+    )
+    ours = os.environ | {"TMPDIR": str(there), "JAVA_TOOL_OPTIONS": f"-Djava.io.tmpdir={there}"}
+    asked = ["publish", str(tmp_path / "policy.toml"), "-o", str(tmp_path / "out")]
+    with subprocess.Popen(
+        [sys.executable, "-c", STOPPED, *asked],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={name: value for name, value in ours.items() if not name.startswith(("PYSPARK_GATEWAY", "SPARK_"))},
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "here\n"
+        assert list(there.glob("sfumato-spill-*"))
+        process.send_signal(number)
+        _, told = process.communicate(timeout=60)
+    assert process.returncode == code
+    assert "Traceback" not in told
+    deadline = time.monotonic() + 30
+    while any(there.iterdir()) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert not list(there.iterdir())
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["policy.toml", "t.parquet", "tmp"]

@@ -13,6 +13,7 @@ import sfumato as sf
 from naive_topdown import Line, Naive, Set, Template, Tree, log2
 from sfumato.errors import Infeasible
 from sfumato.kernel.topdown.xlogx import logarithms
+from sfumato.method.topdown import value_lists
 from sfumato.method.topdown.search import SCORES
 from sfumato.release.label_meaning import shown_ends
 from strategies import examples
@@ -100,6 +101,16 @@ def test_the_same_steps(job: tuple[list[dict[str, Any]], dict[str, Any], list[di
     compare(*job)
 
 
+@examples(150)
+@given(jobs())
+def test_the_same_steps_with_lists_for_every_set(
+    job: tuple[list[dict[str, Any]], dict[str, Any], list[dict[str, Any]], str],
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(value_lists, "MOST_SCANNED", 1)
+        compare(*job)
+
+
 @pytest.mark.parametrize("score", sorted(SCORES))
 def test_the_same_steps_on_a_larger_table(score: str) -> None:
     """Enough groups that rows are sorted anew, and templates that share attributes."""
@@ -117,6 +128,65 @@ def test_the_same_steps_on_a_larger_table(score: str) -> None:
     ]
     templates = [{"x": ["q0", "q1"], "k": 2}, {"x": ["q1", "q2"], "values": ["HIV"], "limit": Fraction(3, 4)}]
     assert compare(rows, what, templates, score) > 8
+
+
+def many_hidden(rng: np.random.Generator, number: int, values: int, share: float) -> list[dict[str, Any]]:
+    """Rows with many values of a set, many of them with the same class counts; one has at least this share."""
+    code = np.where(rng.random(number) < share, values, rng.integers(0, values, number))
+    return [
+        {
+            "q0": f"v{i:03d}",
+            "q1": "uvwx"[rng.integers(4)],
+            "q2": int(rng.integers(3)),
+            "ill": ILLS[rng.integers(3)],
+            "class": ["yes", "no"][int(rng.random() < 0.2 + 0.6 * (i % 7) / 7)],
+        }
+        for i in code.tolist()
+    ]
+
+
+@pytest.mark.parametrize(("score", "share"), [("gain-per-loss", 0.0), ("distortion-per-loss", 0.6), ("gain", 0.6)])
+def test_the_same_steps_on_many_hidden_values(score: str, share: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A second set and a line split the groups in between, so that counts, lists of rows and leaders have to follow."""
+    monkeypatch.setattr(value_lists, "MOST_SCANNED", 1)
+    rows = many_hidden(np.random.default_rng(3), 180, 70, share)
+    templates: list[dict[str, Any]] = [{"x": ["q0"], "k": 2}, {"x": ["q1", "q2"], "k": 3}, {"x": ["q0", "q1"], "k": 1}]
+    assert compare(rows, {"q0": "set", "q1": "set", "q2": "line"}, templates, score) > 15
+
+
+@pytest.mark.parametrize("score", sorted(SCORES))
+@pytest.mark.parametrize("share", [0.0, 0.6])
+def test_hundreds_of_hidden_values_as_if_one_by_one(score: str, share: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Values kept by class counts and rows by value, against all values scored and all rows counted at each step."""
+    rng = np.random.default_rng(len(score))
+    frame = pl.DataFrame(many_hidden(rng, 2400, 500, share))
+    table = sf.read(frame, quasi=["q0", "q1", "q2"], sensitive="ill", class_="class")
+    wanted = [[sf.Anonymity(x=["q0", "q1", "q2"], k=k)] for k in (1, 2)] + [
+        [sf.Anonymity(x=["q0"], k=3), sf.Anonymity(x=["q0", "q1"], y=["ill"], k=1), sf.Anonymity(x=["q1", "q2"], k=9)]
+    ]
+
+    def steps() -> list[Any]:
+        runs = [sf.TopDown(templates=templates, score=score).steps(table) for templates in wanted]
+        return [[(s.attribute, s.value, s.children, s.gain, s.loss, s.score, s.anonymity) for s in run] for run in runs]
+
+    ours = steps()
+    assert max(len(run) for run in ours) > 100
+    monkeypatch.setattr(value_lists, "MOST_SCANNED", 10_000)
+    assert ours == steps()
+    monkeypatch.setattr(value_lists, "MOST_SCANNED", 1)
+    assert ours == steps()
+
+
+def test_values_that_gain_nothing_are_disclosed_in_their_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All have the same class counts as the rest, so every score is 0, though the first values cost more."""
+    monkeypatch.setattr(value_lists, "MOST_SCANNED", 2)
+    rows = []
+    for i in range(12):
+        first = ["uuux", "uuxx"][i >= 6]  # of four rows, one or two stand alone once q1 is disclosed
+        for q1, class_ in zip(first, ["yes", "yes", "no", "no"], strict=True):
+            rows.append({"q0": f"v{i:02d}", "q1": q1, "q2": 0, "ill": "flu", "class": class_})
+    templates: list[dict[str, Any]] = [{"x": ["q0", "q1"], "k": 1}]
+    assert compare(rows, {"q0": "set", "q1": "set"}, templates, "gain-per-loss") == 13
 
 
 def compare(rows: list[dict[str, Any]], what: dict[str, Any], drawn: list[dict[str, Any]], score: str) -> int:

@@ -74,6 +74,7 @@ class DuckDBEngine(CountedEngine):
             check_columns(names, stored.rows, wanted)
             dropped = stored.keep(wanted, missing)
             rows = DuckDBRows.coded(stored, wanted, Declared(missing == "category", folder, form), dropped, told)
+            told("compress", 0.0)
             finest = rows.finest()
         plain, hidden = (rows.empty(wanted, role) for role in (Role.INSENSITIVE, Role.IDENTIFIER))
         table = rowless(dict(rows.columns), plain, hidden, stored.rows - dropped, dropped)

@@ -5,6 +5,7 @@ and runs again gives the same rows, and no secret leaves the driver. What moves 
 counted table and, if there are insensitive columns, these with the number of each row's vector.
 """
 
+import logging
 import os
 import signal
 import sys
@@ -79,6 +80,7 @@ class SparkEngine(CountedEngine):
             told = progress or (lambda stage, done: None)
             rows = SparkRows.coded(kept, wanted, Declared(missing == "category", folder, form), chosen, dropped, told)
             rows.source, rows.total = stored, total
+            told("compress", 0.0)
             finest = rows.finest()
         plain, hidden = (rows.empty(wanted, role) for role in (Role.INSENSITIVE, Role.IDENTIFIER))
         table = rowless(dict(rows.columns), plain, hidden, total - dropped, dropped)
@@ -101,7 +103,8 @@ def session(settings: EngineSettings) -> Any:
     master = settings.master or "local[*]"
     builder: Any = SparkSession.builder
     if master.startswith("sc://"):
-        return builder.remote(master).getOrCreate()
+        return _connected(builder, master)
+    logging.getLogger().addFilter(_is_no_interrupt)  # py4j reports Ctrl-C with a traceback, on the root logger
     handler = signal.getsignal(signal.SIGINT)
     quiet = {
         "spark.ui.enabled": "false",
@@ -114,6 +117,24 @@ def session(settings: EngineSettings) -> Any:
     finally:
         if current_thread() is main_thread():  # Spark takes Ctrl-C for itself
             signal.signal(signal.SIGINT, handler)
+
+
+def _is_no_interrupt(record: logging.LogRecord) -> bool:
+    """Whether a record is about something else than Ctrl-C during a call of Spark."""
+    return not (record.module == "java_gateway" and record.exc_info and record.exc_info[0] is KeyboardInterrupt)
+
+
+def _connected(builder: Any, address: str) -> Any:
+    """A session of Spark Connect."""
+    from pyspark.errors import PySparkImportError
+
+    try:
+        return builder.remote(address).getOrCreate()
+    except PySparkImportError as e:
+        raise PolicyError(
+            f"Spark Connect ({address}) needs packages that are not installed ({e.getCondition()}): "
+            "pip install 'pyspark[connect]'"
+        ) from None
 
 
 @contextmanager

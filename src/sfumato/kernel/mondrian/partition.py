@@ -17,6 +17,7 @@ from sfumato.kernel.judge import Tests, costly_tests
 from sfumato.kernel.mondrian.children import deal, is_cut_by_child, split_off
 from sfumato.kernel.mondrian.cut import (
     PART_FIRST,
+    TALLY,
     Scratch,
     best_cut,
     clear_counts,
@@ -108,6 +109,10 @@ def _find_cut(
                 space, rows, weights, counted, sizes, spec, aux, costly, least, total, start, end, j, lo, hi, scratch
             )
             by_code = j
+            if parts == 1:  # two sides, as by any other cut
+                by_code = -1
+                for i in range(start, end):
+                    flags[i - start] = scratch.ints[TALLY, np.int64(rows[i, j]) - lo] == 0
             continue
         found, a, b = best_cut(
             space, rows, weights, counted, sizes, spec, aux, costly, need, total, start, end, j, lo, hi, scratch

@@ -6,7 +6,7 @@ import numpy as np
 
 from sfumato.kernel.jit import inner
 from sfumato.kernel.topdown import state as r
-from sfumato.kernel.topdown.state import State, count_pending, kill
+from sfumato.kernel.topdown.state import State, kill
 from sfumato.kernel.topdown.xlogx import GAIN_BITS, xlogx
 
 NOTHING = np.int64(1) << 62
@@ -108,8 +108,49 @@ def offer(state: State, label: int) -> None:
 
 
 @inner
+def show_hidden(state: State, attribute: int) -> None:
+    """Make the values of a set that occur live, and its hidden rest too."""
+    labels, base, rest = state.labels, state.attributes[attribute, r.BASE], state.attributes[attribute, r.SPARE]
+    at = state.attributes[attribute, r.CLASSES]
+    for code in range(state.attributes[attribute, r.SIZE]):
+        if rows_between(state.classes, at + code, at + code + 1) > 0:
+            labels[base + code, r.STATUS] = r.LIVE
+            labels[rest, r.PARTS] += 1
+            labels[rest, r.STATUS] = r.LIVE
+
+
+@inner
+def offer_alike(state: State, attribute: int) -> None:
+    """As ``offer_set`` for a set whose values are kept by class counts: one gain for all values with the same."""
+    labels, classes, alike = state.labels, state.classes, state.alike
+    base, at = state.attributes[attribute, r.BASE], state.attributes[attribute, r.CLASSES]
+    hidden, first = state.attributes[attribute, r.HIDDEN], state.attributes[attribute, r.ALIKE]
+    others = hidden + 1  # a work row
+    if state.run[r.BEGUN] == 0:
+        show_hidden(state, attribute)
+    good = beneficial(state, at, hidden)
+    before, rows = impurity(state, at, hidden), rows_between(classes, at, hidden)
+    for kind in range(first, first + state.attributes[attribute, r.KINDS]):
+        number = alike[kind, r.NUMBER_OF]
+        if not good:
+            for i in range(alike[kind, r.MEMBERS], alike[kind, r.MEMBERS] + number):
+                kill(labels, state.attributes, state.members[i])
+            alike[kind, r.NUMBER_OF] = 0
+        elif number > 0:
+            code = at + state.members[alike[kind, r.MEMBERS]] - base
+            for c in range(classes.shape[1]):
+                classes[others, c] = classes[hidden, c] - classes[code + 1, c] + classes[code, c]
+            after = impurity(state, code, code + 1) + impurity(state, at, others)
+            total = rows_between(classes, code, code + 1) if state.run[r.MEASURE] == r.DISTORTION else rows
+            alike[kind, r.GAIN_OF] = gain(state, total, before, after)
+
+
+@inner
 def offer_set(state: State, attribute: int) -> None:
     """Make the hidden values of a set candidates, or update what disclosing each of them gains (Eq. 4.5)."""
+    if state.attributes[attribute, r.KINDS] > 0:
+        offer_alike(state, attribute)
+        return
     labels, classes = state.labels, state.classes
     base, at = state.attributes[attribute, r.BASE], state.attributes[attribute, r.CLASSES]
     rest, hidden = state.attributes[attribute, r.SPARE], state.attributes[attribute, r.HIDDEN]
@@ -177,45 +218,3 @@ def rescore(state: State, label: int) -> None:
     else:
         state.score[label] = np.float64(amount) / one * unit
     state.labels[label, r.DIRTY] = 0
-
-
-@inner
-def leader(state: State) -> int:
-    """The candidate that looks best; of equals the first by attribute, then by value. -1: there is none."""
-    labels, score, run = state.labels, state.score, state.run
-    best = np.int64(-1)
-    i = 0
-    while i < run[r.CANDIDATES]:
-        label = labels[i, r.LISTED]
-        if labels[label, r.STATUS] != r.LIVE:
-            run[r.CANDIDATES] -= 1
-            labels[i, r.LISTED] = labels[run[r.CANDIDATES], r.LISTED]
-            continue
-        i += 1
-        if labels[label, r.DIRTY] or run[r.STALE]:
-            rescore(state, label)
-        if best < 0 or score[label] > score[best]:
-            best = label
-        elif score[label] == score[best]:
-            ours, theirs = labels[label, r.ATTRIBUTE], labels[best, r.ATTRIBUTE]
-            if ours < theirs or (ours == theirs and labels[label, r.LO] < labels[best, r.LO]):
-                best = label
-    run[r.STALE] = 0
-    return best
-
-
-@inner
-def winner(state: State) -> int:
-    """The valid candidate with the best score; -1: there is none.
-
-    A leaf that has not been counted can only make a candidate worse. So the one that looks best is counted
-    completely; if it still looks best, it is (lazy evaluation).
-    """
-    while True:
-        label = leader(state)
-        if label < 0:
-            return label
-        attribute = state.labels[label, r.ATTRIBUTE]
-        is_set = state.attributes[attribute, r.KIND] == r.SET
-        if not count_pending(state, state.attributes[attribute, r.SPARE] if is_set else label):
-            return label

@@ -15,9 +15,14 @@ from numpy.typing import NDArray
 from sfumato.kernel.jit import inner
 
 TREE, SET, LINE = 0, 1, 2
-KIND, SIZE, OFFSET, BASE, SPARE, CLASSES, HIDDEN = range(7)
+KIND, SIZE, OFFSET, BASE, SPARE, CLASSES, HIDDEN, ALIKE, KINDS = range(9)
 """Columns of ``attributes``: SPARE is the next free label of a line, and the mark of the hidden rest of a set;
-CLASSES and HIDDEN are rows of ``classes``."""
+CLASSES and HIDDEN are rows of ``classes``; ALIKE is the first of KINDS rows of ``alike``, 0 of them if the hidden
+values of the attribute are listed as candidates one by one."""
+
+MEMBERS, NUMBER_OF, CHEAPEST, FIRST_OF, GAIN_OF = range(5)
+"""Columns of ``alike``, one row for the values of a set with the same class counts, so that disclosing any of them
+gains the same: where they are in ``members`` and how many, the one that costs least, the first, and the gain."""
 
 BRANCH, SHOWN = 0, 1
 """Rows of ``codes``: which part of its label a code falls into when that is refined, and the label."""
@@ -29,14 +34,22 @@ LISTED is not a property of the label: its column lists the candidates."""
 ABSENT, LIVE, DEAD = 0, 1, 2
 
 BY_SIZE, BY_DISTINCT, BY_SHARE = 0, 1, 2
-MODE, LIMIT, WIDTH, COLUMNS, NUMBER, ROWS, LEAF, LINKS, LEAVES, LIMITS, VALUES, NOW, NOW_OF, SORTED = range(14)
+MODE, LIMIT, WIDTH, COLUMNS, NUMBER, ROWS, LEAF, LINKS, LEAVES, LIMITS, VALUES, NOW, NOW_OF, SORTED, LISTS = range(15)
 """Columns of ``templates``: where its rows, leaves and links begin, how many rows and leaves it has; NOW (of NOW_OF)
 is the anonymity, or the confidence, of the present state; SORTED is how many leaves there were when its rows were last
-put into the order of the leaves. Its rows are stored column by column: WIDTH codes, then what
-is counted, then the multiplicity."""
+put into the order of the leaves; LISTS tells whether values have row lists.
+Its rows are stored column by column: WIDTH codes, then what is counted, then the multiplicity."""
 
-PLACE, MEMBER = 0, 1
-"""Third axis of ``places``: the place of an attribute, and the attribute at a place."""
+PLACE, MEMBER, INDEX = 0, 1, 2
+"""Third axis of ``places``: the place of an attribute, and the attribute at a place; INDEX is where the row lists of
+an attribute's values begin in ``index``, -1 if it has none."""
+
+POSITION, LEAF_OF = 0, 1
+"""Rows of ``where``: the position of a row in ``order``, and its leaf, in templates with row lists."""
+
+TOTAL, MOST, HOLDER = 0, 1, 2
+"""Rows of ``tops``, for each leaf and attribute with row lists: the rows of the leaf, the most that a value had when
+they were last counted, and that value; MOST is -1 if they have to be counted."""
 
 WORST, WORST_OF, HEAD, PENDING = 0, 1, 2, 3
 """Third axis of ``kept``: HEAD begins the list of leaves that show the label, PENDING that of those not counted yet."""
@@ -74,6 +87,12 @@ class State(NamedTuple):
     leaves: NDArray[Any]
     links: NDArray[Any]
     cells: NDArray[Any]
+    alike: NDArray[Any]
+    members: NDArray[Any]
+    index: NDArray[Any]
+    listed: NDArray[Any]
+    where: NDArray[Any]
+    tops: NDArray[Any]
 
 
 @inner
@@ -204,10 +223,11 @@ def judge_part(state: State, j: int, label: int, cell: int, total: int) -> None:
 
 
 @inner
-def count_leaf(state: State, j: int, place: int, label: int, begin: int, end: int) -> None:
+def count_leaf(state: State, j: int, place: int, label: int, leaf: int) -> None:
     """Count the rows of a leaf by the parts of one of its labels, and record anything worse."""
     templates, rows, codes, cells = state.templates, state.rows, state.codes, state.cells
     attribute, all_rows, mode = state.labels[label, ATTRIBUTE], templates[j, NUMBER], templates[j, MODE]
+    begin, end = state.leaves[templates[j, LEAF] + leaf, 0], state.leaves[templates[j, LEAF] + leaf, 1]
     offset, first, number = state.attributes[attribute, OFFSET], templates[j, ROWS], end - begin
     order = state.order[templates[j, LEAF] + begin : templates[j, LEAF] + end]
     at, weights = first + place * all_rows, first + (templates[j, COLUMNS] - 1) * all_rows
@@ -227,10 +247,37 @@ def count_leaf(state: State, j: int, place: int, label: int, begin: int, end: in
             cells[len(cells) - 1, value] = 0
         for y in range(templates[j, WIDTH], templates[j, COLUMNS] - 1):
             count_sensitive(rows, codes, cells, order, offset, at, first + y * all_rows, weights)
+    most, holder = np.int64(0), np.int64(-1)
     for i in range(parts if parts <= number else number):
         cell = np.int64(i) if parts <= number else np.int64(codes[BRANCH, offset + rows[at + order[i]]])
+        if cells[cell, COUNT] > most:
+            most, holder = cells[cell, COUNT], cell
         if cells[cell, COUNT] > 0:
             judge_part(state, j, label, cell, total)
+    if state.places[j, attribute, INDEX] >= 0:
+        link = templates[j, LINKS] + leaf * templates[j, WIDTH] + place
+        state.tops[TOTAL, link], state.tops[MOST, link], state.tops[HOLDER, link] = total, most, holder
+
+
+@inner
+def still_counted(state: State, j: int, label: int, link: int) -> bool:
+    """Whether a leaf that lost only disclosed values needs no count; judges the one value that can have become worse.
+
+    The other values have as many rows as before. Only the rest beside a value can be smaller than all that was
+    recorded for it, and only if the value has more than half of the rows.
+    """
+    total, most, holder = state.tops[TOTAL, link], state.tops[MOST, link], state.tops[HOLDER, link]
+    if most < 0:
+        return False
+    if total >= 2 * most:
+        return True
+    attribute = state.labels[label, ATTRIBUTE]
+    if state.codes[SHOWN, state.attributes[attribute, OFFSET] + holder] != label:
+        return False
+    value = state.attributes[attribute, BASE] + holder
+    if state.labels[value, STATUS] == LIVE:
+        keep_least(state, j, value, total - most if total > most else most)
+    return True
 
 
 @inner
@@ -248,8 +295,9 @@ def count_pending(state: State, label: int) -> bool:
             found = True
             at = templates[j, LINKS] + leaf * templates[j, WIDTH] + place
             if state.labels[label, STATUS] == LIVE:
-                where = templates[j, LEAF] + leaf
-                count_leaf(state, j, place, label, state.leaves[where, 0], state.leaves[where, 1])
+                indexed = state.places[j, attribute, INDEX] >= 0
+                if not (indexed and still_counted(state, j, label, at)):
+                    count_leaf(state, j, place, label, leaf)
             leaf = links[WAITING, at]
             links[WAITING, at] = NOT_WAITING
     return found

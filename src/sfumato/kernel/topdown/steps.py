@@ -6,17 +6,28 @@ import numpy as np
 
 from sfumato.kernel.jit import inner, kernel
 from sfumato.kernel.topdown import state as r
-from sfumato.kernel.topdown.scores import involved, loss, offer, offer_set, winner
+from sfumato.kernel.topdown.choice import winner
+from sfumato.kernel.topdown.parting import (
+    BEGIN,
+    END,
+    NEW,
+    ONLY_HERE,
+    SAME,
+    SHRUNK,
+    TAKEN,
+    TEMPLATE,
+    WHAT,
+    WHICH,
+    note,
+    part_off,
+    place_rows,
+    renumber,
+)
+from sfumato.kernel.topdown.scores import involved, loss, offer, offer_set
 from sfumato.kernel.topdown.state import State, kill
-
-BEGIN, END, TEMPLATE, WHICH, WHAT = range(5)
-"""Columns of ``leaves``: the rows of a leaf; the last three list the leaves that the last refinement touched."""
 
 UNSORTED = 8
 """When the number of leaves has grown by this factor, the rows are sorted again."""
-
-SAME, ONLY_HERE, SHRUNK, NEW = 0, 1, 2, 3
-"""What became of a leaf under a refined label: unchanged, one part of it, smaller, or a new leaf."""
 
 
 @inner
@@ -31,14 +42,17 @@ def _list_leaf(state: State, j: int, leaf: int, here: int, what: int) -> None:
     for place in range(templates[j, r.WIDTH]):
         if place != here and what < SHRUNK:
             continue
-        offset = attributes[state.places[j, place, r.MEMBER], r.OFFSET]
+        label_attribute = state.places[j, place, r.MEMBER]
+        offset = attributes[label_attribute, r.OFFSET]
         label = state.codes[r.SHOWN, offset + state.rows[first + place * templates[j, r.NUMBER]]]
         at = templates[j, r.LINKS] + leaf * templates[j, r.WIDTH] + place
         if what == NEW:
             links[r.WAITING, at] = r.NOT_WAITING
+        if what == NEW or place != here:
+            state.tops[r.MOST, at] = -1
         if state.labels[label, r.STATUS] != r.LIVE:
             continue
-        if place == here or what == NEW:
+        if what == NEW or (place == here and state.places[j, label_attribute, r.INDEX] < 0):
             links[r.SHOWING, at] = kept[j, label, r.HEAD]
             kept[j, label, r.HEAD] = leaf
         if what != SAME and links[r.WAITING, at] == r.NOT_WAITING:
@@ -54,16 +68,6 @@ def _list_fresh(state: State, attribute: int) -> None:
         j = leaves[i, TEMPLATE]
         _list_leaf(state, j, leaves[i, WHICH], state.places[j, attribute, r.PLACE], leaves[i, WHAT])
     state.run[r.FRESH] = 0
-
-
-@inner
-def _note(leaves: Any, run: Any, j: int, leaf: int, what: int) -> None:
-    """Record a leaf that a refinement touched."""
-    at = run[r.FRESH]
-    leaves[at, TEMPLATE] = j
-    leaves[at, WHICH] = leaf
-    leaves[at, WHAT] = what
-    run[r.FRESH] += 1
 
 
 @inner
@@ -114,7 +118,7 @@ def _split_leaf(state: State, j: int, leaf: int, place: int, code: int, parts: i
             whole = part
         begins[part + 1] += begins[part]
     if whole >= 0:
-        _note(leaves, state.run, j, leaf, SAME if code >= 0 and whole == 1 else ONLY_HERE)
+        note(leaves, state.run, j, leaf, SAME if code >= 0 and whole == 1 else ONLY_HERE)
         return
     _arrange(order, spare, begins, room[1], parts)
     for part in range(parts):
@@ -126,7 +130,10 @@ def _split_leaf(state: State, j: int, leaf: int, place: int, code: int, parts: i
             templates[j, r.LEAVES] += 1
         leaves[first + slot, BEGIN] = begin + low
         leaves[first + slot, END] = begin + high
-        _note(leaves, state.run, j, slot, SHRUNK if low == 0 else NEW)
+        leaves[first + slot, TAKEN] = 0
+        if templates[j, r.LISTS]:
+            place_rows(state, j, slot)
+        note(leaves, state.run, j, slot, SHRUNK if low == 0 else NEW)
 
 
 @inner
@@ -141,7 +148,11 @@ def _sort(state: State, j: int) -> None:
         for i in range(number):
             rows[at + i] = spare[i]
     for i in range(number):
+        spare[state.order[first + i]] = i
+    for i in range(number):
         state.order[first + i] = i
+    if templates[j, r.LISTS]:
+        renumber(state, j, spare)
     templates[j, r.SORTED] = templates[j, r.LEAVES]
 
 
@@ -149,9 +160,13 @@ def _sort(state: State, j: int) -> None:
 def _split(state: State, j: int, label: int, shown: int, code: int, parts: int, room: Any) -> None:
     """Split the leaves of a template that show a label, and update what the template attains."""
     templates, kept = state.templates, state.kept
-    place = state.places[j, state.labels[label, r.ATTRIBUTE], r.PLACE]
+    attribute = state.labels[label, r.ATTRIBUTE]
+    place = state.places[j, attribute, r.PLACE]
     leaf = kept[j, shown, r.HEAD]
     kept[j, shown, r.HEAD] = -1
+    if state.places[j, attribute, r.INDEX] >= 0:
+        part_off(state, j, attribute, code)
+        leaf = -1
     while leaf >= 0:
         following = state.links[r.SHOWING, templates[j, r.LINKS] + leaf * templates[j, r.WIDTH] + place]
         _split_leaf(state, j, leaf, place, code, parts, room)
@@ -246,7 +261,7 @@ def begin(state: State) -> None:
             offer(state, state.attributes[attribute, r.BASE])
             _show(state, state.attributes[attribute, r.BASE])
     for j in range(len(state.templates)):
-        _note(state.leaves, state.run, j, 0, NEW)
+        note(state.leaves, state.run, j, 0, NEW)
     _list_fresh(state, 0)
     state.run[r.BEGUN] = 1
 

@@ -8,9 +8,11 @@ from typing import Any
 
 from sfumato.kernel.jit import kernel
 from sfumato.kernel.topdown import state as r
-from sfumato.kernel.topdown.scores import involved, loss, offer, offer_set, winner
+from sfumato.kernel.topdown.choice import winner
+from sfumato.kernel.topdown.parting import NEW, note
+from sfumato.kernel.topdown.scores import involved, loss, offer, offer_set
 from sfumato.kernel.topdown.state import State, count_pending, kill
-from sfumato.kernel.topdown.steps import NEW, _list_fresh, _note, _show, _split, refine
+from sfumato.kernel.topdown.steps import _list_fresh, _show, _split, refine
 
 
 @kernel
@@ -26,7 +28,7 @@ def begin(state: State, mirrors: Any) -> None:
             offer(state, base)
             _show(state, base)
     for j in range(len(state.templates)):
-        _note(state.leaves, state.run, j, 0, NEW)
+        note(state.leaves, state.run, j, 0, NEW)
     _list_fresh(state, 0)
     state.run[r.BEGUN] = 1
 

@@ -12,6 +12,7 @@ from sfumato.kernel.topdown import state as r
 from sfumato.kernel.topdown.steps import UNSORTED
 from sfumato.method.topdown.join_arrays import Place, Searched, template_arrays
 from sfumato.method.topdown.search import RawStep, Refinement, Score
+from sfumato.method.topdown.value_lists import Alike, alike_values
 from sfumato.release.scheme.group_labels import Box
 from sfumato.requirement.redundancy import Template
 from sfumato.table.microdata import Microdata
@@ -51,6 +52,10 @@ class JoinedRefinement(Refinement):
         self._show()
         self._judge()
         self._begun = (*super().start(), *self._pairs)
+
+    def _alike(self, classes: NDArray[np.int64], templates: NDArray[np.int64], places: NDArray[np.int64]) -> Alike:
+        """No values by class counts: what the join would leave differs from value to value."""
+        return alike_values(self._first, classes, np.zeros(len(self._first), np.bool_))
 
     def _attributes_of(self, task: Searched) -> list[int]:
         return [i for i, c in enumerate(self.columns) if c.name in task.wanted.in_x(task.side.name)]

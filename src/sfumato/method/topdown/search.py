@@ -21,6 +21,7 @@ from sfumato.method.topdown.arrays import (
     no_counts,
     template_rows,
 )
+from sfumato.method.topdown.value_lists import Alike, alike_values, large_sets, value_lists
 from sfumato.release.judgement import TableSchema
 from sfumato.requirement.base import names
 from sfumato.requirement.redundancy import Template
@@ -162,16 +163,19 @@ class Refinement:
             raise DataError(f"{self.table.rows} rows are more than top-down refinement can count exactly; use a sample")
         self._first = self._attributes()
         templates, places = self._layout(rows)
+        classes, index = self._class_counts(), value_lists(rows, places, self._first)
+        templates[:, r.LISTS] = (places[:, :, r.INDEX] >= 0).any(axis=1)
+        alike = self._alike(classes, templates, places)
         self._start = tuple((int(t[r.NOW]), int(t[r.NOW_OF])) for t in templates)
         labels, none = sum(a.labels for a in self._axes), np.zeros(0, np.int32)
         values = max((len(x.limits) for x in rows), default=0)
-        leaves = np.empty((sum(x.number for x in rows), 5), np.int64)
+        leaves = np.zeros((sum(x.number for x in rows), 6), np.int64)
         leaves[templates[:, r.LEAF], :2] = np.array([(0, x.number) for x in rows]).reshape(-1, 2)
         return r.State(
             run=np.array([self.score.measure, self.score.per_loss, bits, 0, 1, 0, 0], np.int64),
-            attributes=self._first.copy(),
+            attributes=np.column_stack([self._first, alike.of_attribute]),
             codes=self._codes(),
-            classes=self._class_counts(),
+            classes=classes,
             known=np.full(self.table.rows + 1, -1, np.int64),
             labels=self._labels(labels),
             score=np.zeros(labels),
@@ -185,7 +189,24 @@ class Refinement:
             leaves=leaves,
             links=np.empty((2, sum(x.number * len(x.names) for x in rows)), np.int32),
             cells=np.zeros((max(a.cells for a in self._axes) + 1, r.BY_VALUE + values), np.int64),
+            alike=alike.kinds,
+            members=alike.members,
+            index=index.begins,
+            listed=index.rows,
+            where=index.where,
+            tops=np.full((3, sum(x.number * len(x.names) for x in rows)), -1, np.int64),
         )
+
+    def _alike(self, classes: NDArray[np.int64], templates: NDArray[np.int64], places: NDArray[np.int64]) -> Alike:
+        """The hidden values of large sets by class counts, where the order of what they cost is that of their scores.
+
+        A cost in whole rows is; one in shares of rows can differ by less than a score resolves.
+        """
+        shares = templates[:, r.MODE] == r.BY_SHARE
+        chosen = large_sets(self._first)
+        if self.score.per_loss:
+            chosen &= ~(places[shares, :, r.PLACE] >= 0).any(axis=0)
+        return alike_values(self._first, classes, chosen)
 
     def _masked(self, wanted: Sequence[str]) -> list[Column]:
         return [c for c in self.table.quasi if c.name in wanted]
@@ -239,14 +260,14 @@ class Refinement:
 
     def _layout(self, rows: Sequence["TemplateRows"]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The templates; the place of each attribute in each, and the attribute at each place."""
-        templates = np.zeros((len(rows), 14), np.int64)
-        places = np.zeros((len(rows), len(self.columns), 2), np.int64)
-        places[:, :, r.PLACE] = -1
+        templates = np.zeros((len(rows), 15), np.int64)
+        places = np.zeros((len(rows), len(self.columns), 3), np.int64)
+        places[:, :, [r.PLACE, r.INDEX]] = -1
         at = {c.name: i for i, c in enumerate(self.columns)}
         begin = leaf = links = limits = 0
         for j, x in enumerate(rows):
             (columns, n), width, values = x.rows.shape, len(x.names), len(x.limits)
-            templates[j] = x.mode, x.limit, width, columns, n, begin, leaf, links, 1, limits, values, *x.now, 1
+            templates[j] = x.mode, x.limit, width, columns, n, begin, leaf, links, 1, limits, values, *x.now, 1, 0
             for p, name in enumerate(x.names):
                 places[j, at[name], r.PLACE] = p
                 places[j, p, r.MEMBER] = at[name]
