@@ -109,7 +109,7 @@ def test_a_peer_killed_at_any_message(party: int) -> None:
         both = work(channels, a, b)
         begun = time.monotonic()
         ends = together(both[0].run, both[1].run)
-        assert time.monotonic() - begun < 5
+        assert time.monotonic() - begun < 30  # half of what silence may last; the first one compiles kernels
         if isinstance(ends[party - 1], Release):
             break
         survivor = ends[2 - party]

@@ -79,8 +79,8 @@ def test_one_row_each_is_no_reason_to_refuse() -> None:
 
 def test_whoever_counts_people_is_not_told_to() -> None:
     for requirement in ENTITIES:
-        assert list(_several_rows([requirement], overview_of(read()))) == []
-    assert len(list(_several_rows([sf.Confidentiality(y={"ill": ["HIV"]}, k=0.5)], overview_of(read())))) == 1
+        assert list(_several_rows([requirement], overview_of(read()), None)) == []
+    assert len(list(_several_rows([sf.Confidentiality(y={"ill": ["HIV"]}, k=0.5)], overview_of(read()), None))) == 1
 
 
 def test_two_kinds_of_people_are_each_counted() -> None:
