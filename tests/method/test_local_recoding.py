@@ -286,3 +286,9 @@ def granularity(counts: Any, grouping: Any, *, sets: bool) -> float:
         values = s.shares[s.of_group] * c.size
         lost.append(np.average(np.maximum(values - 1, 0) / (c.size - 1), weights=grouping.sizes))
     return 1 - float(np.mean(lost))
+
+
+@pytest.mark.parametrize("rounds", [-1, 13, 1.0, True, "4"])
+def test_rounds_that_there_are_not_are_refused(rounds: Any) -> None:
+    with pytest.raises(PolicyError, match="rounds = "):
+        sf.LocalRecoding(rounds=rounds)

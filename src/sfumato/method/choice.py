@@ -55,9 +55,13 @@ class Wanted:
 
 
 def ready(name: str, requirements: Sequence[Requirement]) -> Method:
-    """A method with the settings that it needs when nobody gives any: tdr without a class, pg with a group size."""
+    """A method with the settings that it needs when nobody gives any: tdr without a class, pg with a size, quick recoding."""
     sized = any(isinstance(r, KAnonymity) for r in requirements)
-    told: dict[str, dict[str, object]] = {"tdr": {"score": "distortion"}, "pg": {} if sized else {"k": LEAST_GROUP}}
+    told: dict[str, dict[str, object]] = {
+        "tdr": {"score": "distortion"},
+        "pg": {} if sized else {"k": LEAST_GROUP},
+        "local-recoding": {"rounds": 0},  # ten times as fast, for a thousandth of the information
+    }
     return from_table({"name": name, **told.get(name, {})})
 
 

@@ -41,13 +41,13 @@ class Begun:
     group: Integers
     groups: int
 
-    def solutions(self, progress: Callable[[float], None]) -> list[tuple[Integers, int]]:
-        """These groups and those of all passes, with moves where they can be made; the cheapest come first."""
+    def solutions(self, rounds: int, progress: Callable[[float], None]) -> list[tuple[Integers, int]]:
+        """These groups and those of so many passes, with moves where they can be made; the cheapest come first."""
         found = [self._with_moves(self.group, self.groups)]
         price = _costs(self.vectors, *found[0])
         totals = [float(price @ self.vectors.weights)]
-        for i, discount in enumerate(DISCOUNTS):
-            progress(i / len(DISCOUNTS))
+        for i, discount in enumerate(DISCOUNTS[:rounds]):
+            progress(i / rounds)
             lent = _lent(self.vectors, self.lattice, price, discount, self.wanted)
             found.append(self._with_moves(*joined(self.vectors, *lent, self.wanted)))
             costs = _costs(self.vectors, *found[-1])

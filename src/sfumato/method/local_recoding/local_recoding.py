@@ -15,14 +15,14 @@ from sfumato.method.base import CountingMethod, Progress
 from sfumato.method.local_recoding.adopting import adopted
 from sfumato.method.local_recoding.joining import joined, passes
 from sfumato.method.local_recoding.lattice import lattice_of
-from sfumato.method.local_recoding.loans import Begun, can_lend
+from sfumato.method.local_recoding.loans import DISCOUNTS, Begun, can_lend
 from sfumato.method.local_recoding.paths import Integers, Objective, objective_named
 from sfumato.method.local_recoding.peeling import Vectors, Wanted, peeled
 from sfumato.method.mondrian import plan_tests
 from sfumato.release.judgement import TableSchema, on_groups, whole_tally
 from sfumato.release.manifest import Manifest
 from sfumato.release.scheme.base import Grouped
-from sfumato.requirement.base import GroupRequirement, Requirement, as_fraction, is_number, share
+from sfumato.requirement.base import GroupRequirement, Requirement, as_fraction, is_number, share, whole_number
 from sfumato.table.taxonomy import named
 
 
@@ -38,7 +38,8 @@ class LocalRecoding(CountingMethod):
     ``objective``: what labels cost, granularity, ncp, entropy or discernibility; see
     `sfumato.method.local_recoding.paths`. ``labels``: a group shows one node (``nodes``), or the children of it that
     occur as a set (``siblings``). ``suppression``: the largest share of the rows that may be left out, if they fit
-    nowhere.
+    nowhere. ``rounds``: how often a table that is small enough is peeled again with prices that follow from the
+    solutions so far, 0 to 12; each round takes several times as long as peeling.
 
     >>> import polars as pl, sfumato as sf
     >>> people = pl.DataFrame({"job": ["Nurse", "Cook", "None", "None"], "sex": ["F", "M", "M", "M"]})
@@ -66,6 +67,7 @@ class LocalRecoding(CountingMethod):
     objective: Objective = "granularity"
     labels: Literal["nodes", "siblings"] = "nodes"
     suppression: float = 0.0
+    rounds: int = 4
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -73,6 +75,8 @@ class LocalRecoding(CountingMethod):
         if self.labels not in ("nodes", "siblings"):
             raise PolicyError(f"local-recoding: labels = {self.labels!r}; it must be 'nodes' or 'siblings'")
         share(self.name, "suppression", self.suppression, zero=True)
+        if whole_number(self.name, "rounds", self.rounds, 0) > len(DISCOUNTS):
+            raise PolicyError(f"local-recoding: rounds = {self.rounds}; it must be at most {len(DISCOUNTS)}")
 
     def warnings(self, requirements: Sequence[Requirement]) -> list[str]:
         """No warning if only sizes decide: then the boxes reveal nothing about sensitive values."""
@@ -138,7 +142,8 @@ class LocalRecoding(CountingMethod):
                 _refuse_whole(counts, asked, vectors, wanted)
             group, number = joined(vectors, group, number, wanted)
             if can_lend(lattice, wanted, self.objective):
-                found = Begun(vectors, lattice, wanted, group, number).solutions(lambda done: progress("loans", done))
+                begun = Begun(vectors, lattice, wanted, group, number)
+                found = begun.solutions(self.rounds, lambda done: progress("loans", done))
                 group, number = adopted(vectors, found, wanted)
         of_row = np.empty_like(group)
         of_row[vectors.at] = group
