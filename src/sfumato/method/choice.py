@@ -55,7 +55,7 @@ class Wanted:
 
 
 def ready(name: str, requirements: Sequence[Requirement]) -> Method:
-    """A method with the settings that it needs when nobody gives any: tdr without a class, pg with a size, quick recoding."""
+    """A method with what it needs when nobody says so: tdr without a class, pg with a size, quick recoding."""
     sized = any(isinstance(r, KAnonymity) for r in requirements)
     told: dict[str, dict[str, object]] = {
         "tdr": {"score": "distortion"},
