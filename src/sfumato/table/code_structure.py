@@ -85,7 +85,11 @@ def same_form(values: Sequence[str]) -> CodeStructure | None:
 
     >>> same_form(["DE-BY-091", "DE-BE-100", "AT-09-012"])
     CodeStructure(what='codes of several parts', levels=(5, 2))
+    >>> same_form(["1014.23", "2190.05"]) is None  # amounts
+    True
     """
+    if all(re.fullmatch(r"[-+]?\d+[.,]\d+", v) for v in values[:_MOST]):
+        return None
     ends = {tuple(m.end() for m in re.finditer(r"[^\W_]+(?=[\W_])", v)) for v in values[:_MOST]}
     lengths = {len(v) for v in values[:_MOST]}
     if len(ends) != 1 or len(lengths) != 1 or not all(re.search(r"\d", v) for v in values[:_MOST]):
