@@ -58,7 +58,7 @@ con.execute(f"copy (select {columns}, occupation from {files}) to '{sys.argv[2]}
 _SPARK = """
 import sys
 from sfumato.engine.settings import EngineSettings
-from sfumato.engine.spark import session
+from sfumato.engine.spark.session import session
 spark = session(EngineSettings(name="spark", master="local[2]"))
 frame = spark.read.parquet(sys.argv[1])
 columns = sys.argv[3].split(",")

@@ -15,11 +15,11 @@ import pytest
 
 import sfumato as sf
 from sfumato.engine.base import Engine
-from sfumato.engine.counted import Limits
 from sfumato.engine.draws import Draws
-from sfumato.engine.duckdb import DuckDBEngine
+from sfumato.engine.duckdb.engine import DuckDBEngine
 from sfumato.engine.local import LocalEngine
-from sfumato.engine.spark import SparkEngine
+from sfumato.engine.spark.engine import SparkEngine
+from sfumato.engine.stored_rows import Limits
 from sfumato.method.base import Method
 from sfumato.method.catalogue import from_table
 from sfumato.release.part_tables import as_stored

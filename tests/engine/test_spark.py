@@ -19,7 +19,7 @@ from sfumato.engine.base import AsIs, Engine
 from sfumato.engine.draws import Draws
 from sfumato.engine.local import LocalEngine
 from sfumato.engine.settings import EngineSettings
-from sfumato.engine.spark import SparkEngine
+from sfumato.engine.spark.engine import SparkEngine
 from sfumato.table.encode import Attribute, Role
 
 pytestmark = pytest.mark.xdist_group("spark")
@@ -132,7 +132,7 @@ def test_what_spark_cannot_read_is_said(spark: Any, tmp_path: Path) -> None:
 STOPPED = """
 import sys
 from sfumato.cli import main
-from sfumato.engine.spark import SparkRows
+from sfumato.engine.spark.rows import SparkRows
 
 def waits(self, others):
     print("here", flush=True)
