@@ -13,6 +13,7 @@ import polars as pl
 from sfumato.engine.progress import Progress, silent, watched
 from sfumato.engine.shuffle import Spill
 from sfumato.engine.values import (
+    in_utc,
     refuse_missing,
 )
 from sfumato.errors import DataError, PolicyError
@@ -114,7 +115,7 @@ class Connection:
         """The answer to a question, in memory."""
         found = pl.from_arrow(self.con.sql(question).to_arrow_table())
         assert isinstance(found, pl.DataFrame)
-        return found
+        return in_utc(found)
 
     def table_from(self, name: str, frame: pl.DataFrame) -> None:
         """A frame as a table."""

@@ -16,6 +16,7 @@ from sfumato.engine.pieces import PIECES, Pieces, TooManyVectors
 from sfumato.engine.values import (
     Declared,
     coded_by_values,
+    in_utc,
     most_vectors,
     refuse_many_values,
     refuse_many_vectors,
@@ -132,7 +133,7 @@ class DuckDBRows:
                 f"JOIN vectors ON {' AND '.join(same) or 'true'}{order}"
             )
             for batch in stored.con.sql(question).to_arrow_reader(_BATCH):
-                yield self._shown(pl.DataFrame(pl.from_arrow(batch)), plain)
+                yield self._shown(in_utc(pl.DataFrame(pl.from_arrow(batch))), plain)
 
     def _shown(self, batch: pl.DataFrame, plain: Sequence[str]) -> pl.DataFrame:
         """A batch with the types that insensitive columns are published by."""

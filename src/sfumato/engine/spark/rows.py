@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 from uuid import uuid4
 
@@ -14,12 +15,15 @@ from sfumato.engine.output_column import plain_name
 from sfumato.engine.packing import Packing
 from sfumato.engine.pieces import PIECES, Pieces, TooManyVectors
 from sfumato.engine.settings import EngineSettings
+from sfumato.engine.spark.exchange import as_arrow, as_polars, to_spark
+from sfumato.engine.spark.executors import on_executors
 from sfumato.engine.spark.session import speaking
-from sfumato.engine.spark.stored import Stored, as_arrow, as_polars
+from sfumato.engine.spark.stored import Stored
 from sfumato.engine.values import (
     MOST_VALUES,
     Declared,
     coded_by_values,
+    in_utc,
     most_vectors,
     refuse_many_values,
     refuse_many_vectors,
@@ -109,7 +113,9 @@ class SparkRows:
                 return as_polars(self.stored.spark.sql(question))
 
         most = most_vectors(len(self.columns), self.settings.memory_bytes) // PIECES
-        return Pieces(ask, name, dict(self.columns), self.total - self.dropped, self.dropped, most, refusal)
+        apart = partial(on_executors, self.stored.spark)
+        rows = self.total - self.dropped
+        return Pieces(ask, name, dict(self.columns), rows, self.dropped, most, refusal, apart)
 
     def counted(self, others: tuple[str, ...]) -> Counts:
         """The distinct vectors of all coded columns and some uncoded ones, in the order of their codes."""
@@ -134,12 +140,12 @@ class SparkRows:
             joined = self._with_vectors(others, plain)
             joined = joined.sort(*joined.columns) if ordered else joined
             for row in joined.mapInArrow(_in_pieces, "piece binary").toLocalIterator(prefetchPartitions=True):
-                yield self._shown(pl.read_ipc_stream(bytes(row[0])), plain)
+                yield self._shown(in_utc(pl.read_ipc_stream(bytes(row[0]))), plain)
 
     def _with_vectors(self, others: tuple[str, ...], plain: Sequence[str]) -> Any:
         """The rows with the number of their vector and some insensitive columns."""
         vectors = self._vectors[others].with_columns(vector=pl.int_range(pl.len(), dtype=pl.Int64))
-        table = self.stored.spark.createDataFrame(vectors.to_arrow(compat_level=pl.CompatLevel.oldest()))
+        table = to_spark(self.stored.spark, vectors)
         table = table.toDF(*(f"v_{name}" for name in table.columns))
         rows = self._keyed(others, plain)
         same = [rows[name].eqNullSafe(table[f"v_{name}"]) for name in rows.columns if not name.startswith("p")]
@@ -178,7 +184,10 @@ class SparkRows:
 
         assert self.source is not None
         with speaking():
-            cells = [f.col(self.source.at(name)).cast("string") for name in sorted(self.source.names)]
+            kinds = dict(self.source.frame.dtypes)
+            here = [(f.col(at), kinds[at]) for at in map(self.source.at, sorted(self.source.names))]
+            instants = [f.unix_micros(cell) if kind == "timestamp" else cell for cell, kind in here]
+            cells = [cell.cast("string") for cell in instants]
             sums = [f.sum(f.xxhash64(f.lit(salt), *cells).cast("decimal(38,0)")) for salt in "ab"]
             found = self.source.frame.agg(*sums).first()
         return f"spark: {self.total} {int(found[0]):x} {int(found[1]):x}"
@@ -202,13 +211,12 @@ def _dictionary(stored: Stored, attribute: Attribute, declared: Declared, place:
     grouped = stored.frame.groupBy(stored.at(attribute.name)).count().limit(MOST_VALUES + 1)
     found = as_arrow(grouped)
     refuse_many_values(found.num_rows, attribute.name)
-    frame = pl.from_arrow(found)
-    assert isinstance(frame, pl.DataFrame)
+    frame = in_utc(pl.DataFrame(pl.from_arrow(found)))
     values = simplified(frame.to_series(0).alias(attribute.name))
     column = coded_by_values(values, frame["count"].to_numpy(), attribute, declared)
     codes = pa.array(np.asarray(column.codes, np.int64))
     back = pa.table({f"value_{place}": found.column(0), f"code_{place}": codes})
-    return column, stored.spark.createDataFrame(back)
+    return column, to_spark(stored.spark, back)
 
 
 def _plain_type(stored: Stored, name: str) -> pl.DataType:

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from threading import current_thread, main_thread
 from typing import Any
 
+from sfumato import __version__
 from sfumato.engine.settings import EngineSettings
 from sfumato.errors import DataError, PolicyError
 
@@ -71,6 +72,11 @@ def speaking() -> Iterator[None]:
     try:
         yield
     except PySparkException as e:
+        if "No module named" in str(e):
+            raise PolicyError(
+                f"Spark's executors cannot run sfumato: install sfumato[spark] {__version__} and Python "
+                f"{sys.version_info[0]}.{sys.version_info[1]} on them, as here, or use duckdb"
+            ) from None
         name = e.getCondition() or type(e).__name__
         raise DataError(
             f"Spark cannot read or count the table ({name}); look into the logs of the driver and the executors"

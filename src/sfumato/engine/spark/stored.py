@@ -5,9 +5,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
 from sfumato.engine.progress import Progress, silent
+from sfumato.engine.spark.exchange import to_spark
 from sfumato.engine.spark.jobs import watch
 from sfumato.engine.values import (
     refuse_missing,
@@ -48,7 +47,7 @@ class Stored:
         )
         names = tuple(held.columns)
         plain = held.rename({n: f"c{i}" for i, n in enumerate(names)})
-        return cls(spark, spark.createDataFrame(plain.to_arrow(compat_level=pl.CompatLevel.oldest())), names)
+        return cls(spark, to_spark(spark, plain), names)
 
     @classmethod
     def _named(cls, spark: Any, frame: Any, names: tuple[str, ...]) -> "Stored":
@@ -101,14 +100,3 @@ def _read(spark: Any, files: FileSet) -> Any:
     schema = StructType([StructField(f"c{i}", StringType()) for i in range(len(files.columns))])
     options = {"header": True, "sep": files.separator, "quote": '"', "escape": '"', "mode": "FAILFAST"}
     return spark.read.csv(paths, schema=schema, multiLine=True, enforceSchema=True, **options)
-
-
-def as_arrow(frame: Any) -> Any:
-    """The rows of a small result as an Arrow table."""
-    return frame.toArrow()
-
-
-def as_polars(frame: Any) -> pl.DataFrame:
-    found = pl.from_arrow(as_arrow(frame))
-    assert isinstance(found, pl.DataFrame)
-    return found
