@@ -272,19 +272,20 @@ def partition(
         return pending
 
     pending = split(np.array([[0, n, 0, 0]], np.int64), max(n // PIECES, SMALL))
-    everything = int(w.sum())
-    done = everything - _weight(pending, w)
+    before = np.append(0, np.cumsum(w))  # at the ends of the pending ranges, whatever becomes of the rows inside
+    everything = int(before[-1])
+    done = everything - _weight(pending, before)
     with ThreadPoolExecutor(THREADS) as pool:
         pieces = batches(pending, max(n // PIECES, 1))
         for piece, _ in zip(pieces, pool.map(lambda p: split(p, 0), pieces), strict=True):
-            done += _weight(piece, w)
+            done += _weight(piece, before)
             progress(done, everything)
     return Parts(ids, np.flatnonzero(is_start), rows)
 
 
-def _weight(ranges: NDArray[np.int64], weights: NDArray[np.int64]) -> int:
-    """What the rows of some ranges weigh together."""
-    return sum(int(weights[begin:end].sum()) for begin, end in ranges[:, :2])
+def _weight(ranges: NDArray[np.int64], before: NDArray[np.int64]) -> int:
+    """What the rows of some ranges weigh together, given what all rows before each of them weigh."""
+    return int((before[ranges[:, 1]] - before[ranges[:, 0]]).sum())
 
 
 def batches(ranges: NDArray[np.int64], rows: int) -> list[NDArray[np.int64]]:
