@@ -236,7 +236,7 @@ def partition(
     tests: Tests,
     least: int,
     relaxed: bool = False,
-    progress: Callable[[float], None] = lambda done: None,
+    progress: Callable[[int, int], None] = lambda done, rows: None,
 ) -> Parts:
     """Partition rows until no axis has an allowed cut, widest axis first.
 
@@ -244,7 +244,7 @@ def partition(
     ``counted`` columns. On a line a cut is the allowed boundary nearest to the median; in a tree it
     separates one child, or the first few children, of the covering node from the others. If no set of
     its children can be shown, all children that can be are split off, the heaviest first. ``relaxed``
-    also divides equal codes if no strict cut is left.
+    also divides equal codes if no strict cut is left. ``progress`` is told the weight that is done, and that of all.
     """
     n = len(codes[0])
     rows, words = pack_rows(codes)
@@ -266,13 +266,19 @@ def partition(
         return pending
 
     pending = split(np.array([[0, n, 0]], np.int64), max(n // PIECES, SMALL))
-    done = n - int((pending[:, 1] - pending[:, 0]).sum())
+    everything = int(w.sum())
+    done = everything - _weight(pending, w)
     with ThreadPoolExecutor(THREADS) as pool:
         pieces = batches(pending, max(n // PIECES, 1))
         for piece, _ in zip(pieces, pool.map(lambda p: split(p, 0), pieces), strict=True):
-            done += int((piece[:, 1] - piece[:, 0]).sum())
-            progress(done / n)
+            done += _weight(piece, w)
+            progress(done, everything)
     return Parts(ids, np.flatnonzero(is_start), rows)
+
+
+def _weight(ranges: NDArray[np.int64], weights: NDArray[np.int64]) -> int:
+    """What the rows of some ranges weigh together."""
+    return sum(int(weights[begin:end].sum()) for begin, end in ranges[:, :2])
 
 
 def batches(ranges: NDArray[np.int64], rows: int) -> list[NDArray[np.int64]]:
