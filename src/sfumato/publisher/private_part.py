@@ -13,6 +13,7 @@ from sfumato.engine.overview import Overview
 from sfumato.method.base import Progress
 from sfumato.publisher.policy import Policy
 from sfumato.publisher.read_job import Digests
+from sfumato.publisher.stage_words import StageClock, how_far
 from sfumato.release.release import Release
 from sfumato.report.earlier_releases import Dangling
 from sfumato.report.markdown import render_markdown
@@ -136,20 +137,26 @@ def _written(folder: Path) -> str:
     return os.fsencode(folder).decode("utf-8", "replace")
 
 
+_SELDOM = 10.0
+"""Seconds of a stage between two lines of the log."""
+
+
 class Log:
-    """When each stage began."""
+    """When each stage began, and how far a long one was."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
-        self.stage = ""
+        self._clock, self._next = StageClock(), 0.0
 
     def listening(self, progress: Progress) -> Progress:
-        """The same progress, with each new stage recorded."""
+        """The same progress, with each new stage recorded, and every few seconds how far it is."""
 
         def heard(stage: str, done: float) -> None:
-            if stage != self.stage:
-                self.stage = stage
-                self.lines.append(f"{dt.datetime.now(dt.UTC).isoformat(timespec='milliseconds')} {stage}")
+            begins, seconds = stage != self._clock.stage, self._clock.hear(stage)
+            if begins or seconds >= self._next:
+                self._next = seconds + _SELDOM
+                told = f": {far}" if (far := how_far(done, seconds)) else ""
+                self.lines.append(f"{dt.datetime.now(dt.UTC).isoformat(timespec='milliseconds')} {stage}{told}")
             progress(stage, done)
 
         return heard

@@ -13,6 +13,7 @@ from sfumato.engine.base import Engine
 from sfumato.engine.choice import Choice, choose_engine
 from sfumato.engine.local import LocalEngine
 from sfumato.engine.overview import Overview
+from sfumato.engine.progress import with_rows
 from sfumato.errors import DataError, PolicyError
 from sfumato.method.base import Progress
 from sfumato.publisher.insensitive import refuse_unnamed_identifiers
@@ -65,6 +66,7 @@ def coded_and_known(job: Policy, progress: Progress, ahead: Ahead | None = None)
     progress("read", 0.0)
     begun = ahead if ahead is not None and ahead.reads(job.source, job.nulls, job.folder) else None
     frame = begun.take() if begun else read_again(job)
+    progress = with_rows(progress, frame.height)
     progress("code", 0.0)
     ranks = begun.ranks.result() if begun else ranked_columns(frame)
     digests = Digests(begun.digest if begun else beside(table_digest, frame, ranks), beside(file_digest, job))
