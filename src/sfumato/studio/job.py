@@ -155,15 +155,18 @@ class Job:
         kept |= self.attributes.get(name, {}) | entry
         bare = kept.get("role") in ("identifier", "insensitive", "drop")
         told = {k: v for k, v in kept.items() if v is not None and (not bare or k in ("role", "reason"))}
-        self.content = {**self.content, "attributes": {**self.content.get("attributes", {}), name: told}}
-        self.changed()
+        self._take({**self.content, "attributes": {**self.content.get("attributes", {}), name: told}})
 
     def set_section(self, name: str, section: Any) -> None:
         """Replace a top-level key of the policy, such as ``require``, ``method`` or ``title``; None removes it."""
-        self.content = {k: v for k, v in self.content.items() if k != name} | (
-            {} if section is None else {name: section}
-        )
-        self.changed()
+        others = {k: v for k, v in self.content.items() if k != name}
+        self._take(others if section is None else others | {name: section})
+
+    def _take(self, content: Content) -> None:
+        """Take the content of a policy; one that says the same changes nothing."""
+        if content != self.content:
+            self.content = content
+            self.changed()
 
     def shown_policy(self) -> str:
         """The policy as the steward may keep it, without passwords: what `sfumato publish` reads."""
