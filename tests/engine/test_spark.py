@@ -1,6 +1,7 @@
 """The Spark engine: pieces, whole jobs, and tasks that fail once; `test_same_release` compares its releases."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -111,7 +112,7 @@ def test_executors_that_lose_a_piece_or_lack_sfumato_are_noticed(spark: Any) -> 
     assert [[a.tolist() for a in piece] for piece in found] == [[[1], [2]], [[1], [3]]]
     with pytest.raises(sf.SfumatoError, match="3 pieces were cut by executors, but 2 came back"):
         on_executors(spark, question, 3, [2], lambda codes, weights: [*codes, weights], lambda share: None)
-    with pytest.raises(sf.PolicyError, match="install sfumato"):
+    with pytest.raises(sf.PolicyError, match="cannot import sfumato"):
         on_executors(spark, question, 2, [2], lacking, lambda share: None)
 
 
@@ -170,6 +171,25 @@ def test_what_spark_cannot_read_is_said(spark: Any, tmp_path: Path) -> None:
         SparkEngine.read("spark://", attributes, query="select * from nowhere", settings=SETTINGS)
 
 
+def test_spark_connect_gives_the_same_release(tmp_path: Path) -> None:
+    """A server of Spark Connect on this machine, in a process of its own; rows, batches and pieces."""
+    for name in ("pyspark", "grpc", "grpc_status", "google.rpc"):
+        pytest.importorskip(name, reason="Spark Connect is not installed (pip install 'pyspark[connect]')")
+    if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
+        pytest.skip("Spark needs Java, which is not installed")
+    ours = {name: value for name, value in os.environ.items() if not name.startswith(("PYSPARK_", "SPARK_"))}
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.engine.connect_job"],
+        cwd=Path(__file__).parents[2],
+        env=ours | {"PYSPARK_PYTHON": sys.executable},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert done.stdout.endswith("equal\n")
+
+
 STOPPED = """
 import sys
 from sfumato.cli import main
@@ -177,7 +197,8 @@ from sfumato.engine.spark.rows import SparkRows
 
 def waits(self, others):
     print("here", flush=True)
-    self.stored.spark.sql("select reflect('java.lang.Thread', 'sleep', 60000L)").collect()
+    sleep = self.stored.spark.sql("select reflect('java.lang.Thread', 'sleep', 60000L)")
+    self.stored.watched("compress", sleep.collect)
 
 SparkRows.counted = waits
 main(sys.argv[1:])

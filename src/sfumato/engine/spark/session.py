@@ -74,8 +74,8 @@ def speaking() -> Iterator[None]:
     except PySparkException as e:
         if "No module named" in str(e):
             raise PolicyError(
-                f"Spark's executors cannot run sfumato: install sfumato[spark] {__version__} and Python "
-                f"{sys.version_info[0]}.{sys.version_info[1]} on them, as here, or use duckdb"
+                "Spark's executors cannot import sfumato or what it needs: install on them what is installed here, "
+                f"sfumato[spark] {__version__}, and set PYSPARK_PYTHON to their Python; or use duckdb"
             ) from None
         name = e.getCondition() or type(e).__name__
         raise DataError(
