@@ -22,6 +22,7 @@ from sfumato.engine.local import write_table
 from sfumato.engine.output_column import ENTRY, VECTOR, OutputColumn
 from sfumato.engine.parts import Compressing, Parts, compress, write_parts
 from sfumato.engine.pieces import Pieces
+from sfumato.engine.progress import Progress, Share, silent
 from sfumato.engine.shuffle import Spill, in_buckets
 from sfumato.errors import PolicyError, SfumatoError
 from sfumato.table.encode import Column, smallest
@@ -29,9 +30,6 @@ from sfumato.table.microdata import Microdata
 from sfumato.table.occurring import occurring
 from sfumato.table.rowless import ELSEWHERE, Rowless
 from sfumato.table.taxonomy import named
-
-Progress = Callable[[str, float], None]
-"""Called with the current stage and the fraction of it that is done, from 0 to 1."""
 
 MOST_IN_MEMORY = 5_000_000
 """A published table of more rows is written in parts."""
@@ -102,7 +100,7 @@ class CountedEngine:
         self._rows, self._counted, self._spill = rows, finest, spill
         self._place = place
         """Of engines without some rows: the vector here of each vector that rows were counted by, -1 if left out."""
-        self._limits, self._progress = limits or Limits(), progress or _silent
+        self._limits, self._progress = limits or Limits(), progress or silent
         self._known: dict[tuple[str, ...], _Known] = {}
 
     @property
@@ -264,7 +262,7 @@ class CountedEngine:
         for bucket in buckets:
             yield bucket
             done += bucket.height
-            self._progress("parts", done / rows)
+            self._progress("parts", Share.of_rows(done, rows))
 
     def _dealt(self, known: _Known, dealer: Dealer | None, plain: list[str], draws: Draws) -> Iterator[pl.DataFrame]:
         """The finest vector and the entry of each row, with its insensitive values, a batch at a time."""
@@ -277,7 +275,7 @@ class CountedEngine:
         done = 0
         for batch in batches:
             done += batch.height
-            self._progress("order", done / self._table.rows)
+            self._progress("order", Share.of_rows(done, self._table.rows))
             if dealer is None:
                 yield batch
             else:
@@ -374,7 +372,3 @@ def _elsewhere(columns: dict[str, Column]) -> dict[str, Column]:
 def rowless(columns: dict[str, Column], plain: pl.DataFrame, hidden: pl.DataFrame, rows: int, dropped: int) -> Rowless:
     """The table of an engine, of which only names, roles and domains are here."""
     return Rowless(_elsewhere(columns), plain, hidden, rows, dropped)
-
-
-def _silent(stage: str, done: float) -> None:
-    """Shows no progress."""

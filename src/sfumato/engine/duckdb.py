@@ -18,11 +18,12 @@ import polars as pl
 
 from sfumato.engine import counted
 from sfumato.engine.base import Attributes
-from sfumato.engine.counted import CountedEngine, Limits, Progress, rowless
+from sfumato.engine.counted import CountedEngine, Limits, rowless
 from sfumato.engine.counts import Counts, Integers
 from sfumato.engine.output_column import plain_name
 from sfumato.engine.packing import Packing
 from sfumato.engine.pieces import PIECES, Pieces, TooManyVectors
+from sfumato.engine.progress import Progress, silent, watched, with_rows
 from sfumato.engine.settings import EngineSettings
 from sfumato.engine.shuffle import Spill
 from sfumato.engine.values import (
@@ -66,15 +67,15 @@ class DuckDBEngine(CountedEngine):
         """Find the distinct values of a source's columns, code them, and count the rows by their codes."""
         chosen = settings or EngineSettings(name="duckdb")
         spill = Spill(chosen.spill)
-        told = progress or _silent
         with speaking():
-            stored = _Connection.open(spill, chosen.memory_bytes)
+            stored = _Connection.open(spill, chosen.memory_bytes, progress or silent)
             names = stored.load(source, query, nulls, folder, form)
             wanted = readable(attributes(names), form)
             check_columns(names, stored.rows, wanted)
             dropped = stored.keep(wanted, missing)
-            rows = DuckDBRows.coded(stored, wanted, Declared(missing == "category", folder, form), dropped, told)
-            told("compress", 0.0)
+            stored.progress = with_rows(stored.progress, stored.rows)
+            rows = DuckDBRows.coded(stored, wanted, Declared(missing == "category", folder, form), dropped)
+            stored.progress("compress", 0.0)
             finest = rows.finest()
         plain, hidden = (rows.empty(wanted, role) for role in (Role.INSENSITIVE, Role.IDENTIFIER))
         table = rowless(dict(rows.columns), plain, hidden, stored.rows - dropped, dropped)
@@ -118,11 +119,12 @@ class _Connection:
     con: Any
     spill: Spill
     memory: int
+    progress: Progress = silent
     names: tuple[str, ...] = ()
     rows: int = 0
 
     @classmethod
-    def open(cls, spill: Spill, memory: int) -> "_Connection":
+    def open(cls, spill: Spill, memory: int, progress: Progress = silent) -> "_Connection":
         """Half of the memory is DuckDB's; the other half is for the counted table and the method."""
         duckdb = imported()
         place = spill.place("duckdb")
@@ -132,11 +134,23 @@ class _Connection:
             "autoinstall_known_extensions": "false",
             "autoload_known_extensions": "false",
         }
-        return cls(duckdb.connect(str(place / "rows.duckdb"), config=config), spill, memory)
+        made = cls(duckdb.connect(str(place / "rows.duckdb"), config=config), spill, memory, progress)
+        made.sql("SET enable_progress_bar = true")  # it is asked for its share, and prints nothing
+        made.sql("SET enable_progress_bar_print = false")
+        return made
 
     def sql(self, statement: str) -> None:
         """Run a statement."""
         self.con.execute(statement).fetchall()
+
+    def long(self, statement: str, stage: str) -> None:
+        """Run a statement that takes long; the listener is told how much of it is done."""
+        watched(
+            lambda: self.sql(statement),
+            lambda: self.con.query_progress() / 100,
+            lambda share: self.progress(stage, share),
+            self.con.interrupt,
+        )
 
     def frame(self, question: str) -> pl.DataFrame:
         """The answer to a question, in memory."""
@@ -183,7 +197,7 @@ class _Connection:
             f"read_csv([{listed}], columns={types}, header=true, delim={text(files.separator)}, quote='\"', "
             "escape='\"', nullstr='', auto_detect=false, strict_mode=true)"
         )
-        self.sql(f"CREATE TABLE held AS SELECT * FROM {read}")  # parsed once
+        self.long(f"CREATE TABLE held AS SELECT * FROM {read}", "read")  # parsed once
         self.sql("CREATE TEMP VIEW source AS SELECT * FROM held")
 
     def _load_database(self, source: str, query: str | None, folder: Path | None) -> None:
@@ -244,14 +258,12 @@ class DuckDBRows:
         self._vectors: dict[tuple[str, ...], pl.DataFrame] = {}
 
     @classmethod
-    def coded(
-        cls, stored: _Connection, wanted: Sequence[Attribute], declared: Declared, dropped: int, progress: Progress
-    ) -> "DuckDBRows":
+    def coded(cls, stored: _Connection, wanted: Sequence[Attribute], declared: Declared, dropped: int) -> "DuckDBRows":
         """Code the distinct values of each column; each dictionary becomes a table."""
         columns: dict[str, Column] = {}
         coded = [a for a in wanted if a.role in CODED_ROLES]
         for place, attribute in enumerate(coded):
-            progress("code", place / len(coded))
+            stored.progress("code", place / len(coded))
             columns[attribute.name] = _dictionary(stored, attribute, declared, place)
         plain = {a.name: _plain_type(stored, a.name) for a in wanted if a.role is Role.INSENSITIVE}
         return cls(stored, columns, plain, dropped)
@@ -304,9 +316,10 @@ class DuckDBRows:
             keys = [f"{key} AS k{j}" for j, key in enumerate(self._keys())]
             beside = [f"kept.{self._stored.at(name)} AS o{j}" for j, name in enumerate(others)]
             self._stored.sql("DROP TABLE IF EXISTS counted")
-            self._stored.sql(
+            self._stored.long(
                 f"CREATE TEMP TABLE counted AS SELECT {', '.join([*keys, *beside])}, count(*) AS n "
-                f"FROM {self._joined()} GROUP BY ALL"
+                f"FROM {self._joined()} GROUP BY ALL",
+                "compress",
             )
             number = int(self._stored.con.sql("SELECT count(*) FROM counted").fetchall()[0][0])
             refuse_many_vectors(number, len(self.columns) + len(others), self._stored.memory)
@@ -427,7 +440,3 @@ def imported() -> Any:
         ) from None
     warnings.filterwarnings("ignore", category=UserWarning, module="duckdb")
     return duckdb
-
-
-def _silent(stage: str, done: float) -> None:
-    """Shows no progress."""

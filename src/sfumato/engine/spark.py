@@ -9,7 +9,7 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -22,13 +22,15 @@ import polars as pl
 
 from sfumato.engine import counted
 from sfumato.engine.base import Attributes
-from sfumato.engine.counted import CountedEngine, Limits, Progress, rowless
+from sfumato.engine.counted import CountedEngine, Limits, rowless
 from sfumato.engine.counts import Counts
 from sfumato.engine.output_column import plain_name
 from sfumato.engine.packing import Packing
 from sfumato.engine.pieces import PIECES, Pieces, TooManyVectors
+from sfumato.engine.progress import Progress, silent, with_rows
 from sfumato.engine.settings import EngineSettings
 from sfumato.engine.shuffle import Spill
+from sfumato.engine.spark_jobs import watch
 from sfumato.engine.values import (
     MOST_VALUES,
     Declared,
@@ -73,14 +75,15 @@ class SparkEngine(CountedEngine):
         spill = Spill(chosen.spill)
         with speaking():
             stored = _Stored.load(session(chosen), source, query, folder, form).with_nulls(nulls)
+            stored = replace(stored, progress=progress or silent)
             wanted = readable(attributes(stored.names), form)
             total = stored.rows()
+            stored = replace(stored, progress=with_rows(stored.progress, total))
             check_columns(stored.names, total, wanted)
             kept, dropped = stored.kept(wanted, missing, total)
-            told = progress or (lambda stage, done: None)
-            rows = SparkRows.coded(kept, wanted, Declared(missing == "category", folder, form), chosen, dropped, told)
+            rows = SparkRows.coded(kept, wanted, Declared(missing == "category", folder, form), chosen, dropped)
             rows.source, rows.total = stored, total
-            told("compress", 0.0)
+            stored.progress("compress", 0.0)
             finest = rows.finest()
         plain, hidden = (rows.empty(wanted, role) for role in (Role.INSENSITIVE, Role.IDENTIFIER))
         table = rowless(dict(rows.columns), plain, hidden, total - dropped, dropped)
@@ -162,6 +165,7 @@ class _Stored:
     spark: Any
     frame: Any
     names: tuple[str, ...]
+    progress: Progress = silent
 
     @classmethod
     def load(cls, spark: Any, source: object, query: str | None, folder: Path | None, form: Form) -> "_Stored":
@@ -191,7 +195,11 @@ class _Stored:
 
     def rows(self) -> int:
         """How many rows there are."""
-        return int(self.frame.count())
+        return int(self.watched("read", self.frame.count))
+
+    def watched(self, stage: str, work: Callable[[], Any]) -> Any:
+        """The result of a call of Spark that takes long; the listener is told how much of it is done."""
+        return watch(self.spark, work, lambda share: self.progress(stage, share))
 
     def with_nulls(self, nulls: Sequence[str]) -> "_Stored":
         """The table with some strings of text columns as missing values."""
@@ -263,14 +271,13 @@ class SparkRows:
         declared: Declared,
         settings: EngineSettings,
         dropped: int,
-        progress: Progress,
     ) -> "SparkRows":
         """Code the distinct values of each column on the driver; each dictionary goes back to the cluster."""
         columns: dict[str, Column] = {}
         dictionaries = []
         coded = [a for a in wanted if a.role in CODED_ROLES]
         for place, attribute in enumerate(coded):
-            progress("code", place / len(coded))
+            stored.progress("code", place / len(coded))
             columns[attribute.name], dictionary = _dictionary(stored, attribute, declared, place)
             dictionaries.append(dictionary)
         plain = {a.name: _plain_type(stored, a.name) for a in wanted if a.role is Role.INSENSITIVE}
@@ -328,7 +335,8 @@ class SparkRows:
             keyed = self._keyed(others)
             number = len(self.columns) + len(others)
             most = most_vectors(number, self.settings.memory_bytes)
-            found = _polars(keyed.groupBy(*keyed.columns).count().limit(most + 1))
+            vectors = keyed.groupBy(*keyed.columns).count().limit(most + 1)
+            found = self.stored.watched("compress", lambda: _polars(vectors))
         refuse_many_vectors(found.height, number, self.settings.memory_bytes, more="at least ")
         names = [name for name in found.columns if name != "count"]
         found = found.sort(names)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sfumato.engine.counts import Counted, Counts, combine
 from sfumato.engine.decision import Grouping, Groups
 from sfumato.engine.pieces import Margins, Pieces, Range, Region
+from sfumato.engine.progress import Progress, Share, counting, silent
 from sfumato.kernel import judge
 from sfumato.kernel.arrange import by_group
 from sfumato.kernel.axes import Space, summarize
@@ -18,7 +19,7 @@ from sfumato.kernel.group import group_rows
 from sfumato.kernel.mondrian.margin import AxisCut, Margin, cut_by_margins
 from sfumato.kernel.mondrian.partition import partition
 from sfumato.release.judgement import on_groups, refuse_infeasible
-from sfumato.release.scheme.base import Grouped, Progress
+from sfumato.release.scheme.base import Grouped
 from sfumato.release.scheme.catalogue import SCHEMES
 from sfumato.release.scheme.group_labels import shown_boxes
 from sfumato.requirement.base import Key, Requirement
@@ -64,7 +65,7 @@ class Cutting:
             tests=self.tests,
             least=self.least,
             relaxed=relaxed,
-            progress=lambda done: progress("cuts", done),
+            progress=counting(progress, "cuts"),
         )
         return Groups(numbered(parts.order, parts.starts), len(parts.starts))
 
@@ -154,7 +155,7 @@ def cut_in_pieces(pieces: Pieces, cutting: Cutting, *, sets: bool, progress: Pro
         else:
             found += [_boxes(piece, cutting) for piece in pieces.piece([r.region for r in batch])]
         done += sum(int(boxes.weights.sum()) for boxes in found[-len(batch) :])
-        progress("cuts", done / pieces.rows)
+        progress("cuts", Share.of_rows(done, pieces.rows))
     return _named(pieces, found, sets=sets)
 
 
@@ -202,7 +203,7 @@ def _sides(quasi: Sequence[str], cut: AxisCut) -> list[Range]:
 
 def _boxes(piece: Counts, cutting: Cutting) -> _Boxes:
     """Cut a piece until no cut is allowed."""
-    groups = cutting.groups(piece, _silent)
+    groups = cutting.groups(piece, silent)
     rows, starts = by_group([c.codes for c in piece.quasi], groups.of_row, groups.number)
     summary = summarize(cutting.space, rows, starts, len(groups.of_row))
     others = [c for c in piece.columns.values() if c.role is not Role.QUASI]
@@ -241,7 +242,3 @@ def _named(pieces: Pieces, found: Sequence[_Boxes], *, sets: bool) -> Boxed:
     shown = [shown_boxes(c, summary[:, j]) for j, c in enumerate(quasi)]
     grouping = Grouping.of_vectors(counts, group, int(firsts[-1]))
     return Boxed(counts, Grouped(grouping=grouping, shown=shown, sets=sets))
-
-
-def _silent(stage: str, done: float) -> None:
-    """Shows no progress."""

@@ -20,6 +20,7 @@ from sfumato.engine.counts import Counts
 from sfumato.engine.draws import Draws
 from sfumato.engine.local import LocalEngine
 from sfumato.engine.overview import overview
+from sfumato.engine.progress import with_rows
 from sfumato.errors import OutputError, PolicyError, RefutedMethodWarning
 from sfumato.method.base import Method, PartitionMethod, Progress, silent
 from sfumato.method.catalogue import from_table as method_from_table
@@ -101,7 +102,8 @@ def publish(
         method: an object with its settings, or a name.
         title: what the manifest calls the release.
         rng: a NumPy generator, for experiments only.
-        progress: called with the stage and the share of it that is done.
+        progress: called with the stage and the share of it that is done, a number whose ``rows`` and ``done`` are
+            the rows of the table and those that the stage has finished, None if they are not known.
     """
     refuse_raw(table)
     wanted = listed(require)
@@ -173,7 +175,8 @@ def publish_policy(
         ledger: whether to record the release in the ledger beside the source, so that a second one is noticed.
         after: releases that were published before, beside those of the policy.
         pdf: print the report to report.pdf too, with a browser; a note says why if that is not possible.
-        progress: called with the stage and the share of it that is done.
+        progress: called with the stage and the share of it that is done, a number whose ``rows`` and ``done`` are
+            the rows of the table and those that the stage has finished, None if they are not known.
         ahead: the table, if reading it has begun (`reading_ahead`).
         engine: auto, local, duckdb or spark; takes precedence over the policy's.
     """
@@ -188,6 +191,7 @@ def publish_policy(
     known = Ledger.of(job) if ledger else None
     there, digests, where = engine_of(job, heard, ahead)
     log.lines.append(f"engine: {where}")
+    heard = with_rows(heard, there.table.rows)
     table = overview(there, entities(job, there.table))
     refuse_odd(job, table)
     if there.pieces is not None and "method" not in job.content:

@@ -102,7 +102,7 @@ def _requirements(facts: Facts) -> None:
 def _head_row(*names: str) -> None:
     with ui.element("thead"), ui.element("tr"):
         for name in names:
-            text("th", name).props("scope=col")
+            text("th", name).props("scope=col") if name else ui.element("td")
 
 
 def _risk(facts: Facts) -> None:
