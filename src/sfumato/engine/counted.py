@@ -78,7 +78,7 @@ class CountedEngine:
                 f"the insensitive column {plain[0]!r} must be joined with every row; leave it out (role identifier)"
             )
         other = self._like(self._table, counts)
-        other._known[counts.names] = Known(counts, np.arange(len(counts)))
+        other._known[counts.names] = Known.itself(counts)
         return other
 
     def digest(self) -> str:
@@ -102,7 +102,7 @@ class CountedEngine:
         others = tuple(dict.fromkeys(name for name in names if name not in columns))
         finest = self._reaching(others)
         if finest.names == (*columns, *others):
-            self._known[finest.names] = Known(finest, np.arange(len(finest)))
+            self._known[finest.names] = Known.itself(finest)
             return finest
         coded = [Counted(*finest.counted(name)) for name in (*columns, *others)]
         vectors = count(coded)
@@ -182,7 +182,7 @@ class CountedEngine:
 
     def _applied(self, counts: Counts | None) -> Known:
         if counts is None:
-            return Known(self._finest, np.arange(len(self._finest)))
+            return Known.itself(self._finest)
         if counts.names not in self._known:
             raise SfumatoError("a decision can be applied only by the engine that counted; please report this")
         return self._known[counts.names]

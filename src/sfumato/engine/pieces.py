@@ -60,7 +60,8 @@ class Pieces:
     """The counted table as a relation with a column of codes q0, q1, … per coded column, and n, the number of rows.
 
     ``ask`` runs a query on it. ``most`` is how many vectors a piece may have, ``refusal`` says why there are pieces.
-    ``apart`` does work on pieces where they are; without it they come to this process.
+    ``apart`` does work on pieces where they are; without it they come to this process. ``rest`` gives memory back that
+    only the next question needs.
     """
 
     ask: Callable[[str], pl.DataFrame]
@@ -71,6 +72,7 @@ class Pieces:
     most: int
     refusal: str
     apart: Apart | None = None
+    rest: Callable[[], None] = lambda: None
 
     def like(self, table: Microdata) -> "Pieces":
         """The same counts with the domains of another table."""

@@ -1,10 +1,11 @@
 """Published rows made of vectors: every vector as often as it has rows, and the distinct rows that they show."""
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from sfumato.engine.counts import Counted, Counts, Integers, count
 from sfumato.engine.dealing import Dealer
@@ -20,7 +21,12 @@ class Known(NamedTuple):
     """The vectors of a count, as places of the finest vectors, and these."""
 
     finest: Counts
-    of_finest: Integers
+    of_finest: NDArray[Any]
+
+    @classmethod
+    def itself(cls, counts: Counts) -> "Known":
+        """A count of the finest vectors themselves."""
+        return cls(counts, np.arange(len(counts), dtype=np.uint32))
 
 
 def expanded(weights: Integers) -> Iterator[pl.DataFrame]:
@@ -42,9 +48,7 @@ def compressed(
     """The distinct published rows, made of the vectors."""
     rows = pl.DataFrame({VECTOR: np.arange(len(known.finest), dtype=np.uint32)})
     if dealer is not None:
-        entries = dealer.of_vectors()[known.of_finest]
-        rows = rows.with_columns(pl.Series(ENTRY, entries.astype(np.uint32)))
-        del entries
+        rows = rows.with_columns(pl.Series(ENTRY, dealer.take(known.of_finest).astype(np.uint32)))
     if not coded:
         return compress(pl.DataFrame(), known.finest.weights)
     first, weights = _distinct(coded, rows, known.finest.weights, grouping)

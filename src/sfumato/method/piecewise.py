@@ -134,6 +134,7 @@ def cut_in_pieces(pieces: Pieces, cutting: Cutting, *, sets: bool, progress: Pro
         progress("cuts", Share.of_rows(done, pieces.rows))
     if done != pieces.rows:
         raise SfumatoError(f"the pieces have {done:,} of {pieces.rows:,} rows; please report this")
+    pieces.rest()
     return _named(pieces, found, sets=sets)
 
 
@@ -205,13 +206,13 @@ def _named(pieces: Pieces, found: Sequence[_Boxes], *, sets: bool) -> Boxed:
     """All groups, with the labels of their boxes."""
     firsts = np.cumsum([0, *(boxes.summary.shape[2] for boxes in found)])
     group = np.concatenate([boxes.group + first for boxes, first in zip(found, firsts[:-1], strict=True)])
-    summary = np.concatenate([boxes.summary for boxes in found], axis=2)
     columns = [c for c in pieces.columns.values() if c.role is not Role.QUASI]
     codes = [np.concatenate([boxes.others[i] for boxes in found]) for i in range(len(columns))]
     coded = {c.name: replace(c, codes=code) for c, code in zip(columns, codes, strict=True)}
     weights = np.concatenate([boxes.weights for boxes in found])
     counts = Counts(coded, pl.DataFrame(), weights, pieces.dropped)
     quasi = [c for c in pieces.columns.values() if c.role is Role.QUASI]
-    shown = [shown_boxes(c, summary[:, j]) for j, c in enumerate(quasi)]
+    along = (np.concatenate([boxes.summary[:, j] for boxes in found], axis=1) for j in range(len(quasi)))
+    shown = [shown_boxes(c, summary) for c, summary in zip(quasi, along, strict=True)]
     grouping = Grouping.of_vectors(counts, group, int(firsts[-1]))
     return Boxed(counts, Grouped(grouping=grouping, shown=shown, sets=sets))

@@ -111,6 +111,10 @@ class Connection:
             self.con.interrupt,
         )
 
+    def allow(self, memory: int) -> None:
+        """Let DuckDB hold so many bytes; what is more goes to disk."""
+        self.sql(f"SET memory_limit = '{max(memory, 1 << 26)}B'")
+
     def frame(self, question: str) -> pl.DataFrame:
         """The answer to a question, in memory."""
         found = pl.from_arrow(self.con.sql(question).to_arrow_table())

@@ -86,11 +86,16 @@ class DuckDBRows:
 
         def ask(question: str) -> pl.DataFrame:
             with speaking():
+                self._stored.allow(self._stored.memory // 2)
                 return self._stored.frame(question)
+
+        def rest() -> None:
+            with speaking():
+                self._stored.allow(0)
 
         rows = self._stored.rows - self._dropped
         most = most_vectors(len(self.columns), self._stored.memory) // PIECES
-        return Pieces(ask, "pieces", dict(self.columns), rows, self._dropped, most, refusal)
+        return Pieces(ask, "pieces", dict(self.columns), rows, self._dropped, most, refusal, rest=rest)
 
     def counted(self, others: tuple[str, ...]) -> Counts:
         """The distinct vectors of all coded columns and some uncoded ones, in the order of their codes."""
