@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -151,10 +152,11 @@ def _truth(job: Policy, kept: dict[str, Any], progress: Progress) -> tuple[Micro
     choice = choose_engine(job.engine, expanded(job.source), job.query, job.folder)
     progress("read", 0.0)
     if choice.name == "local":
-        frame = read_again(job)
+        frame = read_again(job, partial(progress, "read"))
         note = _same_table(kept, lambda: table_digest(frame), "", job)
         progress("code", 0.0)
-        return LocalEngine.read(frame, job.covering, missing=job.missing, folder=job.folder).table, note
+        read = LocalEngine.read(frame, job.covering, missing=job.missing, folder=job.folder, progress=progress)
+        return read.table, note
     engine, digests, _ = engine_of(job, progress)
     if engine.pieces is not None:
         raise engine.pieces.refuse("an audit compares all of it with the release")
