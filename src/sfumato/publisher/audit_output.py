@@ -20,8 +20,8 @@ from sfumato.engine.overview import Overview, overview
 from sfumato.errors import DataError, OutputError, PolicyError, ReleaseError, nearest
 from sfumato.method.base import Progress, silent
 from sfumato.publisher.audit_section import chosen_by
+from sfumato.publisher.job_steps import seeded_generator
 from sfumato.publisher.policy import Policy, parse_policy, read_policy
-from sfumato.publisher.publish import seeded_generator
 from sfumato.publisher.read_job import engine_of, entities, file_digest, read_again
 from sfumato.release.earlier import as_earlier
 from sfumato.release.files.output import refuse_public, whole_file
