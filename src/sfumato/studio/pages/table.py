@@ -22,6 +22,7 @@ from sfumato.studio.widgets import (
     later,
     primary,
     quiet,
+    rows_table,
     text,
 )
 from sfumato.studio.wording import percent, sentence
@@ -163,18 +164,7 @@ def _preview(job: Job) -> None:
     if job.frame is None:
         return
     head = job.frame.head(ROWS)
-    with (
-        ui.element("div").classes("scroll").props('tabindex=0 role=region aria-label="First rows"'),
-        ui.element("table").classes("plain"),
-    ):
-        with ui.element("thead"), ui.element("tr"):
-            for name in head.columns:
-                text("th", name).props("scope=col")
-        with ui.element("tbody"):
-            for row in head.iter_rows():
-                with ui.element("tr"):
-                    for value in row:
-                        text("td", "missing" if value is None else str(value)[:80], "none" if value is None else "")
+    rows_table("First rows", head.columns, head.iter_rows())
 
 
 def _columns(found: "list[tuple[Profile, Distribution]]") -> None:
