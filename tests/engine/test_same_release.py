@@ -58,6 +58,11 @@ def people(rows: int, seed: int = 1) -> pl.DataFrame:
     )
 
 
+def repeated() -> pl.DataFrame:
+    """The same with rows that are equal in every column: some occur once, some twice, some four times."""
+    return pl.concat([people(150), people(150)[30:110], people(150)[50:80], people(150)[50:80]])
+
+
 def chosen(names: Sequence[str]) -> Callable[[Sequence[str]], list[Attribute]]:
     return lambda columns: [ATTRIBUTES[n] for n in columns if n in names]
 
@@ -148,12 +153,12 @@ def test_every_engine_gives_the_same_release(
 def test_pieces_cut_here_or_by_executors_give_the_same_release(
     where: str, method: Method, require: list[Requirement], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    names = ("age", "born", "job", "ill", "score")
-    here = made(local(names), method, require)
+    names, frame = ("age", "born", "job", "ill", "score"), repeated()
+    here = made(LocalEngine.read(frame, chosen(names), missing="category"), method, require)
     monkeypatch.setattr("sfumato.engine.values.BYTES_PER_VECTOR", EngineSettings().memory_bytes // 2 // 80)
     monkeypatch.setattr("sfumato.engine.values.BYTES_PER_CODE", 0)
     engine, limits = ELSEWHERE[where]
-    other = engine.read(people(150), chosen(names), missing="category", limits=limits)
+    other = engine.read(frame, chosen(names), missing="category", limits=limits)
     assert (other.pieces.apart is not None) == where.startswith("spark")
     heard: list[Any] = []
     there = method.release(
@@ -195,6 +200,15 @@ def test_the_time_zone_of_a_session_changes_nothing(
     assert rows_of(two) == rows_of(one)
     assert len(two.group_sizes()) == 3
     assert engine.read(source, chosen(list(ATTRIBUTES)), limits=limits).digest() == digest
+
+
+@everywhere
+def test_equal_rows_are_all_published_with_their_insensitive_values(where: str) -> None:
+    frame, about, (engine, limits) = repeated(), chosen(["age", "job", "ill", "note"]), ELSEWHERE[where]
+    here = made(LocalEngine.read(frame, about, missing="category"), sf.Mondrian(), [sf.KAnonymity(k=3)])
+    there = made(engine.read(frame, about, missing="category", limits=limits), sf.Mondrian(), [sf.KAnonymity(k=3)])
+    assert there.manifest == here.manifest
+    assert rows_of(there) == rows_of(here)
 
 
 @everywhere
