@@ -7,10 +7,10 @@ from typing import TextIO
 
 import click
 
-from sfumato.publisher.stage_words import STAGES
+from sfumato.publisher.stage_words import STAGES, StageClock, how_far
 
 Listener = Callable[[str, float], None]
-"""Is told the stage of a job and how much of it is done, from 0 to 1."""
+"""Is told the stage of a job and how much of it is done, from 0 to 1 (mostly a `sfumato.engine.progress.Share`)."""
 
 PAUSE = "pause"
 """The stage in which nothing moves on the terminal, so that a question can be asked."""
@@ -34,22 +34,21 @@ def progress_bar() -> Iterator[Listener]:
         SpinnerColumn,
         TextColumn,
         TimeElapsedColumn,
-        TimeRemainingColumn,
     )
 
     from sfumato.kernel.jit import hearing_compilation
     from sfumato.method.base import STEP
 
-    words = ""
+    words, clock = "", StageClock()
     columns = (
         SpinnerColumn(),
         TextColumn("{task.description}"),
-        BarColumn(),
+        BarColumn(20),
         TimeElapsedColumn(),
-        TimeRemainingColumn(),
+        TextColumn("{task.fields[far]}"),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=None)
+        task = bar.add_task("", total=None, far="")
 
         def compiling(begun: bool) -> None:
             bar.update(task, description=f"{words}: {compiling_words()}" if begun else words, refresh=True)
@@ -63,7 +62,8 @@ def progress_bar() -> Iterator[Listener]:
             if stage.startswith(STEP):
                 bar.console.print(stage, markup=False, highlight=False, soft_wrap=True)
                 words = STAGES["steps"]
-            bar.update(task, description=words, total=1.0 if done else None, completed=done)
+            far = how_far(done, clock.hear(words))
+            bar.update(task, description=words, total=1.0 if done else None, completed=done, far=far)
 
         with hearing_compilation(compiling):
             yield show

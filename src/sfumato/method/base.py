@@ -16,8 +16,11 @@ from sfumato.engine.decision import Groups as Groups
 from sfumato.engine.draws import Draws
 from sfumato.engine.local import LocalEngine
 from sfumato.engine.pieces import Pieces
+from sfumato.engine.progress import Progress as Progress
+from sfumato.engine.progress import silent as silent
+from sfumato.engine.progress import with_rows
 from sfumato.errors import PolicyError, SfumatoError
-from sfumato.method.cutting import Boxed
+from sfumato.method.piecewise import Boxed
 from sfumato.release.best_guess import best_guesses, certain_values
 from sfumato.release.describe import describe
 from sfumato.release.judgement import completed, on_groups, refuse_infeasible
@@ -25,8 +28,6 @@ from sfumato.release.manifest import Manifest, SchemeName
 from sfumato.release.part_tables import held
 from sfumato.release.release import Release
 from sfumato.release.scheme.base import Decision, Grouped, Made
-from sfumato.release.scheme.base import Progress as Progress
-from sfumato.release.scheme.base import silent as silent
 from sfumato.release.scheme.catalogue import SCHEMES
 from sfumato.requirement.base import Requirement
 from sfumato.table.microdata import Microdata
@@ -104,7 +105,7 @@ class Method(ABC):
         progress: Progress = silent,
     ) -> Release:
         """Decide on counts; judge the decision, apply it to the rows and show them; describe the release."""
-        scheme = SCHEMES[self.shown_by()]
+        scheme, progress = SCHEMES[self.shown_by()], with_rows(progress, engine.table.rows)
         bound = self.bind(engine.table, requirements)
         if engine.pieces is not None:
             boxed = self.decide_in_pieces(engine.pieces, bound, progress)

@@ -12,6 +12,7 @@ from sfumato.engine.counts import Counted, Counts, totals
 from sfumato.engine.decision import Grouping
 from sfumato.engine.draws import Draws
 from sfumato.engine.local import LocalEngine
+from sfumato.engine.progress import counting
 from sfumato.errors import DataError, Infeasible, PolicyError
 from sfumato.kernel.pg.boxes import LAST_APART, PLAIN, WHOLE_OR_ONE, divide
 from sfumato.method.base import Method, Progress
@@ -110,7 +111,7 @@ class PG(Method):
         if k > counts.rows:
             raise Infeasible(f"{counts.rows} rows cannot form a group of k = {k}; lower k to {counts.rows} or less")
         p = self._retention(requirements, k, sensitive)
-        boxes = make_boxes(counts, k, tight=self.boxes == "tight", progress=lambda done: progress("cuts", done))
+        boxes = make_boxes(counts, k, tight=self.boxes == "tight", progress=counting(progress, "cuts"))
         used = replace(self, p=float(p), k=k, s=None)
         return Sample(
             grouping=Grouping.of_vectors(counts, boxes.of_row, len(boxes.size)),
@@ -236,7 +237,7 @@ def _undeclared(sensitive: Column) -> list[str]:
     ]
 
 
-def make_boxes(counts: Counts, k: int, *, tight: bool = False, progress: Any = lambda done: None) -> Boxes:
+def make_boxes(counts: Counts, k: int, *, tight: bool = False, progress: Any = lambda done, rows: None) -> Boxes:
     """Phase 2: groups of at least k rows whose boxes are disjoint, by quasi-identifiers alone.
 
     As in Mondrian, the widest attribute is cut at the boundary nearest to the median. A range of a taxonomy is cut

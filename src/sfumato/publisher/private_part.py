@@ -13,11 +13,11 @@ from sfumato.engine.overview import Overview
 from sfumato.method.base import Progress
 from sfumato.publisher.policy import Policy
 from sfumato.publisher.read_job import Digests
+from sfumato.publisher.stage_words import StageClock, how_far
 from sfumato.release.release import Release
 from sfumato.report.earlier_releases import Dangling
 from sfumato.report.markdown import render_markdown
 from sfumato.report.provenance import Provenance
-from sfumato.report.randomized import response
 from sfumato.report.report import Facts, render_page, report_facts
 from sfumato.report.risk import Weighted, risk_of
 from sfumato.report.summary import Summary
@@ -84,7 +84,7 @@ def private_part(
         "hidden": list(table.hidden),
         "sensitive": [c.name for c in table.with_role(Role.SENSITIVE)],
         "seed": seed,
-        "response": response(release, table),
+        "response": facts["response"],
         "adversaries": None if found is None else found.as_dict(private=True),
         "table": {"digest": digests.cells, "file": digests.file, "folder": _written(job.folder.resolve())},
         "dangling": {name: {"here": here, "there": there} for name, (here, there) in dangling.items()},
@@ -137,20 +137,26 @@ def _written(folder: Path) -> str:
     return os.fsencode(folder).decode("utf-8", "replace")
 
 
+_SELDOM = 10.0
+"""Seconds of a stage between two lines of the log."""
+
+
 class Log:
-    """When each stage began."""
+    """When each stage began, and how far a long one was."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
-        self.stage = ""
+        self._clock, self._next = StageClock(), 0.0
 
     def listening(self, progress: Progress) -> Progress:
-        """The same progress, with each new stage recorded."""
+        """The same progress, with each new stage recorded, and every few seconds how far it is."""
 
         def heard(stage: str, done: float) -> None:
-            if stage != self.stage:
-                self.stage = stage
-                self.lines.append(f"{dt.datetime.now(dt.UTC).isoformat(timespec='milliseconds')} {stage}")
+            begins, seconds = stage != self._clock.stage, self._clock.hear(stage)
+            if begins or seconds >= self._next:
+                self._next = seconds + _SELDOM
+                told = f": {far}" if (far := how_far(done, seconds)) else ""
+                self.lines.append(f"{dt.datetime.now(dt.UTC).isoformat(timespec='milliseconds')} {stage}{told}")
             progress(stage, done)
 
         return heard

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from nicegui import ui
+from nicegui import events, ui
 
 
 class Boundaries(ui.element, component="static/boundaries.js"):
@@ -18,6 +18,7 @@ class Boundaries(ui.element, component="static/boundaries.js"):
     ) -> None:
         super().__init__()
         edges, counts = bars
+        self.shown = list(bounds)
         self._props |= {
             "name": name,
             "edges": list(edges),
@@ -25,4 +26,16 @@ class Boundaries(ui.element, component="static/boundaries.js"):
             "bounds": list(bounds),
             "step": step,
         }
-        self.on("moved", lambda e: moved(int(e.args["place"]), float(e.args["to"])))
+
+        def heard(e: events.GenericEventArguments) -> None:
+            place, to = int(e.args["place"]), float(e.args["to"])
+            self.shown = [*self.shown[:place], to, *self.shown[place + 1 :]]
+            moved(place, to)
+
+        self.on("moved", heard)
+
+    def take(self, bounds: Sequence[float]) -> None:
+        """Show these boundaries unless the browser does already: it may be ahead of what was heard from it."""
+        if self.shown != list(bounds):
+            self.shown = self._props["bounds"] = list(bounds)
+            self.update()

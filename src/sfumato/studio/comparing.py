@@ -114,7 +114,7 @@ def sections_of(job: Job, point: Point) -> dict[str, Any]:
 
 def shown_sections(job: Job, point: Point) -> str:
     """The same as a part of a policy file."""
-    return document(sections_of(job, point))
+    return document(sections_of(job, point)).strip()
 
 
 def take(job: Job, point: Point) -> None:

@@ -6,16 +6,22 @@ from typing import Any
 
 from nicegui import ui
 
+from sfumato.studio.fields import Act, Field
 from sfumato.studio.widgets import text
 
-Act = Callable[[Any], Any]
 LARGEST_TEXT = 900_000
 """The largest text file that is taken from the browser; its messages end at a million bytes."""
 _VALUE = "(e) => emit(e.target.value)"
+_MENU = "(e) => { const chosen = e.target.value; e.target.selectedIndex = 0; emit(chosen) }"
 
 
-def choice(label: str, options: Mapping[str, str], value: str, act: Act, *, hidden: bool = False) -> ui.element:
-    """A list to choose from; ``options`` are values with their words. A ``hidden`` label is only read aloud."""
+def choice(
+    label: str, options: Mapping[str, str], value: str, act: Act, *, hidden: bool = False, again: bool = False
+) -> ui.element:
+    """A list to choose from; ``options`` are values with their words. A ``hidden`` label is only read aloud.
+
+    With ``again``, the list returns to its first option, so that the same one can be chosen twice.
+    """
     with _labelled(label, hidden):
         made = ui.element("select").classes("control")
         with made:
@@ -25,35 +31,13 @@ def choice(label: str, options: Mapping[str, str], value: str, act: Act, *, hidd
                 option._props["value"] = key
                 if key == value:
                     option._props["selected"] = True
-    return made.on("change", lambda e: act(e.args), js_handler=_VALUE)
+    return made.on("change", lambda e: act(e.args), js_handler=_MENU if again else _VALUE)
 
 
-def entry(label: str, value: str, act: Act, *, hidden: bool = False, hint: str = "", kind: str = "text") -> ui.element:
+def entry(label: str, value: str, act: Act, *, hidden: bool = False, hint: str = "", kind: str = "text") -> Field:
     """A field for a text or a number; ``act`` gets what was entered once it is left or Enter is pressed."""
     with _labelled(label, hidden):
-        made = ui.element("input").classes("control")
-        made._props |= {"type": kind, "value": value, "placeholder": hint, "autocomplete": "off"}
-        if kind == "number":
-            made._props["step"] = "any"
-    return made.on("change", lambda e: act(e.args), js_handler=_VALUE)
-
-
-def slider(label: str, ends: tuple[float, float, float], value: float, moved: Act, act: Act) -> None:
-    """A slider with its number beside it; ``ends`` are least, greatest and step.
-
-    ``moved`` is told every value on the way, ``act`` the one that is settled on.
-    """
-    least, greatest, step = ends
-    with ui.element("div").classes("dial"):
-        with _labelled(label):
-            made = ui.element("input")
-            made._props |= {"type": "range", "min": least, "max": greatest, "step": step, "value": value}
-        number = ui.element("input").classes("control number")
-        number._props |= {"type": "number", "step": step, "value": f"{value:g}", "aria-label": f"{label}, as a number"}
-    shown = f"(e) => {{ getElement({number.id}).value = e.target.value; emit(e.target.value) }}"
-    made.on("input", lambda e: moved(float(e.args)), js_handler=shown, throttle=0.08)
-    made.on("change", lambda e: act(float(e.args)), js_handler=_VALUE)
-    number.on("change", lambda e: act(float(e.args)) if e.args else None, js_handler=_VALUE)
+        return Field(value, act, kind=kind, hint=hint)
 
 
 def tick(label: str, value: bool, act: Act, *, hidden: bool = False) -> ui.element:

@@ -12,7 +12,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from sfumato.publisher.stage_words import STAGES
+from sfumato.engine.progress import Share
+from sfumato.publisher.stage_words import STAGES, how_far
 from sfumato.studio.wording import sentence, unexpected
 from sfumato.studio.worker import Order
 
@@ -30,7 +31,11 @@ class Stage:
     words: str
     began: float
     ended: float | None = None
-    done: float = 0.0
+    done: Share = field(default_factory=lambda: Share(0.0))
+
+    def far(self, seconds: float) -> str:
+        """How far it is, so many seconds after the run began: rows, and the time that is left."""
+        return how_far(self.done, seconds - self.began)
 
 
 @dataclass
@@ -97,7 +102,8 @@ class Run:
     def hear(self, message: Mapping[str, Any]) -> None:
         """Take in what the process tells."""
         if "stage" in message:
-            self._reach(str(message["stage"]), float(message["done"]))
+            rows, done = message.get("rows"), message.get("rows_done")
+            self._reach(str(message["stage"]), Share(message["done"], rows=rows, done=done))
         elif "compiling" in message:
             self.compiling = bool(message["compiling"])
         elif "published" in message:
@@ -109,7 +115,7 @@ class Run:
             self.state, self.error = "failed", _words(message["error"])
             self.infeasible = message["error"]["kind"] == "Infeasible"
 
-    def _reach(self, stage: str, done: float) -> None:
+    def _reach(self, stage: str, done: Share) -> None:
         if self.state != "running":
             return
         words = STAGES["steps"].partition(" (")[0] if stage.startswith("step ") else STAGES.get(stage, stage)
@@ -117,7 +123,8 @@ class Run:
         if not self.stages or self.stages[-1].words != words:
             self._close_stage()
             self.stages.append(Stage(words, self.seconds))
-        self.stages[-1].done = max(self.stages[-1].done, done)
+        if done >= self.stages[-1].done:
+            self.stages[-1].done = done
 
     def _close_stage(self) -> None:
         if self.stages and self.stages[-1].ended is None:

@@ -29,25 +29,42 @@ class TreeView:
 
     def render(self) -> None:
         """Show the tools and the tree."""
-        self._places = {path[-1]: path for path, _ in subtrees(self.tree)}
-        self._below = {path[-1]: below for path, below in subtrees(self.tree)}
-        (root,) = self.tree
         with ui.element("div").classes("tools").props('role=toolbar aria-label="Change the tree"'):
-            self._tools(root)
+            self._tools()
         with ui.element("div").classes("actions tight"):
             entry("Find a value", self.sought, self._seek, hint="part of its name")
-        with ui.element("ul").classes("tree").props('aria-label="Tree of values"'):
+        self._list = ui.element("div")
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Show the tree as it is now; the tools stay as they are."""
+        self._below = {path[-1]: below for path, below in subtrees(self.tree)}
+        self.chosen &= set(self._below)
+        groups = {label: label for label, below in self._below.items() if below}
+        self._moves.clear()
+        with self._moves:
+            choice("Move below", {"": "Choose a group …", **groups}, "", self._move_chosen, again=True)
+        self._say()
+        self._draw()
+
+    def _draw(self) -> None:
+        (root,) = self.tree
+        self._list.clear()
+        with self._list, ui.element("ul").classes("tree").props('aria-label="Tree of values"'):
             self._node(root, 0)
 
-    def _tools(self, root: str) -> None:
-        entry("Name of a group", self.name, self._named, hint="for example North")
+    def _tools(self) -> None:
+        self._name = entry("Name of a group", self.name, self._named, hint="for example North")
         quiet("Group", lambda: self._edit(lambda: group(self.tree, sorted(self.chosen), self.name)))
         quiet("Rename", lambda: self._edit(lambda: rename(self.tree, self._one(), self.name)))
         quiet("Dissolve", lambda: self._edit(lambda: ungroup(self.tree, self._one())))
-        groups = {label: label for label, below in self._below.items() if below}
-        choice("Move below", {"": "Choose a group …", **groups}, "", self._move_chosen)
-        self._status = text("p", self._told(), "small")
-        self._status.props("aria-live=polite")
+        self._moves = ui.element("div")
+        self._status = ui.element("p").classes("small").props("aria-live=polite")
+
+    def _say(self) -> None:
+        self._status.clear()
+        with self._status:
+            text("span", self._told())
 
     def _told(self) -> str:
         if not self.chosen:
@@ -92,16 +109,14 @@ class TreeView:
 
     def _seek(self, sought: str) -> None:
         self.sought = sought
-        self.take(self.tree)
+        self._draw()
 
     def _named(self, name: str) -> None:
         self.name = name.strip()
 
     def _tick(self, label: str, on: bool) -> None:
         (self.chosen.add if on else self.chosen.discard)(label)
-        self._status.clear()
-        with self._status:
-            text("span", self._told())
+        self._say()
 
     def _one(self) -> str:
         if len(self.chosen) != 1:
@@ -131,4 +146,5 @@ class TreeView:
             complain(explained(error))
             return
         self.chosen, self.name = set(), ""
+        self._name.show("")
         self.take(tree)

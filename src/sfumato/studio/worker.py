@@ -75,11 +75,13 @@ def _end_with_the_studio() -> None:
 
 
 def _run(order: Order, tell: Tell) -> None:
+    from sfumato.engine.progress import Share
     from sfumato.kernel.jit import hearing_compilation
     from sfumato.publisher.publish import publish_policy
 
     def heard(stage: str, done: float) -> None:
-        tell({"stage": stage, "done": done})
+        rows, rows_done = (done.rows, done.done) if isinstance(done, Share) else (None, None)
+        tell({"stage": stage, "done": done, "rows": rows, "rows_done": rows_done})
 
     with hearing_compilation(lambda begun: tell({"compiling": begun})):
         job = order.job()

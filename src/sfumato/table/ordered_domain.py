@@ -170,9 +170,13 @@ class OrderedDomain:
         """
         if self.is_open(lo, hi):
             return (hi - lo) / self.size
+        return min(float(self.position[hi - 1] - self.position[lo]) / self._whole, 1.0)
+
+    @cached_property
+    def _whole(self) -> float:
+        """The range of the line, without an end that only one row has."""
         first, last = int(self.is_lone(0)), len(self.values) - 1 - int(self.is_lone(-1))
-        whole = float(self.position[last] - self.position[first]) if 0 <= first < last else 1.0
-        return min(float(self.position[hi - 1] - self.position[lo]) / whole, 1.0)
+        return float(self.position[last] - self.position[first]) if 0 <= first < last else 1.0
 
     def is_lone(self, code: int) -> bool:
         """Whether only one row has a value, as far as that is known."""

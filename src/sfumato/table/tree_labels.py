@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 def leaf_label(tree: "Taxonomy", code: int) -> BoxLabel:
     """A single value."""
     value = tree.leaves[code]
+    if tree.intervals is None:  # most trees, some with many values
+        return BoxLabel(value, [value], 0.0)
     return BoxLabel(value, _meaning(tree, value, [code]), 0.0)
 
 

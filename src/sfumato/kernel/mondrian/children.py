@@ -31,11 +31,32 @@ from sfumato.kernel.mondrian.cut import (
     sort_keys,
 )
 
+NO_HINT, GO_ON, SKIP = range(3)
+"""What is known of the rest when children were split off: nothing, more may be on the same axis, or none can be there.
+
+The hint is for a rest below two or more children; otherwise a lower node covers it.
+"""
+
 
 @inner
 def is_cut_by_child(space: Any, j: int, lo: int, hi: int) -> bool:
     """Whether the codes ``lo`` to ``hi`` lie in a tree below a node of which no set of children can be shown."""
     return space.axes[j, KIND] == TREE and not (space.axes[j, SETS] and shows_sets(space, j, cover(space, j, lo, hi)))
+
+
+@inner
+def _weigh(children: int, need: int, s: Any) -> Any:
+    """Weigh the children, in TALLY: (the heaviest, its weight, how many weigh at least ``need``)."""
+    heaviest, most, heavy = 0, np.int64(0), 0
+    for i in range(children):
+        weight = np.int64(0)
+        for r in range(s.ints[CUT_FIRST, i], s.ints[CUT_LAST, i]):
+            weight += s.ints[RUN_WEIGHT, r]
+        s.ints[TALLY, i] = weight
+        heavy += weight >= need
+        if weight > most:
+            heaviest, most = i, weight
+    return heaviest, most, heavy
 
 
 @inner
@@ -45,10 +66,7 @@ def _by_weight(children: int, total: int, s: Any) -> None:
     Its keys are ``(total - weight) * children + child``.
     """
     for i in range(children):
-        weight = np.int64(0)
-        for r in range(s.ints[CUT_FIRST, i], s.ints[CUT_LAST, i]):
-            weight += s.ints[RUN_WEIGHT, r]
-        s.ints[TALLY, i] = (total - weight) * children + i
+        s.ints[TALLY, i] = (total - s.ints[TALLY, i]) * children + i
         s.ints[PART_FIRST, i] = i
         s.ints[BALANCE, i] = -1
     sort_keys(s.ints[TALLY], s.ints[PART_FIRST], children)
@@ -79,54 +97,57 @@ def _may_go(
 
 
 @inner
-def _forget(
-    rows: Any, weights: Any, counted: Any, start: int, end: int, j: int, child: int, s: Any
-) -> None:  # fmt: skip
-    """No longer count the rows of a child for the tests that look ahead, which do not read the sums."""
-    first, last = s.ints[RUN_CODE, s.ints[CUT_FIRST, child]], s.ints[RUN_CODE, s.ints[CUT_LAST, child] - 1]
-    for i in range(start, end):
-        if first <= rows[i, j] <= last:
-            for c in range(counted.shape[1]):
-                s.sides[1, c, counted[i, c]] -= weights[i]
-
-
-@inner
 def split_off(
     space: Any, rows: Any, weights: Any, counted: Any, sizes: Any, spec: Any, aux: Any, costly: Any, least: int,
-    total: int, start: int, end: int, j: int, lo: int, hi: int, s: Any,
-) -> int:  # fmt: skip
-    """The number of children of the covering node on axis ``j`` that are split off; BALANCE has their numbers, or -1.
+    need: int, total: int, at_once: bool, start: int, end: int, j: int, lo: int, hi: int, s: Any,
+) -> Any:  # fmt: skip
+    """Split children of the covering node on axis ``j`` off: (how many, a hint on the rest, a, b).
+
+    If it is one, it has the codes ``[a, b)``; if more, TALLY tells the part of each code from ``lo`` on.
 
     A child that weighs at most half of what is left is split off before all lighter ones. One that fails a test need
     not be tried again: tests are such that two groups that pass also pass together, so it would have passed before.
-    And if all but the heaviest child weigh too little together, so does each of them.
+    And if all but the heaviest child weigh too little together, so does each of them. ``need`` is the least weight of
+    a side of the whole group; most groups have no child that heavy, and are known by the heaviest one. If only one or
+    two are, and the group is not to be cut ``at_once``, one is split off: the rest is counted when it is cut next.
     """
     runs = runs_on(rows, weights, start, end, j, lo, hi, s)
     children = child_cuts(space, j, cover(space, j, lo, hi), runs, s)
-    _by_weight(children, total, s)
-    need, judged = least, False
+    child, weight, heavy = _weigh(children, need, s)
+    if min(weight, total - weight) < need:
+        return 0, NO_HINT, np.int64(0), np.int64(0)
+    judged = False
     if spec is not None:  # not compiled if sizes alone decide
-        need, judged = max(least, look_ahead(sizes, spec, s)), judges_sides(spec)
-    parts, left, is_sorted = 0, total, False
+        judged = judges_sides(spec)
+        if heavy <= 2 and not (at_once or judged):
+            return 1, GO_ON if children > 2 else NO_HINT, *_codes_of(child, s)
+    _by_weight(children, total, s)
+    parts, left, is_sorted, one = 0, total, False, np.int64(-1)
     for place in range(children):
         child, weight = s.ints[PART_FIRST, place], total - s.ints[TALLY, place] // children
         if min(weight, left - weight) < need:  # also when nothing else is left
             break
         if spec is not None:
-            if place == 0 and not judged:  # often the only one: its rows are found without sorting all
-                _forget(rows, weights, counted, start, end, j, child, s)
-            else:
-                if not is_sorted:
-                    sort_by_run(rows, start, end, j, runs, s)
-                    is_sorted = True
-                if not _may_go(weights, counted, sizes, spec, aux, costly, judged, child, s):
-                    continue
+            if not is_sorted:
+                sort_by_run(rows, start, end, j, runs, s)
+                is_sorted = True
+            if not _may_go(weights, counted, sizes, spec, aux, costly, judged, child, s):
+                continue
             need = max(least, look_ahead(sizes, spec, s))
         s.ints[BALANCE, child] = parts
-        parts, left = parts + 1, left - weight
-    if parts > 0:
+        parts, left, one = parts + 1, left - weight, child
+    if parts == 0:
+        return 0, NO_HINT, np.int64(0), np.int64(0)
+    a, b = _codes_of(one, s)
+    if parts > 1:
         _number_codes(children, parts, lo, s)
-    return parts
+    return parts, SKIP if children - parts > 1 and not judged else NO_HINT, a, b
+
+
+@inner
+def _codes_of(child: int, s: Any) -> Any:
+    """The first code of a child that occurs, and the one after the last."""
+    return s.ints[RUN_CODE, s.ints[CUT_FIRST, child]], s.ints[RUN_CODE, s.ints[CUT_LAST, child] - 1] + 1
 
 
 @inner

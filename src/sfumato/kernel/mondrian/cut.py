@@ -53,7 +53,7 @@ def make_scratch(space: Space, n: int, sizes: NDArray[np.int64]) -> Scratch:
     cuts = 2 * min(n, largest)  # a tree's node has a cut per child and one per prefix of the children
     return Scratch(
         np.zeros((largest + 63) // 64, np.uint64),
-        np.zeros((10, max(n, largest, cuts) + 2), np.int64),
+        np.empty((10, max(n, largest, cuts) + 2), np.int64),
         np.zeros((2, len(sizes), int(sizes.max(initial=1))), np.int64),
         np.zeros((2, len(sizes) + 1), np.int64),
     )

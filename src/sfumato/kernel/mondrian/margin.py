@@ -56,7 +56,7 @@ def _cut(
 ) -> Any:  # fmt: skip
     """The best cut on axis ``j``: (how many parts are split off, a, b).
 
-    Codes ``[a, b)`` are split off; if ``b`` is 0, TALLY tells the part of each code, from ``lo`` on.
+    If it is one part, it has the codes ``[a, b)``; if more, TALLY tells the part of each code, from ``lo`` on.
     """
     need = least
     if len(spec) > 0:
@@ -64,9 +64,10 @@ def _cut(
         need = max(least, look_ahead(sizes, spec, scratch))
     parts, a, b = 0, np.int64(0), np.int64(0)
     if is_cut_by_child(space, j, lo, hi):
-        parts = split_off(
-            space, rows, weights, counted, sizes, spec, aux, costly, least, total, 0, len(rows), j, lo, hi, scratch
-        )
+        parts, _, a, b = split_off(
+            space, rows, weights, counted, sizes, spec, aux, costly, least, need, total, True, 0, len(rows), j,
+            lo, hi, scratch,
+        )  # fmt: skip
     else:
         found, a, b = best_cut(
             space, rows, weights, counted, sizes, spec, aux, costly, need, total, 0, len(rows), j, lo, hi, scratch
@@ -99,7 +100,7 @@ def cut_by_margins(space: Space, margins: list[Margin], tests: Tests, least: int
             costly_tests(tests.spec), max(least, 1), total, j, lo, hi, scratch,
         )  # fmt: skip
         if parts:
-            return AxisCut(j, [(int(a), int(b))] if b else _ranges(margin.codes, scratch, lo, parts))
+            return AxisCut(j, [(int(a), int(b))] if parts == 1 else _ranges(margin.codes, scratch, lo, parts))
     return None
 
 

@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 from sfumato.kernel.axes import KIND, LINE, Space, line_width, tree_ends, tree_width
 from sfumato.kernel.jit import inner, kernel
 from sfumato.kernel.judge import Tests, costly_tests
-from sfumato.kernel.mondrian.children import deal, is_cut_by_child, split_off
+from sfumato.kernel.mondrian.children import GO_ON, SKIP, deal, is_cut_by_child, split_off
 from sfumato.kernel.mondrian.cut import (
     PART_FIRST,
-    TALLY,
     Scratch,
     best_cut,
     clear_counts,
@@ -80,24 +79,31 @@ def take_greatest(measures: Any) -> int:
 @inner
 def _find_cut(
     space: Any, rows: Any, weights: Any, counted: Any, sizes: Any, spec: Any, aux: Any, costly: Any, least: int,
-    relaxed: Any, start: int, end: int, flat: Any, measures: Any, flags: Any, scratch: Any,
+    relaxed: Any, start: int, end: int, flat: Any, hint: int, measures: Any, flags: Any, scratch: Any,
 ) -> Any:  # fmt: skip
-    """Find the parts to split off: (the axes known to be flat, how many parts, the axis that tells them by code).
+    """Find the parts to split off: (axes known to be flat, how many parts, the axis that tells them by code, a hint).
 
-    The axis is -1 if the rows of the one part are flagged.
+    The axis is -1 if the rows of the one part are flagged. The hint says by which axis the rest is cut first
+    (-1 for the first axis, -2 for the second, and so on), or which is left out (1, 2, and so on); 0 says nothing.
     """
     total = np.int64(0)
     for i in range(start, end):
         total += weights[i]
     if total < 2 * least:
-        return flat, 0, -1
-    flat = measure(space, rows, start, end, flat, measures, scratch.bits)
-    for j in range(measures.shape[1]):
-        measures[LEFT, j] = measures[WIDTH, j]
+        return flat, 0, -1, 0
     need = least
     if spec is not None:
         load_counts(weights, counted, start, end, scratch)
         need = max(least, look_ahead(sizes, spec, scratch))
+        if total < 2 * need:
+            clear_counts(counted, start, end, scratch)
+            return flat, 0, -1, 0
+    flat = measure(space, rows, start, end, flat, measures, scratch.bits)
+    for j in range(measures.shape[1]):
+        measures[LEFT, j] = measures[WIDTH, j]
+    if hint != 0:
+        measures[LEFT, abs(hint) - 1] = np.inf if hint < 0 else 0.0
+    again, hint = -hint - 1, 0
     parts, by_code = 0, -1
     while parts == 0:
         j = take_greatest(measures)
@@ -105,29 +111,28 @@ def _find_cut(
             break
         lo, hi = np.int64(measures[FIRST, j]), np.int64(measures[LAST, j])
         if is_cut_by_child(space, j, lo, hi):
-            parts = split_off(
-                space, rows, weights, counted, sizes, spec, aux, costly, least, total, start, end, j, lo, hi, scratch
+            parts, known, a, b = split_off(
+                space, rows, weights, counted, sizes, spec, aux, costly, least, need, total, j == again, start, end, j,
+                lo, hi, scratch,
+            )  # fmt: skip
+            hint = -j - 1 if known == GO_ON else (j + 1 if known == SKIP else 0)
+        else:
+            found, a, b = best_cut(
+                space, rows, weights, counted, sizes, spec, aux, costly, need, total, start, end, j, lo, hi, scratch
             )
-            by_code = j
-            if parts == 1:  # two sides, as by any other cut
-                by_code = -1
-                for i in range(start, end):
-                    flags[i - start] = scratch.ints[TALLY, np.int64(rows[i, j]) - lo] == 0
-            continue
-        found, a, b = best_cut(
-            space, rows, weights, counted, sizes, spec, aux, costly, need, total, start, end, j, lo, hi, scratch
-        )
-        if found:
-            parts, by_code = 1, -1
+            parts, hint = np.int64(found), 0
+        by_code = j
+        if parts == 1:
+            by_code = -1
             flag_range(rows, start, end, j, a, b, flags)
     if relaxed is not None and parts == 0:  # not compiled for strict cuts
-        by_code = -1
+        by_code, hint = -1, 0
         parts += relaxed_cut(
             space, rows, weights, counted, sizes, spec, aux, costly, need, start, end, measures, flags, scratch
         )
     if spec is not None:
         clear_counts(counted, start, end, scratch)
-    return flat, parts, by_code
+    return flat, parts, by_code, hint
 
 
 @inner
@@ -192,20 +197,20 @@ def _split(
     """
     measures, flags, buffer, scratch = room
     stack = ranges.copy()
-    pending = np.zeros((64, 3), np.int64)
+    pending = np.zeros((64, 4), np.int64)
     depth, given_back = len(stack), 0
     while depth > 0:
         depth -= 1
-        start, end, flat = stack[depth, 0], stack[depth, 1], np.uint64(stack[depth, 2])
+        start, end, flat, hint = stack[depth, 0], stack[depth, 1], np.uint64(stack[depth, 2]), stack[depth, 3]
         if end - start < stop:
             if given_back == len(pending):
                 pending = twice(pending)
             pending[given_back, 0], pending[given_back, 1] = start, end
-            pending[given_back, 2] = stack[depth, 2]
+            pending[given_back, 2], pending[given_back, 3] = stack[depth, 2], hint
             given_back += 1
             continue
-        flat, parts, by_code = _find_cut(
-            space, rows, weights, counted, sizes, spec, aux, costly, least, relaxed, start, end, flat,
+        flat, parts, by_code, hint = _find_cut(
+            space, rows, weights, counted, sizes, spec, aux, costly, least, relaxed, start, end, flat, hint,
             measures, flags, scratch,
         )  # fmt: skip
         if parts == 0:
@@ -222,6 +227,7 @@ def _split(
             stack = twice(stack)
         for part in range(parts + 1):
             stack[depth, 0], stack[depth, 1], stack[depth, 2] = first[part], first[part + 1], np.int64(flat)
+            stack[depth, 3] = hint if part == parts else 0
             depth += 1
     return pending[:given_back]
 
@@ -236,7 +242,7 @@ def partition(
     tests: Tests,
     least: int,
     relaxed: bool = False,
-    progress: Callable[[float], None] = lambda done: None,
+    progress: Callable[[int, int], None] = lambda done, rows: None,
 ) -> Parts:
     """Partition rows until no axis has an allowed cut, widest axis first.
 
@@ -244,13 +250,13 @@ def partition(
     ``counted`` columns. On a line a cut is the allowed boundary nearest to the median; in a tree it
     separates one child, or the first few children, of the covering node from the others. If no set of
     its children can be shown, all children that can be are split off, the heaviest first. ``relaxed``
-    also divides equal codes if no strict cut is left.
+    also divides equal codes if no strict cut is left. ``progress`` is told the weight that is done, and that of all.
     """
     n = len(codes[0])
     rows, words = pack_rows(codes)
     ids = np.arange(n, dtype=np.int64)
     w = np.ones(n, np.int64) if weights is None else weights.astype(np.int64, copy=True)
-    c = np.zeros((n, len(counted or ())), np.int32)
+    c = np.empty((n, len(counted or ())), np.int32)
     for i, column in enumerate(counted or ()):
         c[:, i] = column
     is_start = np.zeros(n, np.uint8)
@@ -265,14 +271,21 @@ def partition(
         )  # fmt: skip
         return pending
 
-    pending = split(np.array([[0, n, 0]], np.int64), max(n // PIECES, SMALL))
-    done = n - int((pending[:, 1] - pending[:, 0]).sum())
+    pending = split(np.array([[0, n, 0, 0]], np.int64), max(n // PIECES, SMALL))
+    before = np.append(0, np.cumsum(w))  # at the ends of the pending ranges, whatever becomes of the rows inside
+    everything = int(before[-1])
+    done = everything - _weight(pending, before)
     with ThreadPoolExecutor(THREADS) as pool:
         pieces = batches(pending, max(n // PIECES, 1))
         for piece, _ in zip(pieces, pool.map(lambda p: split(p, 0), pieces), strict=True):
-            done += int((piece[:, 1] - piece[:, 0]).sum())
-            progress(done / n)
+            done += _weight(piece, before)
+            progress(done, everything)
     return Parts(ids, np.flatnonzero(is_start), rows)
+
+
+def _weight(ranges: NDArray[np.int64], before: NDArray[np.int64]) -> int:
+    """What the rows of some ranges weigh together, given what all rows before each of them weigh."""
+    return int((before[ranges[:, 1]] - before[ranges[:, 0]]).sum())
 
 
 def batches(ranges: NDArray[np.int64], rows: int) -> list[NDArray[np.int64]]:
@@ -302,7 +315,7 @@ def make_room(
         np.empty(n + 1, np.int64),
         np.empty((n + 1, counted.shape[1]), np.int32),
     )
-    return Room(np.zeros((4, len(space.axes))), np.zeros(n + 1, np.uint8), buffer, make_scratch(space, n, sizes))
+    return Room(np.zeros((4, len(space.axes))), np.empty(n + 1, np.uint8), buffer, make_scratch(space, n, sizes))
 
 
 def pack_rows(codes: list[NDArray[Any]]) -> tuple[NDArray[Any], NDArray[np.uint64]]:
@@ -310,7 +323,8 @@ def pack_rows(codes: list[NDArray[Any]]) -> tuple[NDArray[Any], NDArray[np.uint6
     dtype = np.result_type(*codes, np.uint16)  # one for nearly all tables, since each is compiled by itself
     per_word = 8 // dtype.itemsize
     width = -(-len(codes) // per_word) * per_word
-    rows = np.zeros((len(codes[0]), width), dtype)
+    rows = np.empty((len(codes[0]), width), dtype)
     for j, column in enumerate(codes):
         rows[:, j] = column
+    rows[:, len(codes) :] = 0
     return rows, rows.view(np.uint64)

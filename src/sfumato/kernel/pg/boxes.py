@@ -247,7 +247,7 @@ def divide(
     least: int,
     *,
     tight: bool = False,
-    progress: Callable[[float], None] = lambda done: None,
+    progress: Callable[[int, int], None] = lambda done, rows: None,
 ) -> Boxes:
     """Cut the widest axis at the boundary nearest to the median, as long as both sides weigh at least ``least``."""
     n = len(codes[0])
@@ -261,11 +261,12 @@ def divide(
         return _split(space, mode, rows, words, ids, w, max(least, 1), begin, finish, stop, tight, box, is_start, room)
 
     pieces = sorted(split(0, n, max(n // _PIECES, _SMALL)).tolist(), key=lambda piece: piece[0] - piece[1])
-    done = n - sum(end - start for start, end in pieces)
+    everything = int(w.sum())
+    done = everything - sum(int(w[start:end].sum()) for start, end in pieces)
     with ThreadPoolExecutor(_THREADS) as pool:
         for (start, end), _ in zip(pieces, pool.map(lambda p: split(p[0], p[1], 0), pieces), strict=True):
-            done += end - start
-            progress(done / n)
+            done += int(w[start:end].sum())
+            progress(done, everything)
     starts = np.flatnonzero(is_start)
     of_row = np.empty(n, np.int64)
     of_row[ids] = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, n)))

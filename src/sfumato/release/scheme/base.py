@@ -13,6 +13,7 @@ from sfumato.engine.base import Engine, Table
 from sfumato.engine.counts import Counts
 from sfumato.engine.decision import Grouping
 from sfumato.engine.draws import Draws
+from sfumato.engine.progress import Progress as Progress
 from sfumato.release.best_guess import GroupValues
 from sfumato.release.check.finding import Finding
 from sfumato.release.check.public import PublicSchema
@@ -25,13 +26,6 @@ from sfumato.table.microdata import Microdata
 
 if TYPE_CHECKING:
     from sfumato.release.release import Release
-
-Progress = Callable[[str, float], None]
-"""Called with the current stage and the fraction of it that is done, from 0 to 1."""
-
-
-def silent(stage: str, done: float) -> None:
-    """Shows no progress."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -42,6 +42,8 @@ class _Page:
         self.job, self.plan, self.dials = job, plan, dials
         self.methods = {p.method.name for p in plan.points if p.refuted is None} or {p.method.name for p in plan.points}
         self.word, self.values = "", ""
+        if self.running is not None:
+            self._resume(self.running)
         self.bar: ui.element | None = None
 
     def render(self) -> None:
@@ -51,8 +53,9 @@ class _Page:
                 words = {"": "Nothing: the requirements as they are"} | {
                     w: f"Different values of {w}" for w in self.dials
                 }
-                choice("Vary", words, "", self._vary)
+                choice("Vary", words, self.word, self._vary)
                 self.listed = ui.element("div")
+                self._list_values()
             primary("Compare", self._start)
         self.place = ui.element("div").props("aria-live=polite")
         self._show()
@@ -71,13 +74,24 @@ class _Page:
 
     def _vary(self, word: str) -> None:
         self.word = word
-        self.listed.clear()
         if word:
             dial = self.dials[word]
             some = [dial.start * m for m in (1, 2, 4)] if dial.step >= 1 else [dial.start / 2, dial.start]
             self.values = ", ".join(f"{v:g}" for v in some)
+        self._list_values()
+
+    def _list_values(self) -> None:
+        self.listed.clear()
+        if self.word:
             with self.listed:
-                entry(f"Values of {word}", self.values, lambda v: setattr(self, "values", v))
+                entry(f"Values of {self.word}", self.values, lambda v: setattr(self, "values", v))
+
+    def _resume(self, before: Comparing) -> None:
+        """Begin with what was compared last."""
+        self.methods = set(before.methods) & {p.method.name for p in self.plan.points} or self.methods
+        for word, values in before.sweep.items():
+            if word in self.dials:
+                self.word, self.values = word, ", ".join(f"{v:g}" for v in values)
 
     @property
     def running(self) -> Comparing | None:

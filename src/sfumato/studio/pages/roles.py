@@ -4,12 +4,14 @@ from nicegui import ui
 
 from sfumato.adversary.uniqueness import Uniqueness
 from sfumato.errors import SfumatoError
+from sfumato.publisher.proposed_column import WITHOUT_TREE
 from sfumato.report.plots import percent
 from sfumato.studio.controls import choice, entry, fold
+from sfumato.studio.fields import Field
 from sfumato.studio.frame import next_step
 from sfumato.studio.job import Job
 from sfumato.studio.people import alone_now, example, people_of, told
-from sfumato.studio.widgets import banner, beside, explained, figures, heading, text
+from sfumato.studio.widgets import banner, beside, cell_text, explained, figures, heading, text
 
 ROLES = {
     "identifier": "Identifier",
@@ -85,19 +87,24 @@ def _row(job: Job, name: str, shown: _Shown) -> None:
         with ui.element("td"):
             known = ROLES if role in ROLES else {"": "Choose …", **ROLES}
             choice(f"Role of {name}", known, role, lambda r: _changed(job, name, r, shown, why), hidden=True)
-            why = ui.element("div").classes("why")
-            with why:
-                _reason(job, name)
+            with ui.element("div").classes("why"):
+                why = _reason(job, name)
 
 
-def _reason(job: Job, name: str) -> None:
+def _reason(job: Job, name: str) -> Field:
     """The reason of a role, to be changed; the certificate states it."""
-    reason = str(job.attributes.get(name, {}).get("reason", ""))
     hint = "Your reason, for the certificate"
-    entry(f"Reason of {name}", reason, lambda r: _explained(job, name, r), hidden=True, hint=hint)
+    field = entry(
+        f"Reason of {name}", _told_reason(job, name), lambda r: _explained(job, name, r), hidden=True, hint=hint
+    )
     proposed = _proposed(job, name)
     if proposed and proposed[2]:
         text("p", proposed[2], "small")
+    return field
+
+
+def _told_reason(job: Job, name: str) -> str:
+    return str(job.attributes.get(name, {}).get("reason", ""))
 
 
 def _proposed(job: Job, name: str) -> tuple[str, str, str] | None:
@@ -105,20 +112,19 @@ def _proposed(job: Job, name: str) -> tuple[str, str, str] | None:
     found = next((a for a in job.proposal.attributes if a.name == name), None) if job.proposal else None
     if found is None:
         return None
-    return found.role, found.why, found.reason.removeprefix(found.why).removeprefix("; ")
+    more = found.reason.removeprefix(found.why).removeprefix("; ")
+    return found.role, found.why, more.replace(WITHOUT_TREE, "shown or suppressed, unless you group its values")
 
 
 def _explained(job: Job, name: str, reason: str) -> None:
     job.set_attribute(name, reason=reason.strip() or None)
 
 
-async def _changed(job: Job, name: str, role: str, shown: _Shown, why: ui.element) -> None:
+async def _changed(job: Job, name: str, role: str, shown: _Shown, why: Field) -> None:
     """Take a role; the reason that was proposed belongs to the role that was proposed."""
     proposed = _proposed(job, name)
     job.set_attribute(name, role=role, reason=proposed[1] if proposed and proposed[0] == role else None)
-    why.clear()
-    with why:
-        _reason(job, name)
+    why.show(_told_reason(job, name))
     await _update(job, shown)
 
 
@@ -171,4 +177,4 @@ def _some_values(job: Job, name: str) -> str:
     if job.frame is None:
         return ""
     series = job.frame[name].head(_LOOKED_AT).drop_nulls().unique(maintain_order=True).head(_EXAMPLES)
-    return ", ".join(str(value)[:_LONGEST] for value in series.to_list())
+    return ", ".join(cell_text(value)[:_LONGEST] for value in series.to_list())

@@ -91,6 +91,7 @@ def _watch(job: Job, run: Run) -> None:
         with ui.element("div").style("display: flex; gap: 1rem; align-items: baseline"):
             text("h2", "Running")
             clock = ui.label().classes("small")
+            far = ui.label().classes("small")
         bar = ui.linear_progress(value=0, show_value=False, color=None).props('rounded aria-label="Progress"')
         bar.classes("runbar")
         stages = ui.element("ol").classes("stages").props("aria-live=polite")
@@ -107,7 +108,8 @@ def _watch(job: Job, run: Run) -> None:
         clock.text = f"{run.seconds:.0f} s" + (" (compiling kernels, only the first time)" if run.compiling else "")
         last = run.stages[-1] if run.stages else None
         bar.props(remove="indeterminate") if last and last.done else bar.props("indeterminate")
-        bar.value = last.done if last else 0
+        bar.value = float(last.done) if last else 0
+        far.text = last.far(run.seconds) if last else ""
         now = [(s.words, s.ended is not None) for s in run.stages]
         if now != shown:
             shown = now

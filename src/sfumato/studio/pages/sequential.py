@@ -114,7 +114,7 @@ def _given(job: Job, found: Given) -> None:
 def _figures(people: SequentialJoin) -> list[tuple[str, str]]:
     out = [("rows of the join", f"{people.matches:,}"), ("groups in it", f"{people.groups:,}")]
     if people.anonymity is not None:
-        out.append(("people at least in a group of the join", f"{people.anonymity:,}"))
+        out.append(("fewest people in a group of the join", f"{people.anonymity:,}"))
     pinned, alone = people.pinned_down.get("T1"), people.singled_out.get("T1")
     if pinned is not None:
         out.append(("people pinned down by the join only", f"{pinned:,}"))

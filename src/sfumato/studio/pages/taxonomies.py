@@ -7,10 +7,10 @@ from nicegui import background_tasks, ui
 
 from sfumato.errors import SfumatoError
 from sfumato.studio import generalization as form
-from sfumato.studio.boundaries import Boundaries
 from sfumato.studio.controls import choice, entry, text_file
 from sfumato.studio.frame import next_step
 from sfumato.studio.generalization import Quasi
+from sfumato.studio.interval_view import IntervalView
 from sfumato.studio.job import Job
 from sfumato.studio.preview_panel import PreviewPanel
 from sfumato.studio.tree_view import TreeView
@@ -84,31 +84,45 @@ class _Editor:
     def _edit(self, quasi: Quasi) -> None:
         text("p", f"{len(quasi.values):,} values.", "small")
         choice("How it is made coarser", quasi.forms, quasi.form, lambda f: self.change(lambda: self._take(quasi, f)))
-        try:
-            found = form.taxonomy_of(self.job, quasi)
-        except SfumatoError as error:
-            banner(explained(error), "bad")
-            found = None
+        self._wrong = ui.element("div")
+        found = self._found(quasi)
         if quasi.form == "intervals":
-            self._intervals(quasi)
+            IntervalView(self.job, quasi, self._change_here).render()
         elif quasi.form == "width":
             self._width(quasi)
         elif quasi.form == "tree" and found is not None:
             self._tree(quasi, found)
         elif quasi.form == "order":
             text("p", "In order: " + " < ".join(map(str, quasi.entry["domain"])))
-        if found is not None and quasi.form not in ("tree", "intervals"):
-            _levels(quasi, found)
-        if found is not None:
-            self._coverage(quasi, found)
-        self._files(quasi, found)
+        self._below = ui.element("div")
+        self._show_below(quasi, found)
+
+    def _found(self, quasi: Quasi) -> Taxonomy | None:
+        """The tree of a quasi-identifier as publishing reads it, or what is wrong with it."""
+        self._wrong.clear()
+        try:
+            return form.taxonomy_of(self.job, quasi)
+        except SfumatoError as error:
+            with self._wrong:
+                banner(explained(error), "bad")
+            return None
+
+    def _show_below(self, quasi: Quasi, found: Taxonomy | None) -> None:
+        """What follows from the edited form: its levels, what it covers, and what can be done with it as a whole."""
+        self._below.clear()
+        with self._below:
+            if found is not None and quasi.form not in ("tree", "intervals"):
+                _levels(quasi, found)
+            if found is not None:
+                self._coverage(quasi, found)
+            self._files(quasi, found)
 
     def _take(self, quasi: Quasi, chosen: str) -> None:
         form.take_form(self.job, quasi, chosen)
         self.job.extras.get(VIEWS, {}).pop(quasi.name, None)
 
-    def change(self, act: Callable[[], Any]) -> None:
-        """Change the policy, so that it can be undone, or say why it cannot be."""
+    def change(self, act: Callable[[], Any], shown: Callable[[], Any] | None = None) -> None:
+        """Change the policy, so that it can be undone, or say why it cannot be; then show everything, or as said."""
         before = dict(self.job.attributes[self.at])
         try:
             act()
@@ -118,7 +132,17 @@ class _Editor:
             if self.job.attributes[self.at] != before:
                 self.job.extras.setdefault(UNDO, {}).setdefault(self.at, []).append(before)
                 self._try()
-        self.show()
+        (shown or self.show)()
+
+    def _change_here(self, act: Callable[[], Any], shown: Callable[[], Any]) -> None:
+        """Change the policy and show what came of it, without drawing the fields anew."""
+
+        def all_of_it() -> None:
+            shown()
+            quasi = self.quasi
+            self._show_below(quasi, self._found(quasi))
+
+        self.change(act, all_of_it)
 
     def _try(self) -> None:
         """Try the changed policy, beside the page."""
@@ -134,67 +158,14 @@ class _Editor:
 
     # -- numbers -------------------------------------------------------------------------------------------------
 
-    def _intervals(self, quasi: Quasi) -> None:
-        bounds = [float(b) for b in quasi.entry["taxonomy"]["intervals"]]
-        edges, counts = form.bars(quasi)
-        text("p", "Drag a boundary, or choose one and use the arrow keys. Nothing finer than these intervals is shown.")
-        step = 1.0 if all(v.is_integer() for v in quasi.numbers) else edges[1] - edges[0]
-        Boundaries(quasi.name, (edges, counts), bounds, step, lambda i, to: self._bound(quasi, bounds, i, to))
-        people = form.people_between(quasi, bounds)
-        with ui.element("div").classes("scroll"), ui.element("table").classes("plain"):
-            with ui.element("thead"), ui.element("tr"):
-                for title in ("From", "to below", "Rows", "Remove"):
-                    text("th", title).props("scope=col")
-            with ui.element("tbody"):
-                for i, number in enumerate(people):
-                    self._interval(quasi, bounds, i, number)
-        with ui.element("div").classes("actions tight"):
-            entry("Cut at", "", lambda v: self._cut(quasi, bounds, v), hint="a number", kind="number")
-            for parts in (3, 5, 10):
-                told = f"Suggest {parts} of equal size"
-                quiet(told, lambda n=parts: self._bounds(quasi, form.suggested_bounds(quasi, n)))
-
-    def _interval(self, quasi: Quasi, bounds: list[float], i: int, people: int) -> None:
-        with ui.element("tr"):
-            with ui.element("td"):
-                entry(
-                    f"Boundary {i + 1}",
-                    f"{bounds[i]:g}",
-                    lambda v: self._bound(quasi, bounds, i, v),
-                    hidden=True,
-                    kind="number",
-                )
-            with ui.element("td"):
-                if i + 2 < len(bounds):
-                    text("span", f"{bounds[i + 1]:g}")
-                else:
-                    last = f"{bounds[-1]:g}"
-                    entry(
-                        "Last boundary",
-                        last,
-                        lambda v: self._bound(quasi, bounds, i + 1, v),
-                        hidden=True,
-                        kind="number",
-                    )
-            text("td", f"{people:,}", "num")
-            with ui.element("td"):
-                if i > 0:
-                    joined = [*bounds[:i], *bounds[i + 1 :]]
-                    quiet("Join with the one above", lambda: self._bounds(quasi, joined))
-
-    def _bound(self, quasi: Quasi, bounds: list[float], i: int, to: Any) -> None:
-        self.change(lambda: form.take_bounds(self.job, quasi, form.moved_bound(bounds, i, float(to), quasi)))
-
-    def _bounds(self, quasi: Quasi, bounds: list[float]) -> None:
-        self.change(lambda: form.take_bounds(self.job, quasi, bounds))
-
-    def _cut(self, quasi: Quasi, bounds: list[float], at: str) -> None:
-        if at:
-            self._bounds(quasi, sorted({*bounds, float(at)}))
-
     def _width(self, quasi: Quasi) -> None:
-        now = f"{quasi.entry['taxonomy']['width']:g}"
-        entry("Width", now, lambda v: self.change(lambda: form.take_width(self.job, quasi, float(v))), kind="number")
+        def shown() -> None:
+            field.show(f"{self.quasi.entry['taxonomy']['width']:g}")
+
+        def settled(typed: str) -> None:
+            self._change_here(lambda: form.take_width(self.job, quasi, float(typed)) if typed else None, shown)
+
+        field = entry("Width", f"{quasi.entry['taxonomy']['width']:g}", settled, kind="number")
 
     # -- trees ---------------------------------------------------------------------------------------------------
 
@@ -207,7 +178,19 @@ class _Editor:
         view.render()
 
     def _take_tree(self, quasi: Quasi, tree: Tree) -> None:
-        self.change(lambda: form.take_tree(self.job, quasi, tree))
+        """Give a quasi-identifier an edited tree; the tools with which it was edited stay."""
+        view: TreeView | None = self.job.extras.get(VIEWS, {}).get(quasi.name)
+        if view is None or self.quasi.form != "tree":
+            self.change(lambda: form.take_tree(self.job, quasi, tree))
+            return
+
+        def shown() -> None:
+            found = form.taxonomy_of(self.job, self.quasi)
+            if found is not None:
+                view.tree = found.to_tree()
+                view.refresh()
+
+        self._change_here(lambda: form.take_tree(self.job, quasi, tree), shown)
 
     def _coverage(self, quasi: Quasi, found: Taxonomy) -> None:
         fits = coverage(found, quasi.values)

@@ -12,6 +12,6 @@ def render(job: Job) -> None:
         "What would come out?",
         "The policy, tried on a sample. Nothing is written and nothing is published; go back and change what you like.",
     )
-    with card():
+    with card("On a sample"):
         PreviewPanel(job, whole=True)
     next_step(job, "try")

@@ -1,0 +1,18 @@
+"""A run as the studio follows it: stages, rows and the time that is left."""
+
+import pytest
+
+from sfumato.studio.run import Run
+from sfumato.studio.worker import Order
+
+
+def test_the_studio_shows_rows_and_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [100.0]
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    run = Run(Order("", "", "", None, "", False), 1)
+    run.hear({"stage": "cuts", "done": 0.0, "rows": 80, "rows_done": None})
+    now[0] = 110.0
+    run.hear({"stage": "cuts", "done": 0.25, "rows": 80, "rows_done": 20})
+    assert run.stages[-1].far(run.seconds) == "20 of 80 rows, about 30 s left"
+    run.hear({"stage": "order", "done": 0.0})
+    assert run.stages[-1].far(run.seconds) == ""
