@@ -26,6 +26,9 @@ from sfumato.release.scheme.base import Grouped
 from sfumato.requirement.base import GroupRequirement, Requirement, as_fraction, is_number, share, whole_number
 from sfumato.table.taxonomy import named
 
+_PASSES = 4
+"""Groups are adopted and boxes reopened once per so many passes with loans."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class LocalRecoding(CountingMethod):
@@ -151,8 +154,12 @@ class LocalRecoding(CountingMethod):
     def _improved(self, begun: Begun, progress: Progress) -> tuple[Integers, int]:
         """Groups that cost less, found by loans, moves, adoption and boxes that are opened again."""
         solutions = begun.solutions(self.rounds, lambda done: progress("loans", done))
-        best = adopted(begun.vectors, solutions, begun.wanted)
-        return reopened(begun, best, self.rounds, lambda done: progress("reopening", done))
+        best, times = solutions[0], -(-self.rounds // _PASSES)
+        for done in range(times):
+            progress("reopening", done / times)
+            best = adopted(begun.vectors, [best, *solutions], begun.wanted)
+            best = reopened(begun, best, 1, lambda _: None)
+        return adopted(begun.vectors, [best, *solutions], begun.wanted) if times else best
 
     def _leaves_out(self, group: Integers, vectors: Vectors, counts: Counts) -> bool:
         """Whether rows are left, few enough to be suppressed, and not all rows."""
