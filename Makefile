@@ -1,4 +1,4 @@
-# make demo | test | older | fuzz | cross-check | lint | bench | docs | pictures: each builds what it needs in .venv, with uv when it is there, else with pip.
+# make demo | wheel | test | older | fuzz | cross-check | lint | bench | docs | pictures: each builds what it needs in .venv, with uv when it is there, else with pip.
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -13,7 +13,7 @@ INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 MAKE_VENV = $(PYTHON) -m venv $(VENV)
 endif
 
-.PHONY: demo test fuzz cross-check peers older on-older lint bench measured docs pictures clean
+.PHONY: demo wheel test fuzz cross-check peers older on-older lint bench measured docs pictures clean
 
 $(BIN)/python:
 	$(MAKE_VENV)
@@ -38,8 +38,8 @@ demo: $(VENV)/.run
 	$(BIN)/sfumato demo -o demo-out --force
 
 lint: $(VENV)/.test
-	$(BIN)/ruff check src tests benchmarks docs/tools
-	$(BIN)/ruff format --check src tests benchmarks docs/tools
+	$(BIN)/ruff check src tests benchmarks tools docs/tools hatch_build.py
+	$(BIN)/ruff format --check src tests benchmarks tools docs/tools hatch_build.py
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 
@@ -75,6 +75,11 @@ measured: $(VENV)/.bench
 
 docs: $(VENV)/.docs
 	$(BIN)/mkdocs build --strict
+
+wheel: $(VENV)/.run  # for this platform and Python, with compiled kernels; pip wheel without SFUMATO_KERNELS makes a pure one
+	rm -rf dist/kernels && mkdir -p dist
+	$(BIN)/python -m tools.compile_kernels dist/kernels
+	SFUMATO_KERNELS=$(CURDIR)/dist/kernels $(PYTHON) -m pip wheel --quiet --no-deps --wheel-dir dist .
 
 pictures: $(VENV)/.test  # claims, parameters and pictures of the method pages, again from the code
 	$(BIN)/python -m docs.tools.claims

@@ -28,6 +28,7 @@ PARTS = (
     "sequential",
     "compare",
     "start",
+    "studio",
     "growth",
     "two_publishers",
     "secure_maximum",

@@ -9,6 +9,7 @@ import polars as pl
 import sfumato as sf
 from benchmarks.measure import Line, median_time
 from sfumato import datasets
+from sfumato.engine.draws import Draws
 from sfumato.method.art.grouping import people_in
 from sfumato.release.judgement import bind
 
@@ -42,14 +43,19 @@ def lines() -> Iterator[Line]:
         ("art, r = 4, minimum 3,000", None, sf.Art(), _wanted(4, 3_000)),
     ):  # fmt: skip
         bound = bind([wanted], data)
-        ours = median_time(lambda m=method, b=bound: m.draw(data, b), repeats=3)
+        ours = median_time(lambda m=method, b=bound: m.draw(data, b, draws=_draws()), repeats=3)
         yield Line(name, data.rows, ours, floor, sort, target)
-        groups = method.draw(data, bound).groups
+        groups = method.draw(data, bound, draws=_draws()).groups
         (required,) = (r for r in bound if isinstance(r, sf.RRobustness))
         ours = median_time(lambda g=groups, r=required: _exposed(data, g, r), repeats=3)
         yield Line(f"p(t:x) of everybody in it ({name})", data.rows, ours, floor, sort, target and 100.0)
     ten = bind([sf.LDiversity(l=3)], data)
     yield Line("injector, l = 3", data.rows, median_time(lambda: sf.Injector().draw(data, ten)), floor, sort)
+
+
+def _draws() -> Draws:
+    """The same every time: r = 8 succeeds with most draws, not with all (11 of 12 seeds)."""
+    return Draws(np.random.default_rng(1))
 
 
 def _wanted(r: float, minimum: int, **settings: Any) -> sf.RRobustness:

@@ -89,10 +89,10 @@ def _copy(folder: Path) -> None:
 
 
 def _peak(*arguments: str) -> float:
-    """Run a command as a new process; its peak memory in MB."""
-    told = subprocess.run(
-        [sys.executable, "-c", _ALONE, *arguments], check=True, timeout=3600, capture_output=True, text=True
-    )
+    """Run a command as a new process; its peak memory in MB. Its modules are compiled once, as an installer does."""
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    command = [sys.executable, "-c", _ALONE, *arguments]
+    told = subprocess.run(command, check=True, timeout=3600, capture_output=True, text=True, env=kept)
     return int(told.stdout.split("VmHWM:")[1].split()[0]) / 1024
 
 

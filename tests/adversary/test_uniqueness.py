@@ -44,6 +44,18 @@ def test_counts_are_those_of_rows(rows: list[tuple[object, ...]], places: int) -
     assert all(telling[c.names] == c.unique for c in found.combinations)
 
 
+columns = st.sets(st.sampled_from("abcd"))
+
+
+@given(tables, st.lists(columns, max_size=5))
+@settings(max_examples=60, deadline=None)
+def test_what_was_counted_before_changes_no_answer(rows: list[tuple[object, ...]], asked: list[set[str]]) -> None:
+    frame = pl.DataFrame(rows, schema={"a": pl.String, "b": pl.String, "c": pl.Int64, "d": pl.Float64}, orient="row")
+    table = PeopleTable(frame)
+    for names in asked:
+        assert table.unique_by(sorted(names)) == PeopleTable(frame).unique_by(sorted(names))
+
+
 def test_one_row_nothing_known_and_unknown_columns() -> None:
     one = PeopleTable(pl.DataFrame({"a": [1], "b": [2]}))
     assert one.unique_by([]).unique == 0

@@ -5,11 +5,14 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
 
 import sfumato as sf
+from sfumato.analyst import view
 from sfumato.analyst.analyst import Answer
 from sfumato.analyst.condition import All, Comparison, Not, Some, comparisons
 from sfumato.analyst.query import parse, parse_condition
+from sfumato.table.published import counted_rows
 
 
 def test_grammar() -> None:
@@ -379,3 +382,44 @@ def test_a_damaged_manifest_is_refused(generalized: sf.Release) -> None:
         damaged = generalized.manifest | {"attributes": attributes | {"job": about}}
         with pytest.raises(sf.ReleaseError, match="manifest"):
             sf.Analyst(sf.Release(damaged, generalized.tables)).count("job = 'Cook'")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT COUNT(*) WHERE age >= 30 AND age < 50",
+        "SELECT COUNT(*) WHERE age < 41 AND ill = 'flu' OR sex = 'm'",
+        "SELECT COUNT(*), sex WHERE age > 33 GROUP BY sex",
+        "SELECT COUNT(*) CUBE sex, ill",
+        "SELECT AVG(age) WHERE sex = 'f'",
+        "SELECT MEDIAN(age), sex WHERE ill = 'flu' GROUP BY sex",
+    ],
+)
+def test_equal_rows_of_many_are_counted_first(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a question does not ask about is left out, and the answer is the same."""
+    rng = np.random.default_rng(5)
+    frame = pl.DataFrame(
+        {
+            "age": rng.integers(20, 60, 400),
+            "sex": rng.choice(["m", "f"], 400),
+            "zip": rng.integers(100, 140, 400),
+            "ill": rng.choice(["flu", "HIV", "gout"], 400, p=[0.6, 0.1, 0.3]),
+        }
+    )
+    table = sf.read(frame, quasi=["age", "sex", "zip"], sensitive="ill")
+    release = sf.publish(table, require=sf.KAnonymity(k=8), method="mondrian")
+    wanted = sf.Analyst(release).query(text)
+    monkeypatch.setattr(view, "_MANY", 0)
+    monkeypatch.setattr(view, "counted_rows", lambda frame, most: counted_rows(frame, 10**6))
+    analyst = sf.Analyst(release)
+    found = analyst.query(text)
+    assert any(v.rows < 400 for v in analyst.view._narrow.values())
+    if isinstance(wanted, pl.DataFrame):
+        assert isinstance(found, pl.DataFrame)
+        assert_frame_equal(found, wanted, rel_tol=1e-9)
+        return
+    assert isinstance(found, Answer)
+    assert found.assumption == wanted.assumption
+    assert (found.estimate, found.standard_error, *found.interval, *found.bounds) == pytest.approx(
+        (wanted.estimate, wanted.standard_error, *wanted.interval, *wanted.bounds)
+    )

@@ -159,7 +159,7 @@ def test_a_full_disk_costs_the_cache_only(
     def full(self: object, name: str, data: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(cache._SealedFile, "_save_data", full)
+    monkeypatch.setattr(cache.SealedFile, "_save_data", full)
     with caplog.at_level(logging.WARNING):
         assert compiled(add)(1) == 2
         assert compiled(add)(2) == 3

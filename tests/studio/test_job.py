@@ -37,6 +37,25 @@ def test_the_shown_policy_runs_from_the_command_line(job: Job, tmp_path: Path) -
     assert job.microdata().rows == 400
 
 
+def test_a_job_knows_how_much_of_its_table_has_been_read(job: Job, tmp_path: Path) -> None:
+    shares: list[float] = []
+
+    class Watched(Job):
+        def __setattr__(self, name: str, value: object) -> None:
+            super().__setattr__(name, value)
+            if name == "reading" and isinstance(value, float):
+                shares.append(value)
+
+    watched = Watched(job.id, job.folder)
+    (tmp_path / "parts").mkdir()
+    for part in "abcd":
+        hospital(rows=100).write_csv(tmp_path / "parts" / f"{part}.csv")
+    watched.open(str(tmp_path / "parts"))
+    assert shares == sorted(shares)
+    assert len({round(share, 1) for share in shares}) == 5
+    assert shares[-1] == 1.0
+
+
 def test_what_was_said_of_a_column_returns_with_its_role(job: Job) -> None:
     job.open(str(example_folder() / "policy.toml"))
     before = job.attributes["zip"]

@@ -28,7 +28,7 @@ PEOPLE = """
 
 def failure(source: str, query: str | None, kind: type[SfumatoError] = DataError, folder: Path | None = None) -> str:
     with pytest.raises(kind) as caught:
-        read_frame(source, query=query, folder=folder)
+        read_frame(source, query=query, folder=folder, told=lambda share: None)
     message = str(caught.value)
     assert "\n" not in message
     return message
@@ -79,6 +79,16 @@ def test_postgresql_types(people: str) -> None:
     assert frame["mood"].to_list() == ["good", None, None]
 
 
+def test_postgresql_tells_how_much_has_been_read(postgresql: str) -> None:
+    many = "SELECT i AS n, repeat('x', 100) AS words FROM generate_series(1, 300000) AS i"
+    shares: list[float] = []
+    assert read_frame(postgresql, query=many, told=shares.append)["n"].to_list() == list(range(1, 300_001))
+    assert len(shares) > 1
+    assert shares == sorted(shares)
+    assert shares[0] < 0.9
+    assert shares[-1] == 1.0
+
+
 @pytest.mark.parametrize(
     "query",
     [
@@ -91,7 +101,7 @@ def test_postgresql_types(people: str) -> None:
     ],
 )
 def test_postgresql_statements_that_read(people: str, query: str) -> None:
-    assert read_frame(people.replace("postgresql://", "postgres://"), query=query).height > 0
+    assert read_frame(people.replace("postgresql://", "postgres://"), query=query, told=lambda share: None).height > 0
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """Grouping by hashing against a dictionary of tuples."""
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -8,7 +10,7 @@ from hypothesis import strategies as st
 from sfumato.engine import counts
 from sfumato.engine.counts import Counted, combine, count, tally
 from sfumato.kernel.arrange import by_group
-from sfumato.kernel.group import EqualRows, group_rows
+from sfumato.kernel.group import EqualRows, group_rows, packed_counts
 from strategies import examples
 
 
@@ -51,6 +53,18 @@ def arrays(columns: list[list[int]], sizes: list[int]) -> list[np.ndarray]:
 def test_grouping(case: tuple[list[list[int]], list[int]]) -> None:
     columns, sizes = case
     assert plain(group_rows(arrays(columns, sizes), sizes)) == twin(columns)
+
+
+@given(coded((1, 2, 7, 256, 300), wide=3))
+@examples(100)
+def test_counting_packed_codes(case: tuple[list[list[int]], list[int]]) -> None:
+    columns, sizes = case
+    found = packed_counts(arrays(columns, sizes), sizes)
+    there = dict(zip(np.flatnonzero(found).tolist(), found[found > 0].tolist(), strict=True))
+    _, first, size = twin(columns)
+    place = [int(np.ravel_multi_index([c[i] for c in columns], sizes)) for i in first]
+    assert there == dict(zip(place, size, strict=True))
+    assert len(found) == math.prod(sizes)
 
 
 @given(coded((3, 2**60, 2**62, 2**63 - 1), wide=3, long=9))

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.kernel.rr.disclosure_risk import Limits, levels
 from sfumato.method.rr import optimize
+from sfumato.method.rr.in_table import RiskInTable
 from sfumato.method.rr.occurring import RiskBound
-from sfumato.method.rr.optimize import Problem, _limits, _pairs, people_of, solve
+from sfumato.method.rr.optimize import Problem, _pairs, people_of, solve
 from sfumato.requirement.disclosure import paper_risk
 from sfumato.table.distortion import WORDS, Distortion, distorted
 from sfumato.table.microdata import Microdata
@@ -89,7 +90,7 @@ def test_risk_is_equation_6_in_rationals(table: Microdata, data: st.DataObject) 
 @given(tables(), st.data())
 def test_gradients_are_the_differences(table: Microdata, data: st.DataObject) -> None:
     problem = Problem.of(table, sf.Disclosure(tau=0.5), "both")
-    limits = _limits(problem)
+    limits = RiskInTable.of(problem.people, _pairs(problem)).limits
     sizes = np.array(problem.people.sizes, np.int64)
     c = np.array([data.draw(st.floats(0.05, 0.98)) for _ in problem.sizes])
     level, gradient = levels(c, problem.people.pi, sizes, limits, gradients=True)
@@ -112,11 +113,13 @@ def test_the_bound_from_what_occurs_is_one(table: Microdata, data: st.DataObject
     problem = Problem.of(table, sf.Disclosure(tau=0.5), "both")
     sizes = np.array(problem.people.sizes, np.int64)
     c = np.array([data.draw(st.floats(0.05, 0.98)) for _ in problem.sizes])
-    exact, _ = levels(c, problem.people.pi, sizes, _limits(problem))
+    exact = RiskInTable.of(problem.people, _pairs(problem)).levels(np.log(c))
     bound = RiskBound(problem.people, _pairs(problem))
     rough, near = bound.rough(np.log(c)), bound.near(np.arange(len(exact)))
     close, gradient = levels(c, None, sizes, near, gradients=True)
     assert (exact <= close + 1e-9).all()
+    assert bound.exact(np.log(c), np.arange(len(exact))) == pytest.approx(exact, abs=1e-9)
+    assert exact.max() - 1e-9 <= bound.greatest(np.log(c)) <= close.max() + 1e-9
     assert (close <= rough + 1e-9).all()
     if len(sizes) == 1:
         assert close == pytest.approx(exact, abs=1e-9)

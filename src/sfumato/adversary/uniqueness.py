@@ -69,6 +69,7 @@ class PeopleTable:
         self._frame = frame
         self._coded: dict[str, Counted] = {}
         self._known: dict[tuple[str, ...], Uniqueness] = {}
+        self._single: dict[tuple[str, ...], int] = {}
 
     @property
     def rows(self) -> int:
@@ -96,7 +97,10 @@ class PeopleTable:
         alone = np.flatnonzero(vectors.size == 1)
         entries = _Entries({n: _at(self._code(n), vectors.first) for n in names}, alone)
         most = _largest(len(names), len(vectors.first))
-        found = [Combination(some, entries.unique(some)) for some in _subsets(names, most)]
+        for some in _subsets(names, most):
+            if some not in self._single:  # whoever is alone by some columns is so whichever others are asked about
+                self._single[some] = entries.unique(some)
+        found = [Combination(some, self._single[some]) for some in _subsets(names, most)]
         return Uniqueness(
             names=names,
             rows=self.rows,

@@ -10,12 +10,12 @@ import polars as pl
 from sfumato import notebook
 from sfumato.analyst.answer import ADDED, BUCKETS, EXACT, LABELS, RANDOMIZED, SAMPLED, SUPPRESSED_ROWS, Answer
 from sfumato.analyst.buckets import count_buckets
-from sfumato.analyst.condition import All, Comparison, Condition
+from sfumato.analyst.condition import All, Comparison, Condition, comparisons
 from sfumato.analyst.counting import MOST_CELLS as MOST_CELLS
 from sfumato.analyst.counting import count_rows, flat_index, group_rows_by, kept
 from sfumato.analyst.margin import Totals
 from sfumato.analyst.moments import Sides, checked_share, sides, too_many_figures
-from sfumato.analyst.plan import Plan
+from sfumato.analyst.plan import Look, Plan
 from sfumato.analyst.query import Figure, parse, parse_condition
 from sfumato.analyst.randomized import Estimator, Reconstruction, Sampling, check_sampling, too_large, uncertainty
 from sfumato.analyst.view import AttributeView, View
@@ -172,18 +172,25 @@ class Analyst:
         return self.uncertainty(first, second, estimator=estimator) - uncertainty(joint / truth.rows)
 
     def _look(self, name: str) -> AttributeView:
-        if name in self.view.attributes and self.view.separate(name):
-            return self.view.sensitive(name)
-        return self.view[name]
+        return self._looking(self.view.about([name]))(name)
+
+    def _looking(self, view: View) -> Look:
+        """How a question reads attributes: all of them from one view."""
+        return lambda name: view.sensitive(name) if name in view.attributes and view.separate(name) else view[name]
+
+    def _about(self, where: Condition, grouped: Sequence[str] = ()) -> View:
+        """What a question needs to see."""
+        return self.view.about([*grouped, *(c.attribute for c in comparisons(where))])
 
     def _count(self, where: Condition) -> Answer:
-        plan = Plan(self._look, where, ())
+        view = self._about(where)
+        plan = Plan(self._looking(view), where, ())
         if not plan.touched:
             return Answer.exactly(self.view.people + self.view.suppressed if bool(plan.truth) else 0.0)
         if self.view.release.bucketized:
             found = count_buckets(self.view, plan)
         else:
-            found = count_rows(self.view, plan.seen, plan.truth, self.sampling)
+            found = count_rows(view, plan.seen, plan.truth, self.sampling)
         found = self._whole(found)
         return found.answer("; ".join([self._assumption(found), *self._unshown(plan, found)]))
 
@@ -216,12 +223,13 @@ class Analyst:
             raise PolicyError(
                 f"the answer adds columns named {sorted(taken)}; rename the table's columns of these names"
             )
-        plan = Plan(self._look, where, columns)
+        view = self._about(where, columns)
+        plan = Plan(self._looking(view), where, columns)
         too_large(columns, [len(s.values.texts) for s in plan.by.values()], _MOST_ANSWERS)
         if self.view.release.bucketized:
             found = count_buckets(self.view, plan)
         else:
-            found = group_rows_by(self.view, plan, self.sampling)
+            found = group_rows_by(view, plan, self.sampling)
         return _frame(list(plan.by.values()), self._whole(found))
 
     def _cube(self, columns: Sequence[str], where: Condition) -> pl.DataFrame:

@@ -184,7 +184,8 @@ def _generalized(release: Release, queries: Queries, how: Spread) -> NDArray[np.
     groups = group_rows([c.of_row for c in columns], [len(c.lo) for c in columns])
     number, size = len(groups.first), len(values.lo)
     asked, chosen = queries.predicates, queries.sensitive_sets()
-    shares = _shares([label_shares(c, queries.domains[n], how) for c, n in zip(columns, queries.quasi, strict=True)])
+    parts = [label_shares(c, queries.domains[n], how) for c, n in zip(columns, queries.quasi, strict=True)]
+    shares = _shares(columns, parts)
     if number * size <= _MOST_CELLS:
         pairs = group_rows([groups.of_row, values.of_row], [number, size])
         item = groups.of_row[pairs.first]
@@ -199,10 +200,11 @@ def _generalized(release: Release, queries: Queries, how: Spread) -> NDArray[np.
     return spread(_items(queries, shown), _ends(shown), shares, weights, asked, chosen)
 
 
-def _shares(of_columns: Sequence[list[NDArray[np.float64]]]) -> LabelShares:
+def _shares(columns: Sequence[ColumnLabels], parts: Sequence[NDArray[np.float64]]) -> LabelShares:
     """The shares of the values of all labels, label after label, each added up from 0 to 1."""
-    labels = [np.append(0.0, np.cumsum(part)) for column in of_columns for part in column]
-    return LabelShares(np.concatenate(labels), np.cumsum([0, *(len(part) for part in labels[:-1])]))
+    lengths = np.concatenate([column.hi - column.lo for column in columns])
+    starts = np.cumsum(lengths) - lengths
+    return LabelShares(np.insert(np.concatenate(parts), starts, 0.0), starts + np.arange(len(starts)))
 
 
 def _weights(group_of_row: Integers, groups: int, values: ColumnLabels) -> tuple[Integers, Weights]:
@@ -250,7 +252,7 @@ def _bucketized(release: Release, queries: Queries) -> NDArray[np.float64]:
         _items(queries, shown),
         len(vectors.first),
         _ends(shown),
-        _shares([[np.ones(1)] * len(c.lo) for c in columns]),
+        _shares(columns, [np.ones(len(c.lo)) for c in columns]),
         ValueCounts(vectors.of_row[by], of_row[by], start, *held, len(values.lo)),
         queries.predicates,
         queries.sensitive_sets(),

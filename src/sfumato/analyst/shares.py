@@ -88,17 +88,17 @@ def check_spread(spread: str) -> None:
         raise PolicyError(f"spread = {spread!r}; it must be 'likely' (as the whole release tells) or 'even'")
 
 
-def label_shares(column: ColumnLabels, domain: Domain, spread: Spread) -> list[Floats]:
-    """For each label of a column, the shares of the values of a table's domain that it stands for."""
-    lengths = (column.hi - column.lo).tolist()
+def label_shares(column: ColumnLabels, domain: Domain, spread: Spread) -> Floats:
+    """For each label, the shares of its rows up to each value of a table's domain that it stands for: the last is 1."""
+    lengths = column.hi - column.lo
+    ends = np.cumsum(lengths)
+    label = np.repeat(np.arange(len(lengths)), lengths)
+    place = np.arange(len(label)) - (ends - lengths)[label]
     if spread == "even" or domain.size * len(lengths) > MOST_CELLS:
-        return [np.full(n, 1.0 / n) for n in lengths]
+        return np.asarray((place + 1) / lengths[label])
+    value = column.lo[label] + place
+    value = value if domain.ordered else column.leaves[value]
     covers = np.zeros((domain.size, len(lengths)), np.bool_)
-    values = [np.arange(a, b) for a, b in zip(column.lo, column.hi, strict=True)]
-    if not domain.ordered:
-        values = [column.leaves[v] for v in values]
-    for label, covered in enumerate(values):
-        covers[covered, label] = True
+    covers[value, label] = True
     rows = np.bincount(column.of_row, minlength=len(lengths)).astype(np.float64)
-    weights = likely_shares(covers, np.ones(domain.size), rows)
-    return [weights[covered, label] for label, covered in enumerate(values)]
+    return np.asarray(np.cumsum(likely_shares(covers, np.ones(domain.size), rows), axis=0)[value, label])

@@ -2,8 +2,10 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 import polars as pl
@@ -23,10 +25,12 @@ from sfumato.release.release import Release, refuse_unpublished
 from sfumato.table.distortion import WORDS, Distortion, Floats
 from sfumato.table.encode import Kind, Role
 from sfumato.table.ordered_domain import MISSING, is_day
-from sfumato.table.published import distinct_texts, domain_codes
+from sfumato.table.published import counted_rows, distinct_texts, domain_codes
 from sfumato.table.taxonomy import SUPPRESSED
 
 _MEASURED = (Kind.CONTINUOUS, Kind.DATE)
+_MANY = 50_000
+"""From so many rows on, equal ones are counted first."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,14 +175,43 @@ class View:
         self.ways = _ways(release)
         self.counted = release.scheme_class.labels_people and is_too_large(release.tables)
         """Whether entries are distinct rows with their numbers, since there are too many rows for memory."""
-        self._tables = release.counted if self.counted else release.tables
+        self._tables: Mapping[str, pl.DataFrame] = release.counted if self.counted else release.tables
         table = self._tables[release.scheme_class.people]
-        sizes = release.row_weights if self.counted else release.scheme_class.weights(release)
-        self.sizes = np.ones(table.height) if sizes is None else sizes.astype(np.float64)
+        self._weights = release.row_weights if self.counted else release.scheme_class.weights(release)
         self.rows = table.height
-        self.people = float(self.sizes.sum())
+        self.people = float(table.height if self._weights is None else self._weights.sum())
         self.suppressed = _suppressed(release)
         self._seen: dict[str, AttributeView] = {}
+        self._narrow: dict[tuple[str, ...], View] = {}
+
+    @cached_property
+    def sizes(self) -> Floats:
+        """How many people each entry stands for."""
+        return np.ones(self.rows) if self._weights is None else self._weights.astype(np.float64)
+
+    def about(self, names: Iterable[str]) -> "View":
+        """The same, for questions about some attributes alone: rows that show the same of these are one entry.
+
+        Only of labelled rows, and only if that is less to look at; otherwise this view itself.
+        """
+        chosen = tuple(dict.fromkeys(names))
+        if chosen not in self._narrow:
+            self._narrow[chosen] = self._narrowed(chosen) or self
+        return self._narrow[chosen]
+
+    def _narrowed(self, names: tuple[str, ...]) -> "View | None":
+        table = self._tables[self.release.scheme_class.people]
+        apart = self.ways or self.counted or self.release.bucketized or not self.release.scheme_class.labels_people
+        if apart or not names or table.height < _MANY or not {*names} <= {*table.columns}:
+            return None
+        found = counted_rows(table.select(names), most=table.height // 2)
+        if found is None:
+            return None
+        other = copy(self)
+        other._tables = {self.release.scheme_class.people: found.rows}
+        other._weights, other.rows, other._seen = found.times, found.rows.height, {}
+        vars(other).pop("sizes", None)  # those of this view, if somebody asked
+        return other
 
     def __getitem__(self, name: str) -> AttributeView:
         if name not in self.attributes:

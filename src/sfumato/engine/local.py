@@ -52,7 +52,7 @@ class LocalEngine:
         progress: Callable[[str, float], None] = lambda stage, done: None,
     ) -> Self:
         """Read the rows of a source, or take those of a frame, and code them."""
-        frame = read_frame(source, query=query, nulls=nulls, folder=folder)
+        frame = read_frame(source, query=query, nulls=nulls, folder=folder, told=partial(progress, "read"))
         wanted, told = attributes(frame.columns), partial(progress, "code")
         return cls(Microdata.from_frame(frame, wanted, missing=missing, folder=folder, progress=told))
 

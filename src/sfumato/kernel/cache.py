@@ -30,7 +30,7 @@ class Damaged(Exception):  # noqa: N818 - never leaves this module
     """A cached kernel is not what was written."""
 
 
-class _SealedFile(_CacheFile):  # type: ignore[misc]
+class SealedFile(_CacheFile):  # type: ignore[misc]
     """Numba's cache file with a digest at its end: torn machine code would crash where a torn pickle raises."""
 
     def _dump(self, content: object) -> bytes:
@@ -43,22 +43,36 @@ class _SealedFile(_CacheFile):  # type: ignore[misc]
             raise Damaged(name)
         return super()._load_data(name)
 
+    def entries(self) -> dict[Any, str]:
+        """The file of each compiled signature."""
+        found: dict[Any, str] = self._load_index()
+        return found
+
+    def write_index(self, entries: dict[Any, str]) -> None:
+        """Say which file has which signature."""
+        self._save_index(entries)
+
+
+def begin_runtime(target_context: Any) -> None:
+    """Make ready to run machine code that is loaded.
+
+    Numba would first load all that it needs to compile something, which takes longer than the kernel. Machine code
+    only needs the runtime that counts references to arrays.
+    """
+    _runtime.initialize(target_context)
+
 
 class KernelCache(_FunctionCache):  # type: ignore[misc]
     """The cache of one kernel, which never fails: what cannot be read is compiled, what cannot be written is not."""
 
     def __init__(self, function: Callable[..., Any], stamp: str) -> None:
         super().__init__(function)
-        self._cache_file = _SealedFile(self.cache_path, self._impl.filename_base, stamp)
+        self._cache_file = SealedFile(self.cache_path, self._impl.filename_base, stamp)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """A compiled kernel from the cache, or None.
-
-        Numba would first load all that it needs to compile something, which takes longer than the kernel. Machine code
-        only needs the runtime that counts references to arrays.
-        """
+        """A compiled kernel from the cache, or None."""
         try:
-            _runtime.initialize(target_context)
+            begin_runtime(target_context)
             with self._guard_against_spurious_io_errors():
                 return self._load_overload(sig, target_context)
         except Exception:  # a damaged pickle raises anything
@@ -70,6 +84,11 @@ class KernelCache(_FunctionCache):  # type: ignore[misc]
             super().save_overload(sig, data)
         except Exception as error:
             _say_uncached(f"{self.cache_path} cannot be written ({getattr(error, 'strerror', None) or error})")
+
+    def entries(self) -> dict[Any, str]:
+        """The file of each compiled signature."""
+        found: dict[Any, str] = self._cache_file.entries()
+        return found
 
     def _forget(self) -> None:
         """Empty the index, so that the kernel is saved again."""

@@ -1,6 +1,7 @@
 """Group equal rows of integer columns by hashing: one pass, no sort."""
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,6 +11,7 @@ from sfumato.kernel.jit import kernel
 
 _KEY_LIMIT = 1 << 63
 _LARGE = 1 << 31
+_BLOCK = 1 << 15
 
 
 class EqualRows(NamedTuple):
@@ -55,10 +57,30 @@ def _group_keys(keys: Any, slot_key: Any, slot_group: Any, of_row: Any, first: A
     return groups
 
 
-def _group(keys: NDArray[np.uint64]) -> EqualRows:
+@kernel
+def _group_direct(keys: Any, group_of: Any, of_row: Any, first: Any, size: Any) -> int:
+    """The same where keys are small enough to be places of a table, which begins with zeros."""
+    groups = 0
+    for row in range(len(keys)):
+        group = group_of[keys[row]] - 1
+        if group < 0:
+            group = groups
+            groups += 1
+            group_of[keys[row]] = groups
+            first[group], size[group] = row, 0
+        size[group] += 1
+        of_row[row] = group
+    return groups
+
+
+def _group(keys: NDArray[np.uint64], span: int = _KEY_LIMIT) -> EqualRows:
+    """Group equal keys, all of them below ``span``."""
     of_row = np.empty(len(keys), dtype=np.int64)
     first = np.empty(len(keys), dtype=np.int64)
     size = np.empty(len(keys), dtype=np.int64)
+    if span <= 2 * len(keys):
+        count = _group_direct(keys, np.zeros(span, np.int32), of_row, first, size)
+        return EqualRows(of_row, first[:count].copy(), size[:count].copy())
     slots = 1 << max(4, (2 * len(keys) - 1).bit_length())  # a power of two, at most half full
     count = _group_keys(keys, np.empty(slots, np.uint64), np.zeros(slots, np.int32), of_row, first, size)
     return EqualRows(of_row, first[:count].copy(), size[:count].copy())
@@ -87,4 +109,33 @@ def group_rows(columns: Sequence[NDArray[Any]], sizes: Sequence[int]) -> EqualRo
         key *= np.uint64(max(size, 1))
         key += column.astype(np.uint64)
         span *= max(size, 1)
-    return _group(key)
+    return _group(key, span)
+
+
+@kernel
+def _tally(keys: Any, out: Any) -> None:
+    for row in range(len(keys)):
+        out[keys[row]] += 1
+
+
+def packed_counts(columns: Sequence[NDArray[Any]], sizes: Sequence[int]) -> NDArray[np.int64]:
+    """How many rows have each combination of codes, those without rows too, in row-major order; fewer than 2^32.
+
+    >>> packed_counts([np.array([1, 0, 1]), np.array([2, 2, 2])], [2, 3]).tolist()
+    [0, 0, 1, 0, 0, 2]
+    """
+    span, rows = int(np.prod(sizes, dtype=np.int64)), len(columns[0])
+
+    def counted(first: int, last: int) -> NDArray[np.int64]:
+        found = np.zeros(span, np.int64)
+        for start in range(first, last, _BLOCK):
+            key = np.zeros(min(_BLOCK, last - start), np.uint32)
+            for column, size in zip(columns, sizes, strict=True):
+                key *= np.uint32(size)
+                np.add(key, column[start : start + len(key)], out=key, casting="unsafe")
+            _tally(key, found)
+        return found
+
+    with ThreadPoolExecutor(2) as pool:
+        one, other = pool.map(counted, (0, rows // 2), (rows // 2, rows))
+    return np.asarray(one + other)

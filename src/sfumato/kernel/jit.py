@@ -12,8 +12,8 @@ import numba.core.event
 import numba.core.types
 from numba import njit
 
-from sfumato.kernel.cache import cache_of
 from sfumato.kernel.link import inner_compiler
+from sfumato.kernel.shipped import cache_for, pack
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -37,10 +37,19 @@ def _stamp() -> str:
 def kernel(function: F) -> F:
     """A function that Python calls."""
     compiled = _compile(nogil=True)(function)
-    found = cache_of(function, _stamp())
+    found = cache_for(function, _stamp())
     if found is not None and hasattr(compiled, "_cache"):  # not if NUMBA_DISABLE_JIT leaves the function unchanged
         compiled._cache = found
+        _kernels.append(compiled)
     return compiled
+
+
+_kernels: list[Any] = []
+
+
+def pack_kernels(place: Path) -> Path:
+    """Put all kernels that this process has compiled into a folder for a wheel."""
+    return pack(_kernels, _stamp(), place)
 
 
 def inner(function: F) -> F:

@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,8 @@ from sfumato.engine.overview import Overview, overview
 from sfumato.errors import DataError, OutputError, PolicyError, ReleaseError, nearest
 from sfumato.method.base import Progress, silent
 from sfumato.publisher.audit_section import chosen_by
+from sfumato.publisher.job_steps import seeded_generator
 from sfumato.publisher.policy import Policy, parse_policy, read_policy
-from sfumato.publisher.publish import seeded_generator
 from sfumato.publisher.read_job import engine_of, entities, file_digest, read_again
 from sfumato.release.earlier import as_earlier
 from sfumato.release.files.output import refuse_public, whole_file
@@ -151,10 +152,11 @@ def _truth(job: Policy, kept: dict[str, Any], progress: Progress) -> tuple[Micro
     choice = choose_engine(job.engine, expanded(job.source), job.query, job.folder)
     progress("read", 0.0)
     if choice.name == "local":
-        frame = read_again(job)
+        frame = read_again(job, partial(progress, "read"))
         note = _same_table(kept, lambda: table_digest(frame), "", job)
         progress("code", 0.0)
-        return LocalEngine.read(frame, job.covering, missing=job.missing, folder=job.folder).table, note
+        read = LocalEngine.read(frame, job.covering, missing=job.missing, folder=job.folder, progress=progress)
+        return read.table, note
     engine, digests, _ = engine_of(job, progress)
     if engine.pieces is not None:
         raise engine.pieces.refuse("an audit compares all of it with the release")

@@ -2,6 +2,7 @@
 
 import os
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 import polars as pl
@@ -10,6 +11,7 @@ from sfumato.method.base import Progress, silent
 from sfumato.publisher.proposal import Proposal
 from sfumato.publisher.propose import propose
 from sfumato.table.address import Address, begins_with_variable, expanded
+from sfumato.table.batches import Told, unheard
 from sfumato.table.checks import located
 from sfumato.table.file_set import files_of, is_several
 from sfumato.table.form import PLAIN, Form
@@ -52,7 +54,7 @@ def inspect(
     """
     source, variables = as_seen_from(data, seen_from if seen_from is not None else Path())
     progress("read", 0.0)
-    seen = look_at(data, query, form)
+    seen = look_at(data, query, form, partial(progress, "read"))
     progress("propose", 0.0)
     proposal = propose(seen.frame, source, query=query, form=seen.form, labels=seen.labels)
     if trial:
@@ -65,11 +67,11 @@ def inspect(
     return Inspected(seen.frame, proposal)
 
 
-def look_at(data: str, query: str | None = None, given: Form = PLAIN) -> Looked:
+def look_at(data: str, query: str | None = None, given: Form = PLAIN, told: Told = unheard) -> Looked:
     """Read a table by the form that it seems to have; of several files, the first says which."""
     path = _file(expanded(data))
     form = Sniffed(given) if path is None else sniffed(path, data, given)
-    frame = read_frame(expanded(data), query=query, form=form.form)
+    frame = read_frame(expanded(data), query=query, form=form.form, told=told)
     labelled = path is not None and path.suffix.lower() in EXTENSIONS
     return Looked(frame, form, variable_labels(path, data) if path is not None and labelled else {})
 

@@ -18,7 +18,6 @@ from sfumato.release.release import Release
 from sfumato.report.earlier_releases import Dangling
 from sfumato.report.markdown import render_markdown
 from sfumato.report.provenance import Provenance
-from sfumato.report.randomized import response
 from sfumato.report.report import Facts, render_page, report_facts
 from sfumato.report.risk import Weighted, risk_of
 from sfumato.report.summary import Summary
@@ -85,7 +84,7 @@ def private_part(
         "hidden": list(table.hidden),
         "sensitive": [c.name for c in table.with_role(Role.SENSITIVE)],
         "seed": seed,
-        "response": response(release, table),
+        "response": facts["response"],
         "adversaries": None if found is None else found.as_dict(private=True),
         "table": {"digest": digests.cells, "file": digests.file, "folder": _written(job.folder.resolve())},
         "dangling": {name: {"here": here, "there": there} for name, (here, there) in dangling.items()},

@@ -12,6 +12,12 @@ from sfumato.table.written_tree import WrittenTree, structure_of, written_tree
 
 SMALL_TREE = 6
 
+WITHOUT_TREE = (
+    'shown or suppressed, unless you add taxonomy = "file.csv" (an ARX hierarchy) or "file.json"; '
+    "`sfumato taxonomy` writes one to begin with"
+)
+"""What is said of a column whose values have no taxonomy, in words for whoever edits the policy."""
+
 
 @dataclass(frozen=True)
 class ProposedColumn:
@@ -83,10 +89,7 @@ class ProposedColumn:
         if dated(self.seen):
             yield "if written like 2025-12-31, it could be a date"
         elif self._taxonomy is None and self.kind == "categorical":
-            yield (
-                'shown or suppressed, unless you add taxonomy = "file.csv" (an ARX hierarchy) or "file.json"; '
-                "`sfumato taxonomy` writes one to begin with"
-            )
+            yield WITHOUT_TREE
         rare = self.seen.values.filter(self.seen.counts < k)
         if len(rare):
             some = ", ".join(repr(value[:30]) for value in texts(rare.bottom_k(3)))

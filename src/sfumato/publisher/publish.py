@@ -1,7 +1,6 @@
 """Run a whole job: from policy to microdata, to release, to the folder with its private part."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,45 +10,32 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato import notebook
-from sfumato.adversary.auditing import closed_form_audit
-from sfumato.adversary.sampling_weights import weights_of
-from sfumato.engine.base import Engine
-from sfumato.engine.choice import Choice as EngineChoice
 from sfumato.engine.choice import asked_for
-from sfumato.engine.counts import Counts
 from sfumato.engine.draws import Draws
-from sfumato.engine.local import LocalEngine
-from sfumato.engine.overview import overview
-from sfumato.engine.progress import with_rows
-from sfumato.errors import OutputError, PolicyError, RefutedMethodWarning
+from sfumato.errors import PolicyError, RefutedMethodWarning
 from sfumato.method.base import Method, PartitionMethod, Progress, silent
 from sfumato.method.catalogue import from_table as method_from_table
-from sfumato.publisher.advice import advice
 from sfumato.publisher.after import published_after
-from sfumato.publisher.again import published_again
-from sfumato.publisher.ledger import Entry, Ledger, entry_of, finish, policy_digest
+from sfumato.publisher.job_steps import (
+    Asked,
+    make_release,
+    published_before,
+    read_private_table,
+    told_engine,
+    write_output,
+)
+from sfumato.publisher.ledger import Ledger
 from sfumato.publisher.policy import Policy, read_policy
-from sfumato.publisher.private_part import Log, private_part
-from sfumato.publisher.read_job import engine_of, entities, refuse_odd
 from sfumato.publisher.reading_ahead import Ahead
-from sfumato.release.files import stages
-from sfumato.release.files.output import refuse_existing, refuse_public, whole_folder, write_private
-from sfumato.release.files.recognize import PUBLIC
-from sfumato.release.files.store import MANIFEST, describe_files
-from sfumato.release.files.table_files import writing_tables
 from sfumato.release.judgement import bind, listed
 from sfumato.release.release import Release
-from sfumato.report.earlier_releases import raw_dangling, unrelated
-from sfumato.report.pdf import Printed, print_pdf
 from sfumato.report.plain_facts import plain_facts
-from sfumato.report.risk import Weighted, weighted_classes
-from sfumato.report.summary import Summary, summarize
+from sfumato.report.summary import Summary
 from sfumato.requirement.base import Requirement
-from sfumato.table.checks import located
 from sfumato.table.microdata import Microdata, refuse_raw
 
 if TYPE_CHECKING:
-    from sfumato.publisher.choose import Choice
+    pass
 
 
 @dataclass(frozen=True)
@@ -182,123 +168,14 @@ def publish_policy(
     """
     job = published_after(policy if isinstance(policy, Policy) else read_policy(policy), after)
     job = replace(job, engine=asked_for(job.engine, engine))
-    folder = located(out, None, OutputError)
-    refuse_public(folder)
-    refuse_existing(folder, force=force)
-    rng = seeded_generator(seed)
-    log = Log()
-    heard = log.listening(progress)
+    asked = Asked.of(out, seed=seed, force=force, progress=progress)
     known = Ledger.of(job) if ledger else None
-    there, digests, where = engine_of(job, heard, ahead)
-    log.lines.append(f"engine: {where}")
-    heard = with_rows(heard, there.table.rows)
-    table = overview(there, entities(job, there.table))
-    refuse_odd(job, table)
-    if there.pieces is not None and "method" not in job.content:
-        raise there.pieces.refuse("no method is named, and to choose one takes all of it; name one under [method]")
-    job, choice = _with_method(job, there.table, table, rng, heard)
-    release = _release(job, there, rng, heard)
-    release = choice.stated_by(release) if choice else release
-    before = known.earlier(digests.cells) if known else []
-    told = published_again(before, policy=policy_digest(job), method=job.method, seed=seed, out=folder, force=force)
-    made: list[Entry] = []
-    with (
-        whole_folder(folder, force=force, afterwards=lambda: finish(known, made)) as draft,
-        _writing(draft / PUBLIC, release, there, job.csv) as files,
-    ):
-        summary = summarize(release, table)
-        dangling = raw_dangling(release, there.table, getattr(job.method, "after", ()))
-        heard("audit", 0.0)
-        found = closed_form_audit(release, table, population=job.population or job.population_size)
-        refuted = (f"An audit refutes a claim of the release: {claim}." for claim in found.broken)
-        private = [*refuted, *advice(job, table, release, summary), *unrelated(dangling), *told.warnings]
-        private += known.warnings if known else ()
-        log.lines += [*summary.lines(), *(f"warning: {w}" for w in dict.fromkeys([*release.warnings, *private]))]
-        heard("write", 0.0)
-        steward = private_part(
-            job,
-            table,
-            release,
-            seed,
-            log,
-            summary,
-            private,
-            dangling,
-            digests=digests,
-            files=files,
-            found=found,
-            weighted=_weighted(job, release, there),
-        )
-        printed = _printed(steward.files["report.html"], heard) if pdf else Printed(None)
-        write_private(draft, {**steward.files, **printed.file()})
-        stages.reached("private written")
-        made.append(entry_of(job, digests.cells, folder, draft / PUBLIC / MANIFEST, seed))
-        if known:
-            known.record(made[0])
-            stages.reached("ledger written")
+    private_table, asked = read_private_table(job, asked, ahead)
+    job, release = make_release(job, private_table, asked)
+    told = published_before(job, private_table, asked, known)
+    written = write_output(job, private_table, release, asked, known, told, pdf=pdf)
     progress("done", 1.0)
-    warnings = [*release.warnings, *private, *(known.warnings if known else ())]
-    notes = (*told.notes, *filter(None, [printed.why]), *_told_engine(where))
-    return Published(release, folder, summary, tuple(dict.fromkeys(warnings)), notes, plain_facts(steward.facts))
-
-
-@contextmanager
-def _writing(public: Path, release: Release, engine: Engine, csv: str) -> Iterator[Callable[[], dict[str, str]]]:
-    """Write the tables of a release while its report is made; what is yielded writes the rest, with all digests."""
-    public.mkdir()
-    manifest = release.description
-    with writing_tables(public, release.tables, manifest.output, engine.write, csv_of_parts=csv == "always") as tables:
-        yield lambda: describe_files(public, manifest, tables())
-
-
-def _weighted(job: Policy, release: Release, there: Engine) -> Weighted | None:
-    """The classes before and after, with the sampling weights of their rows; None if there are no weights."""
-    if job.weights is None:
-        return None
-    if not isinstance(there, LocalEngine):
-        raise PolicyError(
-            'weights under [data] are read in memory; set name = "local" under [engine], or leave them out'
-        )
-    return weighted_classes(release, there.table, weights_of(there.table, job.weights, job.population_size))
-
-
-def _with_method(
-    job: Policy, table: Microdata, counts: Counts, rng: np.random.Generator | None, progress: Progress
-) -> tuple[Policy, "Choice | None"]:
-    """The job with a method; if it names none, the one that is chosen, and why."""
-    if "method" in job.content or job.integrate is not None:
-        return job, None
-    from sfumato.publisher.choose import with_method  # it knows all methods, which take time to import
-
-    return with_method(job, table, counts, Draws(rng), progress)
-
-
-def _printed(page: str, progress: Progress) -> Printed:
-    """The report as PDF, or why there is none."""
-    progress("print", 0.0)
-    return print_pdf(page)
-
-
-def _told_engine(where: EngineChoice) -> list[str]:
-    """A note about an engine that was chosen, where it is not the one for small tables or had better been another."""
-    worth_it = (where.name != "local" and "asks for it" not in where.why) or "not installed" in where.why
-    return [f"the engine is {where}"] if worth_it else []
-
-
-def seeded_generator(seed: int | None) -> np.random.Generator | None:
-    """The generator for a seed; without one None, which stands for fresh secret entropy."""
-    if seed is None:
-        return None
-    if isinstance(seed, bool) or seed < 0:
-        raise PolicyError(f"the seed is {seed!r}; it must be a whole number, 0 or more")
-    return np.random.default_rng(seed)
-
-
-def _release(job: Policy, engine: Engine, rng: np.random.Generator | None, progress: Progress) -> Release:
-    """The release that a policy asks for, with its output settings and what the policy discloses of its context."""
-    there = engine.prepared(job.method.prepared)
-    made = job.method.release(there, job.requirements, title=job.title, draws=Draws(rng), progress=progress)
-    if job.spreadsheet != "plain":
-        made = made.stating(output={"spreadsheet": job.spreadsheet})
-    told = job.context.public() if job.context else {}
-    return made.stating(context=told) if told else made
+    warnings = [*release.warnings, *written.examined.warnings, *(known.warnings if known else ())]
+    notes = (*told.notes, *filter(None, [written.printed.why]), *told_engine(private_table.where))
+    facts = plain_facts(written.private.facts)
+    return Published(release, asked.folder, written.examined.summary, tuple(dict.fromkeys(warnings)), notes, facts)

@@ -22,6 +22,7 @@ from sfumato.publisher.reading_ahead import Ahead
 from sfumato.release.files.store import digest
 from sfumato.report import prepare_report
 from sfumato.table.address import expanded
+from sfumato.table.batches import Told, unheard
 from sfumato.table.digest import table_digest
 from sfumato.table.microdata import Microdata
 from sfumato.table.ranked import ranked_columns
@@ -65,14 +66,15 @@ def coded_and_known(job: Policy, progress: Progress, ahead: Ahead | None = None)
         )
     progress("read", 0.0)
     begun = ahead if ahead is not None and ahead.reads(job.source, job.nulls, job.folder) else None
-    frame = begun.take() if begun else read_again(job)
+    told = partial(progress, "read")
+    frame = begun.take(told) if begun else read_again(job, told)
     progress = with_rows(progress, frame.height)
     progress("code", 0.0)
     ranks = begun.ranks.result() if begun else ranked_columns(frame)
     digests = Digests(begun.digest if begun else beside(table_digest, frame, ranks), beside(file_digest, job))
     beside(prepare_report)
-    wanted, told = job.covering(frame.columns), partial(progress, "code")
-    table = Microdata.from_frame(frame, wanted, missing=job.missing, folder=job.folder, ranks=ranks, progress=told)
+    wanted, coded = job.covering(frame.columns), partial(progress, "code")
+    table = Microdata.from_frame(frame, wanted, missing=job.missing, folder=job.folder, ranks=ranks, progress=coded)
     return LocalEngine(table), digests
 
 
@@ -129,9 +131,10 @@ def file_digest(job: Policy) -> str:
         return ""
 
 
-def read_again(job: Policy) -> pl.DataFrame:
-    """Read the data that a policy names, now."""
-    return read_frame(expanded(job.source), query=job.query, nulls=job.nulls, folder=job.folder, form=job.form)
+def read_again(job: Policy, told: Told = unheard) -> pl.DataFrame:
+    """Read the data that a policy names, now; ``told`` is told how much has been read."""
+    source = expanded(job.source)
+    return read_frame(source, query=job.query, nulls=job.nulls, folder=job.folder, form=job.form, told=told)
 
 
 def refuse_odd(policy: Policy, table: Overview) -> None:

@@ -2,7 +2,7 @@
 
 import tomllib
 from collections.abc import Mapping
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Thread
@@ -10,6 +10,7 @@ from typing import Any
 
 import polars as pl
 
+from sfumato.table.batches import Told, unheard
 from sfumato.table.checks import open_regular
 from sfumato.table.digest import table_digest
 from sfumato.table.ranked import Ranks, ranked_columns
@@ -17,6 +18,7 @@ from sfumato.table.source import read_frame
 
 _LARGEST = 1 << 20
 _MOST_AHEAD = 1 << 28
+_PAUSE = 0.1
 
 
 @dataclass
@@ -29,13 +31,21 @@ class Ahead:
     frame: Future[pl.DataFrame] = field(default_factory=Future)
     ranks: Future[Ranks] = field(default_factory=Future)
     digest: Future[str] = field(default_factory=Future)
+    share: float = 0.0
+    """How much of the file has been read."""
+
+    def reached(self, share: float) -> None:
+        """Note how much of the file has been read."""
+        self.share = share
 
     def reads(self, source: str, nulls: tuple[str, ...], folder: Path) -> bool:
         """Whether these are the settings that the file is read by."""
         return (self.source, self.nulls, self.folder) == (source, nulls, folder)
 
-    def take(self) -> pl.DataFrame:
-        """The rows, once: nobody else keeps them in memory."""
+    def take(self, told: Told = unheard) -> pl.DataFrame:
+        """The rows, once: nobody else keeps them in memory; ``told`` is told meanwhile how much has been read."""
+        while not wait([self.frame], _PAUSE).done:
+            told(self.share)
         frame = self.frame.result()
         self.frame = Future()
         return frame
@@ -80,7 +90,7 @@ def _read(ahead: Ahead) -> None:
     """Read the file, rank its cells, then compute their digest; errors are raised where the results are asked for."""
     rows = ahead.frame
     try:
-        frame = read_frame(ahead.source, nulls=ahead.nulls, folder=ahead.folder)
+        frame = read_frame(ahead.source, nulls=ahead.nulls, folder=ahead.folder, told=ahead.reached)
         rows.set_result(frame)
         ranks = ranked_columns(frame)
         ahead.ranks.set_result(ranks)

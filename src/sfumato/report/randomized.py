@@ -19,24 +19,21 @@ def response(release: Release, table: Microdata | Counts) -> Facts | None:
     """Matrices and risk of a randomized release; None for any other."""
     if not release.scheme_class.randomizes or len(table.sensitive) != 1 or not table.quasi:
         return None
-    from sfumato.method.rr.optimize import people_of  # the optimizer's kernels: for these releases only
-    from sfumato.requirement.disclosure import paper_risk
+    from sfumato.method.rr.optimize import greatest_risk, people_of  # the optimizer's kernels: only for these releases
 
     people, _ = people_of(table.drawn_from(Role.QUASI, Role.SENSITIVE))
     manifest, ways = release.description, release.description.distortions()
-    quasi, sensitive = [ways[c.name] for c in table.quasi], ways[table.sensitive[0].name]
-    nothing = [Distortion.keeping(1.0, w.size, what="") for w in (*quasi, sensitive)]
-    before, after = paper_risk(people, nothing[:-1], nothing[-1]), paper_risk(people, quasi, sensitive)
+    distortions = [ways[c.name] for c in (*table.quasi, *table.sensitive)]
     success = people.attack_success()
     return {
         "matrices": [_matrix(name, way) for name, way in ways.items() if name in manifest.matrices],
         "epsilons": {n: _number(e) for n, e in by_attribute(manifest).items()},
         "epsilon": _total(release),
         "guarantee": manifest.epsilon.get("words", ""),
-        "before": float(before.max()),
-        "after": float(after.max()),
+        "before": float(people.shares.max()),  # who is not randomized is traced back with certainty
+        "after": greatest_risk(people, distortions),
         "attack": float(success.max()),
-        "attack_mean": float(success @ people.pi[people.cell]),
+        "attack_mean": float(success @ people.weight),
         "sensitive": table.sensitive[0].name,
         "homogeneous": int((people.shares.max(axis=1) == 1.0).sum()),
         "combinations": len(people.cell),

@@ -22,13 +22,26 @@ _MOST_ESTIMATED = 2_000_000
 
 
 class JointShares(NamedTuple):
-    """The table as the risk sees it: the share of every combination of quasi-identifiers (``sizes`` are their
-    domains, flat in row-major order), which of them occur, and the shares of the sensitive values in each of these."""
+    """The table as the risk sees it: the share of each combination of quasi-identifiers that occurs, its cell in the
+    table of all combinations (``sizes`` are the domains, flat in row-major order), and the shares of the sensitive
+    values in it."""
 
     sizes: tuple[int, ...]
-    pi: Floats
+    weight: Floats
     cell: NDArray[np.int64]
     shares: Floats
+
+    @property
+    def cells(self) -> int:
+        """How many combinations there could be."""
+        return math.prod(self.sizes)
+
+    @property
+    def pi(self) -> Floats:
+        """The shares of all combinations, those that do not occur too."""
+        table = np.zeros(self.cells)
+        table[self.cell] = self.weight
+        return table
 
     @property
     def occurring(self) -> NDArray[np.bool_]:
@@ -43,9 +56,9 @@ class JointShares(NamedTuple):
 def traced_back(people: JointShares, quasi: Sequence[Distortion]) -> Floats:
     """Pr(reconstructed = true) of each combination that occurs (Eq. 7 and 9)."""
     seen = distorted(people.pi, people.sizes, quasi)
-    once = np.divide(1.0, seen, out=np.zeros_like(seen), where=seen > 0)
-    back = distorted(once, people.sizes, quasi, power=2)
-    return np.asarray(people.pi[people.cell] * back[people.cell])
+    np.divide(1.0, seen, out=seen, where=seen > 0)  # where nothing is seen, 0 stays
+    back = distorted(seen, people.sizes, quasi, power=2)
+    return np.asarray(people.weight * back[people.cell])
 
 
 def value_traced_back(shares: Floats, sensitive: Distortion) -> Floats:
@@ -200,5 +213,5 @@ def _estimated(
     cell = np.flatnonzero(pi)
     if not len(cell):
         return None
-    people = JointShares(tuple(sizes[:-1]), pi, cell, guess[cell] / guess[cell].sum(axis=1, keepdims=True))
+    people = JointShares(tuple(sizes[:-1]), pi[cell], cell, guess[cell] / guess[cell].sum(axis=1, keepdims=True))
     return float(paper_risk(people, [ways[n] for n in chosen[:-1]], ways[chosen[-1]]).max())

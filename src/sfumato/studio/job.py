@@ -62,6 +62,8 @@ class Job:
     """The run that was started last, be it over or not."""
     opening: "asyncio.Task[None] | None" = field(default=None, repr=False)
     """The reading of the table that the command line named."""
+    reading: float = 0.0
+    """How much of the table that is being opened has been read, as far as that is known."""
     failed: str = ""
     """Why that table could not be opened."""
     lock: asyncio.Lock = field(default_factory=asyncio.Lock, repr=False)
@@ -97,12 +99,18 @@ class Job:
         from sfumato.publisher.propose import without_markers
         from sfumato.table.form import Form
 
-        found = inspect(origin.address, query=query, seen_from=origin.folder, form=Form.of(form or {}))
+        self.reading = 0.0
+        told = Form.of(form or {})
+        found = inspect(origin.address, query=query, seen_from=origin.folder, form=told, progress=self._hear)
         proposal = replace(found.proposal, source=self._source(origin, found.proposal.source))
         content = tomllib.loads(proposal.to_toml())
         frame = without_markers(found.frame, list(proposal.nulls), proposal.form.form)
         self.origin, self.content, self.frame, self.proposal = origin, content, frame, proposal
         self.changed()
+
+    def _hear(self, stage: str, done: float) -> None:
+        if stage == "read":
+            self.reading = done
 
     @staticmethod
     def _source(origin: Origin, proposed: str) -> str:
@@ -117,7 +125,8 @@ class Job:
 
         path = Path(given).expanduser().absolute()
         policy = read_policy(path)
-        frame = read_again(policy)
+        self.reading = 0.0
+        frame = read_again(policy, lambda share: self._hear("read", share))
         self.origin = Origin(expanded(policy.source), masked(policy.source), path.parent)
         self.content, self.frame, self.proposal = dict(policy.content), frame, None
         self.changed()

@@ -1,7 +1,5 @@
 """What the policy makes of a sample, shown beside what is being changed, and anew after every change."""
 
-import time
-
 from nicegui import ui
 
 from sfumato.errors import SfumatoError
@@ -9,11 +7,10 @@ from sfumato.publisher.preview import Preview
 from sfumato.report.plots import percent
 from sfumato.studio.controls import fold
 from sfumato.studio.job import Job
-from sfumato.studio.trial import draw_another, preview_of
-from sfumato.studio.widgets import banner, beside, explained, figures, quiet, text
+from sfumato.studio.trial import draw_another, timed_preview_of
+from sfumato.studio.widgets import banner, beside, explained, figures, quiet, rows_table, text
 
 _ROWS = 8
-_LONGEST = 40
 
 
 class PreviewPanel:
@@ -42,17 +39,16 @@ class PreviewPanel:
         self.place.props("aria-busy=true")
         with self.place:
             late = ui.timer(1.5, self._waiting, once=True)
-        start = time.perf_counter()
         try:
-            found: Preview | Exception = await beside(_measured, self.job)
+            found: tuple[Preview, float] | Exception = await beside(timed_preview_of, self.job)
         except Exception as error:
             found = error
         late.cancel()
         self.place.clear()
         self.place.props("aria-busy=false")
         with self.place:
-            if isinstance(found, Preview):
-                self._show(found, time.perf_counter() - start)
+            if isinstance(found, tuple):
+                self._show(*found)
             else:
                 banner(explained(found), "bad")
                 if not isinstance(found, SfumatoError):
@@ -83,13 +79,6 @@ class PreviewPanel:
     async def _another(self) -> None:
         draw_another(self.job)
         await self.refresh()
-
-
-def _measured(job: Job) -> Preview:
-    """The preview with its figures, which take a moment too."""
-    found = preview_of(job)
-    _ = found.summary, found.gain
-    return found
 
 
 def _told(found: Preview, seconds: float) -> str:
@@ -135,15 +124,4 @@ def _facts(found: Preview) -> None:
 
 def _rows(found: Preview) -> None:
     shown = found.release.tables[found.release.scheme_class.people].head(_ROWS)
-    with (
-        ui.element("div").classes("scroll").props('tabindex=0 role=region aria-label="Rows of the preview"'),
-        ui.element("table").classes("plain"),
-    ):
-        with ui.element("thead"), ui.element("tr"):
-            for name in shown.columns:
-                text("th", name).props("scope=col")
-        with ui.element("tbody"):
-            for row in shown.iter_rows():
-                with ui.element("tr"):
-                    for value in row:
-                        text("td", "missing" if value is None else str(value)[:_LONGEST])
+    rows_table("Rows of the preview", shown.columns, shown.iter_rows())

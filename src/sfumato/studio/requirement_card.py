@@ -31,7 +31,7 @@ class RequirementCard:
         """Show it; ``remove`` is called when it is to be required no longer."""
         with card() as self.whole:
             self.sentence = ui.element("div")
-            self.numbers = ui.element("div")
+            self.numbers = ui.element("div").classes("numbers")
             self._show_dials()
             needed = from_table(self.entry)
             for word, words in choices(self._model()).items() if self._model() else ():

@@ -2,7 +2,7 @@
 
 import asyncio
 import html
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -50,6 +50,28 @@ def figures(pairs: Sequence[tuple[str, str]]) -> None:
             with ui.element("div"):
                 text("dt", name)
                 text("dd", value)
+
+
+def cell_text(value: Any) -> str:
+    """A value as a person writes it: a whole number without a decimal point."""
+    from sfumato.table.numbers import number_text
+
+    return number_text(value) if isinstance(value, float) else str(value)
+
+
+def rows_table(label: str, names: Sequence[str], rows: Iterable[Sequence[Any]], missing: str = "missing") -> None:
+    """Some rows of a table, to be scrolled by the keyboard too; ``label`` says what they are."""
+    around = ui.element("div").classes("scroll").props("tabindex=0 role=region")
+    around.props["aria-label"] = label
+    with around, ui.element("table").classes("plain"):
+        with ui.element("thead"), ui.element("tr"):
+            for name in names:
+                text("th", name).props("scope=col")
+        with ui.element("tbody"):
+            for row in rows:
+                with ui.element("tr"):
+                    for value in row:
+                        text("td", missing if value is None else cell_text(value)[:80], "none" if value is None else "")
 
 
 def primary(label: str, action: Callable[..., Any] | None = None) -> ui.button:

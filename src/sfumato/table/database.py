@@ -6,6 +6,7 @@ password in the URL is never shown: not in a message and not in the chain of cau
 """
 
 import importlib
+import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -16,6 +17,7 @@ import polars as pl
 
 from sfumato.errors import DataError, PolicyError, SfumatoError
 from sfumato.table.address import Address, masked
+from sfumato.table.batches import Told, unheard
 from sfumato.table.checks import check_file, check_names, located
 
 _QUOTED_OR_COMMENT = re.compile(
@@ -29,12 +31,17 @@ _READ_ONLY = (
     # A first query seals the transaction: from here on PostgreSQL refuses to make it read-write again.
     "SELECT current_setting('transaction_read_only')",
 )
+_COPIED = "adbc.postgresql.use_copy"
 # SQLite has no column types, so ADBC infers them from the first batch of rows: make that all rows.
 _ONE_BATCH = {"adbc.sqlite.query.batch_rows": str(1 << 30)}
 
 
-def read_database(url: str, query: str | None, folder: Path | None = None) -> pl.DataFrame:
-    """The rows of a query on ``postgresql://user:password@host:port/name`` or ``sqlite:///path``."""
+def read_database(url: str, query: str | None, folder: Path | None = None, told: Told = unheard) -> pl.DataFrame:
+    """The rows of a query on ``postgresql://user:password@host:port/name`` or ``sqlite:///path``.
+
+    PostgreSQL estimates how many they are, by which ``told`` is told how much has been read; SQLite hands them over at
+    once.
+    """
     address = Address.of(url)
     if address is None or address.scheme not in ("postgresql", "postgres", "sqlite"):
         raise PolicyError(
@@ -50,7 +57,7 @@ def read_database(url: str, query: str | None, folder: Path | None = None) -> pl
     statement = checked(query)
     if address.scheme == "sqlite":
         return _read_sqlite(url, url.partition("://")[2], statement, folder)
-    return _read_postgresql(address, statement)
+    return _read_postgresql(address, statement, told)
 
 
 def checked(query: str) -> str:
@@ -105,7 +112,7 @@ def _read_sqlite(url: str, rest: str, statement: str, folder: Path | None) -> pl
     return _plain_frame(_fetch(driver, uri, url, ["PRAGMA query_only = ON"], statement, _ONE_BATCH))
 
 
-def _read_postgresql(address: Address, statement: str) -> pl.DataFrame:
+def _read_postgresql(address: Address, statement: str, told: Told) -> pl.DataFrame:
     """Run the statement on PostgreSQL in a read-only transaction; connecting takes at most ten seconds."""
     if not address.is_plain():
         raise PolicyError(
@@ -116,7 +123,7 @@ def _read_postgresql(address: Address, statement: str) -> pl.DataFrame:
     driver = _driver("postgresql")
     url = str(address)
     timeout = "" if "connect_timeout=" in url else f"{'&' if '?' in url else '?'}connect_timeout=10"
-    return _plain_frame(_fetch(driver, url + timeout, url, _READ_ONLY, statement, {}))
+    return _plain_frame(_fetch(driver, url + timeout, url, _READ_ONLY, statement, {}, told))
 
 
 def _driver(name: str) -> Any:
@@ -131,7 +138,15 @@ def _driver(name: str) -> Any:
         ) from None
 
 
-def _fetch(driver: Any, uri: str, url: str, before: Sequence[str], statement: str, options: Mapping[str, str]) -> Any:
+def _fetch(
+    driver: Any,
+    uri: str,
+    url: str,
+    before: Sequence[str],
+    statement: str,
+    options: Mapping[str, str],
+    told: Told = unheard,
+) -> Any:
     """Connect, run the preparatory statements, then the query; the transaction is never committed."""
     try:
         connection = driver.connect(uri)
@@ -146,14 +161,37 @@ def _fetch(driver: Any, uri: str, url: str, before: Sequence[str], statement: st
                 cursor.execute(command)
                 cursor.fetchall()
             cursor.adbc_statement.set_options(**options)
+            expected = 0 if told is unheard else _expected_rows(cursor, statement)
             cursor.execute(statement)
-            return cursor.fetch_arrow_table()
+            return _all_rows(cursor.fetch_record_batch(), expected, told)
         except (
             driver.Error,
             OSError,
             ValueError,
         ) as error:  # Arrow's own errors are ValueErrors and OSErrors
             raise _query_error(_words(error, url), url) from None
+
+
+def _expected_rows(cursor: Any, statement: str) -> int:
+    """How many rows PostgreSQL expects a query to return; it is planned for that, not run."""
+    cursor.adbc_statement.set_options(**{_COPIED: "false"})  # a plan cannot be copied
+    cursor.execute(f"EXPLAIN (FORMAT JSON) {statement}")
+    ((plan,),) = cursor.fetchall()
+    cursor.adbc_statement.set_options(**{_COPIED: "true"})
+    return int(json.loads(plan)[0]["Plan"]["Plan Rows"])
+
+
+def _all_rows(reader: Any, expected: int, told: Told) -> Any:
+    """All batches of a query's result as an Arrow table."""
+    import pyarrow
+
+    batches, rows = [], 0
+    for batch in reader:
+        batches.append(batch)
+        rows += batch.num_rows
+        if expected:
+            told(min(1.0, rows / expected))
+    return pyarrow.Table.from_batches(batches, reader.schema)
 
 
 def _query_error(words: str, url: str) -> SfumatoError:

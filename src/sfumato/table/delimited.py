@@ -22,6 +22,7 @@ import numpy as np
 import polars as pl
 
 from sfumato.errors import DataError
+from sfumato.table.batches import LARGE, Told, read_text, unheard
 from sfumato.table.checks import check_names
 from sfumato.table.form import PLAIN, Form
 from sfumato.table.text_file import TextFile
@@ -50,7 +51,7 @@ class _Scan:
     blanks: list[int] = field(default_factory=list)
 
 
-def read_delimited(path: Path, where: str, form: Form = PLAIN) -> pl.DataFrame:
+def read_delimited(path: Path, where: str, form: Form = PLAIN, told: Told = unheard) -> pl.DataFrame:
     """Read a text table; all columns are String, an empty field is null, blank lines are left out.
 
     Unless the form says otherwise, the separator is the one among ``, ; tab |`` that occurs most often in the header
@@ -59,9 +60,8 @@ def read_delimited(path: Path, where: str, form: Form = PLAIN) -> pl.DataFrame:
     file = TextFile.of(path, where, form.encoding)
     header = read_header(file, form.separator)
     check_names(header.names, where)
-    source = file.path if file.decoded is None else file.decoded
     try:
-        frame = pl.read_csv(source, separator=header.separator, infer_schema=False, null_values=[""], glob=False)
+        frame = _rows(file, header.separator, told)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
         raise _diagnosis(file, header) from None
     if frame.width != len(header.names):
@@ -71,6 +71,15 @@ def read_delimited(path: Path, where: str, form: Form = PLAIN) -> pl.DataFrame:
     if _is_complete(frame, file, header):
         return frame
     return _without_blank_lines(frame, file, header)
+
+
+def _rows(file: TextFile, separator: str, told: Told) -> pl.DataFrame:
+    """What Polars reads; of a large file batch by batch."""
+    source = file.path if file.decoded is None else file.decoded
+    if file.size < LARGE:
+        return pl.read_csv(source, separator=separator, infer_schema=False, null_values=[""], glob=False)
+    scan = pl.scan_csv(source, separator=separator, infer_schema=False, null_values=[""], glob=False)
+    return read_text(scan, file.size, told)
 
 
 def separator_of(file: TextFile) -> str:

@@ -3,6 +3,7 @@
 The only place that turns a column of a release into codes. `release.labels` reads what a label means.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -11,6 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import SfumatoError
+from sfumato.kernel.group import packed_counts
 from sfumato.table.encode import Codes, smallest
 from sfumato.table.ordered_domain import MISSING
 from sfumato.table.taxonomy import named
@@ -112,3 +114,37 @@ def value_codes(series: pl.Series) -> tuple[Codes, int]:
     code = np.repeat(np.arange(numbered.height), numbered["row"].list.len().to_numpy())
     codes[numbered["row"].explode().to_numpy()] = code
     return smallest(codes, numbered.height), numbered.height
+
+
+class CountedRows(NamedTuple):
+    """The different rows of a frame, and how often each occurs."""
+
+    rows: pl.DataFrame
+    times: Integers
+
+
+def counted_rows(frame: pl.DataFrame, most: int) -> CountedRows | None:
+    """The different rows; None if there could be more than ``most``, or if a column is not of words that it lists.
+
+    >>> found = counted_rows(pl.DataFrame({"a": ["x", "y", "x"]}, schema={"a": pl.Enum(["x", "y", "z"])}), most=3)
+    >>> found.rows["a"].to_list(), found.times.tolist()
+    (['x', 'y'], [2, 1])
+    """
+    columns = frame.get_columns()
+    if not all(isinstance(c.dtype, pl.Enum) and not c.null_count() for c in columns):
+        return None
+    coded = [label_codes(c) for c in columns]
+    sizes = [size for _, size in coded]
+    if math.prod(sizes) > most:
+        return None
+    times = packed_counts([codes for codes, _ in coded], sizes)
+    there = np.flatnonzero(times)
+    codes = np.unravel_index(there, sizes)
+    rows = {c.name: _words(c)[code].cast(c.dtype) for c, code in zip(columns, codes, strict=True)}
+    return CountedRows(pl.DataFrame(rows), times[there])
+
+
+def _words(column: pl.Series) -> pl.Series:
+    """The words that a column lists."""
+    assert isinstance(column.dtype, pl.Enum)
+    return column.dtype.categories

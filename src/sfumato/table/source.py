@@ -9,12 +9,14 @@ PolicyError; both say what to do.
 import os
 import re
 from collections.abc import Callable, Sequence
+from itertools import accumulate
 from pathlib import Path
 
 import polars as pl
 
 from sfumato.errors import DataError, PolicyError
 from sfumato.table.address import may_hold_secret
+from sfumato.table.batches import LARGE, Told, part_of, read_rows, unheard
 from sfumato.table.checks import check_file, check_names, located
 from sfumato.table.database import read_database
 from sfumato.table.delimited import read_delimited
@@ -35,11 +37,13 @@ def read_frame(
     nulls: Sequence[str] = (),
     folder: Path | None = None,
     form: Form = PLAIN,
+    told: Told = unheard,
 ) -> pl.DataFrame:
     """Read a table from a path, a database URL (with ``query``), or a Polars, pandas or Arrow table.
 
     A relative path is resolved from ``folder``. The strings in ``nulls`` become null in every text column; in a
-    text file the empty field does too. ``form`` says how a file writes its rows, numbers and dates.
+    text file the empty field does too. ``form`` says how a file writes its rows, numbers and dates. ``told`` is told
+    how much has been read, as far as that is known: of large text and parquet files, of several files, of PostgreSQL.
 
     >>> read_frame(pl.DataFrame({"zip": ["02138", "?"]}), nulls=["?"])["zip"].to_list()
     ['02138', None]
@@ -48,14 +52,14 @@ def read_frame(
         raise PolicyError(f"nulls must be a list of strings such as ['NA', '?'], not {nulls!r}.")
     if isinstance(source, str) and re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", source):
         form.refuse_unused("other")
-        frame, where = read_database(source, query, folder), "the query's result"
+        frame, where = read_database(source, query, folder, told), "the query's result"
     elif query is not None:
         raise PolicyError(
             "A query was given, but the source is not a database. Leave the query out, or give a database "
             "URL such as postgresql://user@host/name or sqlite:///path.db."
         )
     elif isinstance(source, str | os.PathLike):
-        frame, where = _read_file(Path(source), folder, form), str(source)
+        frame, where = _read_file(Path(source), folder, form, told), str(source)
     else:
         form.refuse_unused("other")
         frame, where = read_object(source), describe(source)
@@ -87,11 +91,11 @@ def simplified(column: pl.Series) -> pl.Series:
     return column.cast(pl.Float64) if isinstance(column.dtype, pl.Decimal) else column
 
 
-def _read_file(path: Path, folder: Path | None, form: Form) -> pl.DataFrame:
+def _read_file(path: Path, folder: Path | None, form: Form, told: Told) -> pl.DataFrame:
     """Read a file with the reader for its extension."""
     where = str(path)
     if is_several(path, folder):
-        return _read_files(path, folder, form)
+        return _read_files(path, folder, form, told)
     path = located(path, folder)
     if may_hold_secret(where) and not path.exists():
         raise PolicyError(
@@ -110,15 +114,20 @@ def _read_file(path: Path, folder: Path | None, form: Form) -> pl.DataFrame:
         raise DataError(f"{where} is empty (0 bytes); a table needs a header and rows. Check how it was exported.")
     form.refuse_unused(kind)
     try:
-        return _READERS[kind](path, where, form)
+        return _READERS[kind](path, where, form, told)
     except OSError as error:
         raise DataError(f"{where} cannot be read: {error.strerror or error}. Check the disk and the file.") from error
 
 
-def _read_files(source: Path, folder: Path | None, form: Form) -> pl.DataFrame:
+def _read_files(source: Path, folder: Path | None, form: Form, told: Told) -> pl.DataFrame:
     """The rows of all files of a folder or a pattern, in the order of their names."""
     _, files = files_of(source, folder)
-    frames = [_read_file(file, None, form) for file in files]
+    ends = list(accumulate((file.stat().st_size for file in files), initial=0))
+    frames = []
+    for file, begun, ended in zip(files, ends, ends[1:], strict=False):
+        here = part_of(told, begun / max(1, ends[-1]), ended / max(1, ends[-1]))
+        frames.append(_read_file(file, None, form, here))
+        here(1.0)
     for file, frame in zip(files, frames, strict=True):
         refuse_other_columns(frames[0].columns, frame.columns, file, files[0])
     try:
@@ -129,9 +138,12 @@ def _read_files(source: Path, folder: Path | None, form: Form) -> pl.DataFrame:
         ) from error
 
 
-def _read_parquet(path: Path, where: str, _form: Form) -> pl.DataFrame:
+def _read_parquet(path: Path, where: str, _form: Form, told: Told) -> pl.DataFrame:
     """Read a parquet file."""
     try:
+        if path.stat().st_size >= LARGE:
+            scan = pl.scan_parquet(path, glob=False, hive_partitioning=False)
+            return read_rows(scan, int(scan.select(pl.len()).collect().item()), told)
         return pl.read_parquet(path, glob=False, hive_partitioning=False)
     except pl.exceptions.DuplicateError as error:
         raise DataError(f"{where}: {_first_line(error)}. Rename or remove one of these columns.") from error
@@ -153,9 +165,9 @@ _KINDS = {
     **dict.fromkeys((".xlsx", ".xls", ".ods"), "workbook"),
     **dict.fromkeys(EXTENSIONS, "statistics"),
 }
-_READERS: dict[str, Callable[[Path, str, Form], pl.DataFrame]] = {
+_READERS: dict[str, Callable[[Path, str, Form, Told], pl.DataFrame]] = {
     "text": read_delimited,
-    "workbook": read_workbook,
-    "statistics": read_statistics,
+    "workbook": lambda path, where, form, _told: read_workbook(path, where, form),
+    "statistics": lambda path, where, form, _told: read_statistics(path, where, form),
     "other": _read_parquet,
 }

@@ -5,7 +5,6 @@ j belongs to one cell of the table; it is the logarithm of the chance that a dra
 shares, is traced back to it, times the same chance for one of the cell's values.
 """
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -156,33 +155,36 @@ def levels(
 
 
 @kernel
-def _rough_levels(c: Any, sizes: Any, near: Any, row: Any, back: Any, out: Any) -> None:
-    m = len(sizes)
-    traced_at_most(c, sizes, near, back, np.empty((0, m)))
+def _values_back(shares: Any, row: Any, value: Any, c: float, out: Any) -> None:
     for j in range(len(out)):
-        traced = 1.0 if c[m] == 1.0 else _value_back(near.shares[row[j]], near.value[j], c[m])[0]
-        out[j] = near.offset[j] + back[row[j]] + np.log(traced)
+        out[j] = np.log(_value_back(shares[row[j]], value[j], c)[0])
 
 
-def rough_levels(c: Floats, sizes: Ints, near: Near, row: Ints) -> Floats:
-    """Upper bounds of the functions at c; several of them may belong to one row of the cells that ``near`` tells of."""
-    halves = np.array_split(np.arange(len(row)), 2)
-    out = np.empty(len(row))
-
-    def compute(half: Ints) -> None:
-        if not len(half):
-            return
-        low, high = int(row[half[0]]), int(row[half[-1]]) + 1  # rows ascend
-        cells = slice(low, high)
-        part = Near(
-            near.offset[half], near.value[half], near.shares[cells], near.weight[cells], near.agreeing[cells],
-            near.others, near.axis,
-        )  # fmt: skip
-        _rough_levels(c, sizes, part, row[half] - low, np.empty(high - low), out[half[0] : half[-1] + 1])
-
-    with ThreadPoolExecutor(2) as pool:
-        list(pool.map(compute, halves))
+def values_back(shares: Floats, row: Ints, value: Ints, c: float) -> Floats:
+    """The logarithm of the chance that a value is traced back to itself, where the shares are those of its row."""
+    out = np.zeros(len(row))
+    if c < 1.0:
+        _values_back(shares, row, value, c, out)
     return out
+
+
+@kernel
+def _in_whole_table(c: Any, sizes: Any, x: Any) -> None:
+    m = len(sizes)
+    own, every, own2, every2 = np.empty(m), np.empty(m), np.empty(m), np.empty(m)
+    _factors(c, sizes, own, every, own2, every2)
+    spread(x, sizes, own, every)
+    _inverse(x)
+    spread(x, sizes, own2, every2)
+
+
+def traced_exactly(c: Floats, sizes: Ints, cell: Ints, weight: Floats) -> Floats:
+    """The logarithm of the chance that a draw from each cell is traced back to it, by a pass through the whole table;
+    ``cell`` and ``weight`` are all cells that occur."""
+    x = np.zeros(int(sizes.prod()))
+    x[cell] = weight
+    _in_whole_table(c, sizes, x)
+    return np.asarray(np.log(weight * x[cell]))
 
 
 @inner

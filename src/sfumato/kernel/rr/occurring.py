@@ -18,6 +18,8 @@ from sfumato.kernel.jit import inner, kernel
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+_BLOCK = 32
+
 
 class Near(NamedTuple):
     """Functions of cells that occur: offset, value and shares as ``Limits`` has them, then what the bound needs.
@@ -83,32 +85,55 @@ def _add_slopes(share: float, a: int, m: int, seen: Any, more: float, moved: Any
 
 
 @inner
+def _parts_by_axis(part: Any, m: int, out: Any) -> None:
+    """The weights of sets that contain an axis, by axis and by the set of the others, numbered without that axis."""
+    for k in range(m):
+        for low in range(out.shape[1]):
+            out[k, low] = part[_with(low, k)]
+
+
+@inner
+def _folded(here: Any, k: int, m: int, rises: Any, moved: Any) -> float:
+    """The sum of ``here`` over the sets that contain axis k and its slopes; ``here`` is used up."""
+    size = len(here)
+    for low in range(m - 2, -1, -1):
+        size //= 2
+        with_it = 0.0
+        for b in range(size):
+            with_it += here[size + b]
+            here[b] += here[size + b]
+        moved[low if low < k else low + 1] = with_it
+    total = here[0]
+    for l in range(m):
+        if l == k:
+            moved[l] = total
+        else:
+            moved[l] += (total - moved[l]) * rises[1, l]
+    return total
+
+
+@inner
 def _one_by_one(
-    others: Any, axis: Any, m: int, part: Any, p: Any, seen: Any, rises: Any, moved: Any, slope: Any, wanted: bool
+    others: Any, axis: Any, m: int, parts: Any, p: Any, seen: Any, rises: Any, here: Any, slope: Any, wanted: bool
 ) -> float:
     """What the cells that differ on one axis add to the bound, less what the bound has for as many cells."""
     total = 0.0
+    moved = np.zeros(m)
     for i in range(len(axis)):
         k = axis[i]
         a = ((1 << m) - 1) ^ (1 << k)
         if p[a] == 0.0:
             continue
         more = 0.0
-        moved[:] = 0.0
-        for low in range(others.shape[1]):
-            if others[i, low] == 0.0:
-                continue
-            b = _with(low, k)
-            here = others[i, low] * part[b]
-            more += here
-            if wanted:
-                for l in range(m):
-                    moved[l] += here if b >> l & 1 else here * rises[1, l]
+        for low in range(len(here)):
+            here[low] = others[i, low] * parts[k, low]
+            more += here[low]
         if more == 0.0:
             continue
         old, new = p[a] * p[a] / seen[a], p[a] * p[a] / (seen[a] + more)
         total += new - old
         if wanted:
+            _folded(here, k, m, rises, moved)
             _add_slopes(new, a, m, seen, more, moved, rises, slope)
             moved[:] = 0.0
             _add_slopes(-old, a, m, seen, 0.0, moved, rises, slope)
@@ -121,112 +146,72 @@ def traced_at_most(c: Any, sizes: Any, near: Any, out: Any, grad: Any) -> None:
     m = len(sizes)
     sets = 1 << m
     part, p, many, seen = np.empty(sets), np.empty(sets), np.empty(sets), np.empty(sets)
-    rises, slope, moved = np.empty((2, m)), np.empty(m), np.empty(m)
+    parts, here = np.empty((m, sets // 2)), np.empty(sets // 2)
+    rises, slope, moved = np.empty((2, m)), np.empty(m), np.zeros(m)
     wanted = len(grad) > 0
     _weights(c, sizes, part, p, many, rises)
+    _parts_by_axis(part, m, parts)
     for j in range(len(out)):
         _seen_at_least(near.agreeing[j], part, seen, m)
         total = 0.0
         slope[:] = 0.0
-        moved[:] = 0.0
         for a in range(sets):
             if p[a] > 0.0:
                 share = many[a] * p[a] * p[a] / seen[a]
                 total += share
                 if wanted:
                     _add_slopes(share, a, m, seen, 0.0, moved, rises, slope)
-        if near.others.shape[1] > 0:
-            total += _one_by_one(near.others[j], near.axis, m, part, p, seen, rises, moved, slope, wanted)
+        total += _one_by_one(near.others[j], near.axis, m, parts, p, seen, rises, here, slope, wanted)
         out[j] = np.log(near.weight[j] * total)
         if wanted:
             for k in range(m):
                 grad[j, k] = slope[k] / total
 
 
+@inner
+def _over_subsets(seen: Any) -> None:
+    """In blocks of rows, one block per set of axes: the sum over its subsets."""
+    half = _BLOCK
+    while half < len(seen):
+        for at in range(0, len(seen), 2 * half):
+            low, high = seen[at : at + half], seen[at + half : at + 2 * half]
+            for i in range(half):
+                high[i] += low[i]
+        half *= 2
+
+
 @kernel
-def _agreeing(codes: Any, weights: Any, strides: Any, fixed: int, keys: Any, slots: Any, stamp: Any, held: Any,
-              out: Any) -> None:  # fmt: skip
-    """For each set of axes with or without the last one, hash the rows by their codes on it and add up equal ones."""
-    n, m = codes.shape
-    bits, last = 0, 0
-    while (1 << bits) < len(held):
-        bits += 1
-    for i in range(n):
-        keys[i] = codes[i, m - 1] * strides[m - 1] if fixed else np.int64(0)
-    for step in range(1 << (m - 1)):
-        chosen = step ^ (step >> 1)  # Gray's order: one axis comes or goes at a time
-        for k in range(m - 1):
-            if (chosen ^ last) >> k & 1:
-                sign = strides[k] if chosen >> k & 1 else -strides[k]
-                for i in range(n):
-                    keys[i] += sign * codes[i, k]
-        last = chosen
-        for i in range(n):
-            key = keys[i]
-            at = np.int64((np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(64 - bits))
-            while stamp[at, 0] == step + 1 and stamp[at, 1] != key:
-                at = (at + 1) & (len(held) - 1)
-            if stamp[at, 0] != step + 1:
-                stamp[at, 0], stamp[at, 1], held[at] = step + 1, key, 0.0
-            held[at] += weights[i]
-            slots[i] = at
-        at_set = chosen | (fixed << (m - 1))
-        for i in range(n):
-            out[i, at_set] = held[slots[i]]
+def _traced_roughly(c: Any, sizes: Any, agreeing: Any, weight: Any, first: int, last: int, out: Any) -> None:
+    """The bound without single cells for a range of rows, many side by side."""
+    m, sets = len(sizes), len(agreeing)
+    part, p, many, rises = np.empty(sets), np.empty(sets), np.empty(sets), np.empty((2, m))
+    _weights(c, sizes, part, p, many, rises)
+    seen, total = np.ones(sets * _BLOCK), np.empty(_BLOCK)
+    for start in range(first, last, _BLOCK):
+        size = min(_BLOCK, last - start)
+        for b in range(sets):  # lines are sliced, since indices that count from 0 vectorize
+            here, line = seen[b * _BLOCK : (b + 1) * _BLOCK], agreeing[b, start : start + size]
+            for i in range(size):
+                here[i] = line[i] * part[b]
+        _over_subsets(seen)
+        total[:] = 0.0
+        for a in range(sets):
+            if p[a] > 0.0:
+                here = seen[a * _BLOCK : (a + 1) * _BLOCK]
+                np.divide(many[a] * p[a] * p[a], here, here)  # not tested for 0, which it never is
+                total += here
+        for i in range(size):
+            out[start + i] = np.log(weight[start + i] * total[i])
 
 
-def agreeing(codes: NDArray[np.int64], weights: Floats, sizes: Ints) -> Floats:
-    """For each row and bit set of axes, the weight of the rows that have the same codes on these axes.
+def traced_roughly(c: Floats, sizes: Ints, agreeing: Floats, weight: Floats) -> Floats:
+    """The logarithm of the bound for every row of the table; ``agreeing`` as ``kernel.rr.agreement`` counts it."""
+    out = np.empty(len(weight))
+    middle = len(weight) // 2
 
-    >>> agreeing(np.array([[0, 0], [0, 1]]), np.array([0.25, 0.75]), np.array([2, 2])).tolist()
-    [[1.0, 1.0, 0.25, 0.25], [1.0, 1.0, 0.75, 0.75]]
-    """
-    n, m = codes.shape
-    room = max(16, 1 << (2 * n - 1).bit_length())
-    strides = np.cumprod(np.append(1, sizes[:-1])).astype(np.int64)
-    out = np.empty((n, 1 << m))
-
-    def compute(fixed: int) -> None:
-        keys, slots = np.empty(n, np.int64), np.empty(n, np.int64)
-        _agreeing(codes, weights, strides, fixed, keys, slots, np.zeros((room, 2), np.int64), np.zeros(room), out)
+    def compute(first: int, last: int) -> None:
+        _traced_roughly(c, sizes, agreeing, weight, first, last, out)
 
     with ThreadPoolExecutor(2) as pool:
-        list(pool.map(compute, (0, 1)))
+        list(pool.map(compute, (0, middle), (middle, len(weight))))
     return out
-
-
-@kernel
-def _others(codes: Any, weights: Any, chosen: Any, first: Any, out: Any) -> None:
-    """Count by the axes on which each row agrees with a chosen one, then add up over all larger sets of axes."""
-    n, m = codes.shape
-    for t in range(len(chosen)):
-        x = codes[chosen[t]]
-        for i in range(n):
-            same = 0
-            for k in range(m):
-                if codes[i, k] == x[k]:
-                    same |= 1 << k
-            for k in range(m):
-                if not same >> k & 1:
-                    low = (same & ((1 << k) - 1)) | ((same >> (k + 1)) << k)
-                    out[t, first[k, codes[i, k]], low] += weights[i]
-        for row in range(out.shape[1]):
-            for k in range(m - 1):
-                for low in range(out.shape[2]):
-                    if not low >> k & 1:
-                        out[t, row, low] += out[t, row, low | (1 << k)]
-
-
-def others(codes: NDArray[np.int64], weights: Floats, sizes: Ints, chosen: Ints) -> tuple[Floats, Ints]:
-    """For some rows, ``Near.others`` and ``Near.axis``."""
-    m, axis = codes.shape[1], np.zeros(0, np.int64)
-    first = np.zeros((m, int(sizes.max())), np.int64)
-    for k in range(m):
-        there = np.unique(codes[:, k])
-        first[k, there] = len(axis) + np.arange(len(there))
-        axis = np.append(axis, np.full(len(there), k))
-    out = np.zeros((len(chosen), len(axis), 1 << (m - 1)))
-    halves = np.array_split(np.arange(len(chosen)), 2)
-    with ThreadPoolExecutor(2) as pool:
-        list(pool.map(lambda half: _others(codes, weights, chosen[half], first, out[half[:1].sum() :]), halves))
-    return out, axis

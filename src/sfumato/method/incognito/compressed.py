@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.engine.counts import Block, Counted, Counts, Key, totals
-from sfumato.kernel.group import group_rows
+from sfumato.kernel.arrange import sort_order
+from sfumato.kernel.group import EqualRows, group_rows
 from sfumato.kernel.incognito.grid_count import cells, count_cells
 from sfumato.method.incognito.levels import Ladder
 from sfumato.table.encode import smallest
@@ -49,7 +50,8 @@ class Vectors:
         self.rows = table.rows
         self.chunks = _chunks([ladder.size for ladder in ladders], _CHUNK)
         columns = [_joined([table.quasi[j].codes for j in c], self._sizes(c)) for c in self.chunks]
-        found = group_rows(columns, [prod(self._sizes(c)) for c in self.chunks])
+        self.beside = frozenset(table.names) - {c.name for c in table.quasi} if isinstance(table, Counts) else None
+        found = _grouped(columns, [prod(self._sizes(c)) for c in self.chunks], distinct=self.beside == frozenset())
         order = np.argsort(smallest(columns[0][found.first], prod(self._sizes(self.chunks[0]))), kind="stable")
         place = np.empty_like(order)
         place[order] = np.arange(len(order))
@@ -134,12 +136,14 @@ class Pairs:
     size: int
 
     @classmethod
-    def of(cls, vectors: Vectors, column: Counted) -> "Pairs":
-        """Which values the rows of each vector have."""
-        found = group_rows([vectors.of_entry, column.codes], [len(vectors.weights), column.size])
-        values = column.codes[found.first].astype(np.int64)
+    def of(cls, vectors: Vectors, column: Counted, key: Key) -> "Pairs":
+        """Which values the rows of each vector have, in the order of the vectors, as groups have them."""
+        sizes = [len(vectors.weights), column.size]
+        found = _grouped([vectors.of_entry, column.codes], sizes, distinct=vectors.beside == frozenset(key))
         weight = totals(Counted(found.of_row, len(found.first)), vectors.entry_weights)
-        return cls(vectors.of_entry[found.first], values, weight, column.size)
+        order = sort_order(vectors.of_entry[found.first], sizes[0])
+        first = found.first[order]
+        return cls(vectors.of_entry[first], column.codes[first].astype(np.int64), weight[order], column.size)
 
     def counts(self, place: NDArray[Any], first: int, last: int) -> NDArray[np.int64]:
         """How often each value occurs in the groups from ``first`` to before ``last``."""
@@ -172,6 +176,14 @@ def tally(grouped: Grouped, counted: Mapping[Key, Pairs], distinct: Mapping[Key,
             {key: pairs.counts(place, first, last) for key, pairs in counted.items()},
             {key: d[first:last] for key, d in different.items()},
         )
+
+
+def _grouped(columns: Sequence[NDArray[Any]], sizes: Sequence[int], *, distinct: bool) -> EqualRows:
+    """Which entries agree; those of a compressed table that counts nothing else are known to be distinct."""
+    if not distinct:
+        return group_rows(columns, sizes)
+    each = np.arange(len(columns[0]))
+    return EqualRows(each, each, np.ones_like(each))
 
 
 def _chunks(sizes: Sequence[int], most: int) -> list[list[int]]:

@@ -48,10 +48,10 @@ class Judge:
     ) -> None:
         self.schema, self.populations = TableSchema(table), populations
         self.counted = {
-            key: Pairs.of(vectors, self.schema.counted(key[0])) for r in requirements for key in r.columns()
+            key: Pairs.of(vectors, self.schema.counted(key[0]), key[:1]) for r in requirements for key in r.columns()
         }
         self.distinct = {
-            key: Pairs.of(vectors, combine([self.schema.counted(name) for name in key]))
+            key: Pairs.of(vectors, combine([self.schema.counted(name) for name in key]), key)
             for r in requirements
             for key in r.distinct_columns()
         }

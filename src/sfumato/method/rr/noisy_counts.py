@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from sfumato.engine.draws import Draws
 from sfumato.errors import Infeasible, PolicyError
-from sfumato.method.rr.occurring import Watch
 from sfumato.method.rr.optimize import OptimalResponse, Problem, refuse_hopeless, solve
+from sfumato.method.rr.pairs import Watch
 from sfumato.requirement.disclosure import JointShares
 from sfumato.table.distortion import Floats
 
@@ -90,9 +90,8 @@ def noisy_problem(problem: Problem, counts: NDArray[np.int64], epsilon: float) -
             f"rr: {problem.table.rows} rows are too few to fit matrices to noisy counts; {_remedy(epsilon)}"
         )
     here = held[cell]
-    people = JointShares(
-        problem.people.sizes, size / max(size.sum(), problem.table.rows), cell, here / size[cell][:, None]
-    )
+    size, whole = size[cell], max(size.sum(), problem.table.rows)
+    people = JointShares(problem.people.sizes, size / whole, cell, here / size[:, None])
     cautious = np.where((here > 0) & (problem.public_limits < 1), here / (here + doubt), 1.0)  # none exceeds 1 anyway
     limits = problem.public_limits * cautious
     return replace(problem, people=people, bounds=limits)

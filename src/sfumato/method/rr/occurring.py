@@ -4,17 +4,18 @@ The work grows with the combinations that people have and with 2 to the number o
 number of cells. The limits hold; since the risk is bounded from above, a little less noise might do.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from copy import copy
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import PolicyError
-from sfumato.kernel.rr.disclosure_risk import levels, rough_levels
-from sfumato.kernel.rr.occurring import Near, agreeing, others
+from sfumato.kernel.rr.agreement import agreeing, others
+from sfumato.kernel.rr.disclosure_risk import levels, traced_exactly, values_back
+from sfumato.kernel.rr.occurring import Near, traced_roughly
 from sfumato.kernel.rr.sqp import TOP, descend
+from sfumato.method.rr.pairs import Ints, Pairs, Watch
 from sfumato.requirement.disclosure import JointShares
 from sfumato.table.distortion import Floats
 
@@ -31,38 +32,28 @@ _CLOSE = 1e-5
 _MARGIN = 2e-4
 _SNAP = 1e-7
 
-Ints = NDArray[np.int64]
-Watch = Callable[[float], None]
-
-
-class Pairs(NamedTuple):
-    """Quasi-identifiers and sensitive value whose risk is limited: combination, value, log share less log limit."""
-
-    row: Ints
-    value: Ints
-    offset: Floats
-
 
 class RiskBound:
     """An upper bound of the risk of each pair, as a logarithm relative to its limit: above 0, the limit may not hold.
 
-    It is computed for all combinations; where that is not enough to show that the limit holds, more exactly.
+    It is computed for all combinations; where that is not enough to show that the limit holds, more exactly: one by
+    one or, if these are many, by one pass through the table of all combinations.
     """
 
     def __init__(self, people: JointShares, pairs: Pairs) -> None:
         self.sizes = np.array(people.sizes, np.int64)
-        if len(people.cell) << len(self.sizes) > MOST_SETS:
+        if too_many_sets(people):
             raise PolicyError(
-                f"{len(people.cell):,} combinations of {len(self.sizes)} quasi-identifiers occur, more than the "
-                f"{MOST_SETS >> len(self.sizes):,} for which the risk can be computed; drop or coarsen a "
+                f"{len(people.cell):,} combinations of {len(self.sizes)} quasi-identifiers occur; the risk of "
+                f"{len(self.sizes)} can be computed for at most {MOST_SETS >> len(self.sizes):,} combinations, and if "
+                f"they have at most {(MOST_SETS >> len(self.sizes)) // _AT_ONCE:,} values in all; drop or coarsen a "
                 "quasi-identifier"
             )
         self.people, self.pairs = people, pairs
-        self.codes = np.stack(np.unravel_index(people.cell, people.sizes), axis=1).astype(np.int64)
-        self.weight = people.pi[people.cell]
-        self.agreeing = agreeing(self.codes, self.weight, self.sizes)
-        each = (len(self.sizes) + int(self.sizes.sum())) << (len(self.sizes) - 1)
-        self._most, self._axis = max(_ROOM // each, _AT_ONCE), np.zeros(0, np.int64)
+        self.codes, self.there = _codes_that_occur(people)
+        self.agreeing = agreeing(self.codes, people.weight, self.there)
+        each = int(self.there.sum()) << (len(self.sizes) - 1)
+        self._most, self._axis = max(_ROOM // each, _AT_ONCE), np.repeat(np.arange(len(self.there)), self.there)
         self._known: dict[int, Floats] = {}
 
     def of(self, pairs: Pairs) -> "RiskBound":
@@ -73,25 +64,30 @@ class RiskBound:
 
     def rough(self, u: Floats, chosen: Ints | None = None) -> Floats:
         """The bound of each pair, or of those chosen, without looking at single cells."""
-        row, value, offset = self.pairs
-        shares, weight, sets = self.people.shares, self.weight, self.agreeing
-        if chosen is not None:
-            value, offset = value[chosen], offset[chosen]
-            rows, row = np.unique(row[chosen], return_inverse=True)
-            shares, weight, sets = shares[rows], weight[rows], sets[rows]
-        cells = Near(offset, value, shares, weight, sets, np.zeros((0, 0, 0)), np.zeros(0, np.int64))
-        return rough_levels(np.exp(u), self.sizes, cells, row)
+        traced = traced_roughly(np.exp(u[:-1]), self.sizes, self.agreeing, self.people.weight)
+        return self._of_pairs(traced, u, chosen)
+
+    def exact(self, u: Floats, chosen: Ints) -> Floats:
+        """The risk of some pairs, by a pass through the table of all combinations."""
+        traced = traced_exactly(np.exp(u[:-1]), self.sizes, self.people.cell, self.people.weight)
+        return self._of_pairs(traced, u, chosen)
+
+    def _of_pairs(self, traced: Floats, u: Floats, chosen: Ints | None) -> Floats:
+        """What is known of the combinations, with the sensitive values and limits of the pairs."""
+        row, value, offset = self.pairs if chosen is None else self.pairs.some(chosen)
+        back = values_back(self.people.shares, row, value, float(np.exp(u[-1])))
+        return np.asarray(offset + traced[row] + back)
 
     def near(self, chosen: Ints) -> Near:
         """Some pairs as the search needs them, cells that differ in one attribute counted one by one."""
         rows = self.pairs.row[chosen]
         missing = np.array([r for r in dict.fromkeys(rows.tolist()) if r not in self._known], np.int64)
         if len(missing):
-            found, self._axis = others(self.codes, self.weight, self.sizes, missing)
+            found = others(self.codes, self.people.weight, self.there, missing)
             self._known.update(zip(missing.tolist(), found, strict=True))
         return Near(
             self.pairs.offset[chosen], self.pairs.value[chosen], np.ascontiguousarray(self.people.shares[rows]),
-            self.weight[rows], np.ascontiguousarray(self.agreeing[rows]),
+            self.people.weight[rows], np.ascontiguousarray(self.agreeing[:, rows].T),
             np.stack([self._known[r] for r in rows.tolist()]), self._axis,
         )  # fmt: skip
 
@@ -101,20 +97,46 @@ class RiskBound:
         high = np.flatnonzero(level > above)
         order = high[np.argsort(-level[high], kind="stable")]
         greatest = float(np.max(level, where=level <= above, initial=-np.inf))
-        order = order if among is None else among[order]
-        for some in self._some(order):
-            exact, _ = levels(np.exp(u), None, self.sizes, self.near(some))
+        for some, exact in self._closely(u, order if among is None else among[order]):
             greatest = max(greatest, float(exact.max()))
-            if (exact > above).any():
-                return some[exact > above], greatest
+            if greatest > above:
+                first = np.argsort(-exact, kind="stable")[:_AT_ONCE]
+                return some[first[exact[first] > above]], greatest
         return np.zeros(0, np.int64), greatest
 
-    def _some(self, order: Ints) -> Iterator[Ints]:
-        """Pairs in portions; those of more combinations than there is room for are dropped in between."""
+    def greatest(self, u: Floats) -> float:
+        """The greatest of all, as closely as ``riskiest`` knows them."""
+        level = self.rough(u)
+        top = np.argsort(-level, kind="stable")[:_AT_ONCE]
+        found = float(levels(np.exp(u), None, self.sizes, self.near(top))[0].max())
+        rest = np.setdiff1d(np.flatnonzero(level > found), top)
+        return max([found, *(float(exact.max()) for _, exact in self._closely(u, rest) if len(exact))])
+
+    def _closely(self, u: Floats, order: Ints) -> Iterator[tuple[Ints, Floats]]:
+        """Pairs and their risk more exactly, in portions; if they are many, in one pass through the whole table."""
+        if len(order) * len(self.people.cell) > self.people.cells:
+            yield order, self.exact(u, order)
+            return
         for at in range(0, len(order), _AT_ONCE):
             if len(self._known) > self._most:
                 self._known.clear()
-            yield order[at : at + _AT_ONCE]
+            some = order[at : at + _AT_ONCE]
+            yield some, levels(np.exp(u), None, self.sizes, self.near(some))[0]
+
+
+def _codes_that_occur(people: JointShares) -> tuple[NDArray[np.int32], Ints]:
+    """The codes of each quasi-identifier, renumbered so that each occurs; and how many there are."""
+    codes = np.empty((len(people.sizes), len(people.cell)), np.int32)
+    there = np.empty(len(codes), np.int64)
+    for k, line in enumerate(np.unravel_index(people.cell, people.sizes)):
+        held = np.bincount(line, minlength=people.sizes[k]) > 0
+        codes[k], there[k] = (np.cumsum(held) - 1)[line], held.sum()
+    return codes, there
+
+
+def too_many_sets(people: JointShares) -> bool:
+    """Whether people have too many combinations, or the attributes too many values, for so many attributes."""
+    return max(len(people.cell), _AT_ONCE * sum(people.sizes)) << len(people.sizes) > MOST_SETS
 
 
 def bounded_optimum(

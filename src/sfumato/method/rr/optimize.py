@@ -2,9 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -12,9 +10,9 @@ from numpy.typing import NDArray
 
 from sfumato.engine.counts import Counted, Counts, count, totals
 from sfumato.errors import DataError, Infeasible, PolicyError, nearest
-from sfumato.kernel.rr.disclosure_risk import Limits, levels, to_border
-from sfumato.kernel.rr.sqp import TOP, descend
-from sfumato.method.rr.occurring import Pairs, RiskBound, Watch, bounded_optimum
+from sfumato.method.rr.in_table import table_optimum
+from sfumato.method.rr.occurring import RiskBound, bounded_optimum, too_many_sets
+from sfumato.method.rr.pairs import Pairs, Watch
 from sfumato.release.judgement import TableSchema
 from sfumato.requirement.base import is_number
 from sfumato.requirement.disclosure import Disclosure, JointShares, paper_risk
@@ -28,14 +26,8 @@ MOST_CELLS = 30_000_000
 """The largest contingency table of quasi-identifiers for which the risk is computed."""
 
 _MANY_CELLS = 200_000
-_SNAP = 1e-7
+_MOST_AT_ONCE = 1_000_000
 _SHOWN = 3
-_RISKIEST = 24
-_ROUNDS = 12
-_THREADS = 2
-_ROUGH = 1e-3
-_SAME = 0.01
-_FINE = 1e-9
 _ROUNDING = 1e-9
 
 
@@ -142,7 +134,7 @@ class Problem:
     def least(self) -> Floats:
         """The limit of Equation 6 when everything that may be randomized is fully randomized (Property 1)."""
         shares = self.people.shares
-        back = 1.0 if self.mode == "sensitive" else self.people.pi[self.people.cell][:, None]
+        back = 1.0 if self.mode == "sensitive" else self.people.weight[:, None]
         return np.asarray(shares * back * (1.0 if self.mode == "qi" else shares))
 
     def kept(self) -> list[Distortion]:
@@ -158,14 +150,25 @@ class Problem:
             self.mode,
             {n: w.keep for n, w in zip(self.names, ways, strict=True)},
             math.prod(w.noise for w in ways),
-            float(self.risk(ways).max()) if risk is None else risk,
+            greatest_risk(self.people, ways) if risk is None else risk,
             float(success.max()),
-            float(success @ self.people.pi[self.people.cell]),
+            float(success @ self.people.weight),
             {n: w.epsilon for n, w in zip(self.names, ways, strict=True)},
             dict(zip(self.names, ways, strict=True)),
             starts,
             agreeing,
         )
+
+
+def greatest_risk(people: JointShares, ways: Sequence[Distortion]) -> float:
+    """The greatest Equation 6 over the people who occur, under distortions of the quasi-identifiers and the sensitive
+    attribute; an upper bound of it where the domain is large and noise treats all other values alike."""
+    if people.cells <= _MANY_CELLS or too_many_sets(people) or any(way.share is None for way in ways):
+        return float(paper_risk(people, ways[:-1], ways[-1]).max())
+    row = np.arange(len(people.cell))
+    value = people.shares.argmax(axis=1)
+    bound = RiskBound(people, Pairs(row, value, np.log(people.shares[row, value])))
+    return min(1.0, float(np.exp(bound.greatest(np.log([way.retained for way in ways])))))
 
 
 def people_of(table: Microdata | Counts) -> tuple[JointShares, NDArray[np.int64]]:
@@ -186,13 +189,11 @@ def people_of(table: Microdata | Counts) -> tuple[JointShares, NDArray[np.int64]
     cell = np.zeros(len(groups.first), np.int64)
     for c in table.quasi:
         cell = cell * c.size + c.codes[groups.first]
-    pi = np.zeros(math.prod(sizes))
     size = totals(Counted(groups.of_row, len(cell)), table.weights)
-    pi[cell] = size / table.rows
     (sensitive,) = table.sensitive
     pairs = Counted(groups.of_row * sensitive.size + sensitive.codes, len(cell) * sensitive.size)
     counts = totals(pairs, table.weights).reshape(len(cell), -1)
-    return JointShares(sizes, pi, cell, counts / size[:, None]), groups.of_row
+    return JointShares(sizes, size / table.rows, cell, counts / size[:, None]), groups.of_row
 
 
 def _bounds(
@@ -226,28 +227,20 @@ def _as_number(value: object) -> float:
 def solve(problem: Problem, watch: Watch = lambda done: None) -> OptimalResponse:
     """The optimum, from many starts; raises Infeasible, naming the groups responsible, if there is none.
 
-    Where the domain is large, the risk is bounded from above and one start has to do; ``watch`` hears how far it is.
+    Where the domain is large, one start has to do, and the risk is bounded from above, unless there are too many
+    quasi-identifiers for that; ``watch`` hears how far it is.
     """
     kept, bounds = problem.kept(), problem.bounds
     if (problem.people.shares <= bounds).all():  # nothing is randomized: everyone is traced back
         return problem.result(kept)
     refuse_hopeless(problem)
-    if len(problem.people.pi) > _MANY_CELLS:
+    if problem.people.cells > (_MOST_AT_ONCE if too_many_sets(problem.people) else _MANY_CELLS):
         return _solved_from_what_occurs(problem, watch)
-    sizes, free, limits = np.array(problem.people.sizes, np.int64), problem.free, _limits(problem)
-    weight = np.array(problem.sizes) - 1.0
-    starts, ways = _starts(free)
-    border, good = to_border(starts, ways, problem.people.pi, sizes, limits, 0.25, 60 if len(starts) == 1 else 2)
-    ends = _descended(problem, border[good], free, weight, limits, _ROUGH)
-    costs = np.array([float(np.log1p(weight * np.exp(-2 * u)).sum()) for u in ends])
-    for best in np.argsort(costs, kind="stable"):
-        (end,) = _descended(problem, ends[best][None], free, weight, limits, _FINE)
-        shares = _settled(end, free, problem, sizes, limits)
-        if shares is not None:
-            here = float(np.log1p(weight / shares**2).sum())
-            agreeing = int((np.abs(costs - here) <= _SAME).sum())
-            return problem.result(_distortions(problem, shares), len(starts), agreeing)
-    raise _no_optimum(problem)
+    many = problem.people.cells > _MANY_CELLS
+    found = table_optimum(problem.people, _pairs(problem), problem.free, 1 if many else None, watch)
+    if found is None:
+        raise _no_optimum(problem)
+    return problem.result(_distortions(problem, found.shares), found.starts, found.agreeing)
 
 
 def _solved_from_what_occurs(problem: Problem, watch: Watch) -> OptimalResponse:
@@ -277,29 +270,6 @@ def _distortions(problem: Problem, shares: Floats) -> list[Distortion]:
     ]
 
 
-def _descended(
-    problem: Problem, points: Floats, free: NDArray[np.bool_], weight: Floats, limits: Limits, close: float
-) -> list[Floats]:
-    """The local minima that the points lead to: solved on the risky pairs, adding pairs that turn out to be risky."""
-    pi, sizes = problem.people.pi, np.array(problem.people.sizes, np.int64)
-    ends = list(points)
-    active = np.zeros(len(limits.cell), np.bool_)
-    for _ in range(_ROUNDS):
-        risky = active.copy()
-        for u in ends:
-            level, _none = levels(np.exp(u), pi, sizes, limits)
-            top = np.argpartition(-level, min(_RISKIEST, len(level)) - 1)[:_RISKIEST]
-            risky[top if not active.any() else top[level[top] > 10 * close]] = True
-        if (risky == active).all():
-            break
-        active = risky
-        some = Limits(limits.cell[active], limits.offset[active], limits.value[active], limits.shares[active])
-        lower = partial(descend, free=free, weight=weight, pi=pi, sizes=sizes, limits=some, close=close)
-        with ThreadPoolExecutor(_THREADS) as pool:
-            ends = [end for end, _, _ in pool.map(lower, ends)]
-    return ends
-
-
 def _pairs(problem: Problem) -> Pairs:
     """The pairs that can be the riskiest; of equal bounds in a combination, only that of the most frequent value."""
     shares, bounds = problem.people.shares, problem.bounds
@@ -309,54 +279,6 @@ def _pairs(problem: Problem) -> Pairs:
     else:
         row, value = np.nonzero(problem.people.occurring & np.isfinite(bounds))
     return Pairs(row, value, np.log(shares[row, value]) - np.log(bounds[row, value]))
-
-
-def _limits(problem: Problem) -> Limits:
-    """The same pairs with the cells of the domain."""
-    row, value, offset = _pairs(problem)
-    return Limits(problem.people.cell[row], offset, value, np.ascontiguousarray(problem.people.shares[row]))
-
-
-def _starts(free: NDArray[np.bool_]) -> tuple[Floats, Floats]:
-    """Where the search starts: everything kept, then back in these directions until the limit holds."""
-    n = int(free.sum())
-    ways = [np.ones(n)]
-    if n > 1:
-        ways += [np.where(np.arange(n) == k, 1.0, 0.2) for k in range(n)]
-        ways += [_radical(i, n) for i in range(1, 4)]
-    back = np.zeros((len(ways), len(free)))
-    back[:, free] = ways
-    return np.where(free, TOP, 0.0) * np.ones((len(ways), 1)), back
-
-
-def _radical(index: int, n: int) -> Floats:
-    """A point of Halton's sequence, none of its coordinates near 0."""
-    primes = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53)
-    point = []
-    for k in range(n):
-        base, left, scale, value = primes[k % len(primes)], index + k // len(primes), 1.0, 0.0
-        while left:
-            scale /= base
-            value += scale * (left % base)
-            left //= base
-        point.append(0.1 + 0.9 * value)
-    return np.array(point)
-
-
-def _settled(
-    u: Floats, free: NDArray[np.bool_], problem: Problem, sizes: NDArray[np.int64], limits: Limits
-) -> Floats | None:
-    """A solution on the safe side of the limit; what is kept up to rounding is kept fully."""
-    near = free & (u > -_SNAP)
-    for snapped in (near, np.zeros_like(near)):
-        start = np.where(snapped, 0.0, u)
-        way = (free & ~snapped).astype(np.float64)
-        if not way.any():
-            continue
-        moved, good = to_border(start[None], way[None], problem.people.pi, sizes, limits, 1e-10, 3)
-        if good[0]:
-            return np.asarray(np.exp(moved[0]))
-    return None
 
 
 def refuse_hopeless(problem: Problem) -> None:
@@ -373,7 +295,7 @@ def refuse_hopeless(problem: Problem) -> None:
         at, value = rows[i], values[i]
         codes = np.unravel_index(problem.people.cell[at], problem.people.sizes)
         who = ", ".join(f"{c.name} = {c.domain.leaves[k]}" for c, k in zip(problem.table.quasi, codes, strict=True))
-        size = round(float(problem.people.pi[problem.people.cell[at]]) * problem.table.rows)
+        size = round(float(problem.people.weight[at]) * problem.table.rows)
         held = round(size * float(problem.people.shares[at, value]))
         told.append(
             f"({who}), where {held} of {size} {'row' if size == 1 else 'rows'} have "

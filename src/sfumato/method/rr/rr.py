@@ -192,7 +192,7 @@ class RandomizedResponse(Method):
     def _checked(self, problem: Problem, ways: list[Distortion]) -> OptimalResponse:
         """The result of these distortions, if they meet the bound."""
         chosen = problem.result(ways)
-        if over := problem.over(ways):
+        if chosen.risk > problem.bounds.min() and (over := problem.over(ways)):
             raise Infeasible(
                 f"disclosure: with the given matrices, {over} of {len(problem.bounds)} combinations of "
                 f"quasi-identifiers have a risk above their limit, at most {chosen.risk:.6g}; randomize more, raise "

@@ -8,7 +8,7 @@ from nicegui import ui
 from sfumato.studio.frame import next_step
 from sfumato.studio.job import Job
 from sfumato.studio.run import Run
-from sfumato.studio.widgets import banner, card, figures, heading, later, text
+from sfumato.studio.widgets import banner, card, figures, heading, later, rows_table, text
 from sfumato.studio.wording import percent
 
 ROWS = 10
@@ -224,14 +224,5 @@ def _head(run: Run) -> tuple[list[str], Sequence[Sequence[Any]]]:
 
 def _rows(found: tuple[list[str], Sequence[Sequence[Any]]]) -> None:
     names, rows = found
-    with (
-        ui.element("div").classes("scroll").props('tabindex=0 role=region aria-label="Released rows"'),
-        ui.element("table").classes("plain"),
-    ):
-        _head_row(*names)
-        with ui.element("tbody"):
-            for row in rows:
-                with ui.element("tr"):
-                    for value in row:
-                        text("td", "" if value is None else str(value)[:80])
+    rows_table("Released rows", names, rows, missing="")
     text("p", f"The first {len(rows)} rows, in the order in which they are released, which is random.", "small")

@@ -4,13 +4,14 @@ from nicegui import ui
 
 from sfumato.adversary.uniqueness import Uniqueness
 from sfumato.errors import SfumatoError
+from sfumato.publisher.proposed_column import WITHOUT_TREE
 from sfumato.report.plots import percent
 from sfumato.studio.controls import choice, entry, fold
 from sfumato.studio.fields import Field
 from sfumato.studio.frame import next_step
 from sfumato.studio.job import Job
 from sfumato.studio.people import alone_now, example, people_of, told
-from sfumato.studio.widgets import banner, beside, explained, figures, heading, text
+from sfumato.studio.widgets import banner, beside, cell_text, explained, figures, heading, text
 
 ROLES = {
     "identifier": "Identifier",
@@ -111,7 +112,8 @@ def _proposed(job: Job, name: str) -> tuple[str, str, str] | None:
     found = next((a for a in job.proposal.attributes if a.name == name), None) if job.proposal else None
     if found is None:
         return None
-    return found.role, found.why, found.reason.removeprefix(found.why).removeprefix("; ")
+    more = found.reason.removeprefix(found.why).removeprefix("; ")
+    return found.role, found.why, more.replace(WITHOUT_TREE, "shown or suppressed, unless you group its values")
 
 
 def _explained(job: Job, name: str, reason: str) -> None:
@@ -175,4 +177,4 @@ def _some_values(job: Job, name: str) -> str:
     if job.frame is None:
         return ""
     series = job.frame[name].head(_LOOKED_AT).drop_nulls().unique(maintain_order=True).head(_EXAMPLES)
-    return ", ".join(str(value)[:_LONGEST] for value in series.to_list())
+    return ", ".join(cell_text(value)[:_LONGEST] for value in series.to_list())

@@ -22,6 +22,7 @@ from sfumato.studio.widgets import (
     later,
     primary,
     quiet,
+    rows_table,
     text,
 )
 from sfumato.studio.wording import percent, sentence
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 ROWS = 8
 """How many rows the preview shows."""
+READING = "Reading the table …"
 
 
 def render(job: Job) -> None:
@@ -52,9 +54,13 @@ def render(job: Job) -> None:
 def _await(job: Job, opening: "asyncio.Task[None]") -> None:
     """Say that the table is being read, and show it once it is."""
     heading("Reading the table", "Its form, its values and what each column seems to be.")
-    ui.spinner(size="2rem").props("aria-hidden=true")
+    bar = ui.element("progress").classes("progress")
+    bar._props |= {"max": 1, "aria-label": "How much has been read"}
 
     def look() -> None:
+        if job.reading:
+            bar._props["value"] = job.reading
+            bar.update()
         if opening.done():
             timer.cancel()
             go(job, "table")
@@ -110,7 +116,8 @@ def _uploader(job: Job) -> None:
 async def _open(job: Job, given: str, query: str | None) -> None:
     if job.lock.locked():
         return
-    note = ui.notification("Reading the table …", spinner=True, timeout=None)
+    note = ui.notification(READING, spinner=True, timeout=None)
+    far = ui.timer(0.25, lambda: setattr(note, "message", f"{READING} {job.reading:.0%}" if job.reading else READING))
     try:
         async with job.lock:
             await beside(job.open, given, query=query)
@@ -118,6 +125,7 @@ async def _open(job: Job, given: str, query: str | None) -> None:
         complain(explained(error))
         return
     finally:
+        far.cancel()
         note.dismiss()
     go(job, "table")
 
@@ -156,18 +164,7 @@ def _preview(job: Job) -> None:
     if job.frame is None:
         return
     head = job.frame.head(ROWS)
-    with (
-        ui.element("div").classes("scroll").props('tabindex=0 role=region aria-label="First rows"'),
-        ui.element("table").classes("plain"),
-    ):
-        with ui.element("thead"), ui.element("tr"):
-            for name in head.columns:
-                text("th", name).props("scope=col")
-        with ui.element("tbody"):
-            for row in head.iter_rows():
-                with ui.element("tr"):
-                    for value in row:
-                        text("td", "missing" if value is None else str(value)[:80], "none" if value is None else "")
+    rows_table("First rows", head.columns, head.iter_rows())
 
 
 def _columns(found: "list[tuple[Profile, Distribution]]") -> None:

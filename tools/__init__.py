@@ -1,0 +1,1 @@
+"""What builds the project: the wheel with compiled kernels."""
