@@ -175,6 +175,16 @@ def test_rare_values_are_cut_off_first() -> None:
     assert len(found) == 4
 
 
+def test_a_set_of_values_that_only_a_part_can_show_is_cut_off_there() -> None:
+    """All jobs together: no node can be cut off. Among the office jobs alone, which town x has, the first two can."""
+    job = ["a", "a", "b", "b", "c", "c", "d", "d", "e", "e", "f", "f"]
+    rows = pl.DataFrame({"town": ["x"] * 8 + ["y"] * 4, "job": job})
+    tree = {"Any": {"office": {v: {} for v in "abcde"}, "field": {"f": {}}}}
+    table = read(rows, quasi=["town", "job"], taxonomies={"job": tree})
+    found = groups(table, [KAnonymity(k=3)], Mondrian(cuts="saving"))
+    assert found == {frozenset(range(4)), frozenset(range(4, 8)), frozenset(range(8, 12))}
+
+
 @pytest.mark.parametrize(
     ("ill", "requirement", "shown"),
     [
