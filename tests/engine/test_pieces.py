@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.engine import values
 from sfumato.engine.base import Engine
-from sfumato.engine.counted import Limits
 from sfumato.engine.draws import Draws
-from sfumato.engine.duckdb import DuckDBEngine
+from sfumato.engine.duckdb.engine import DuckDBEngine
 from sfumato.engine.local import LocalEngine
 from sfumato.engine.pieces import Pieces
 from sfumato.engine.settings import EngineSettings
+from sfumato.engine.stored_rows import Limits
 from sfumato.method.base import Method
 from sfumato.method.catalogue import from_table
 from sfumato.requirement.base import Requirement

@@ -14,7 +14,8 @@ from sfumato.engine.pieces import Pieces
 from sfumato.errors import PolicyError
 from sfumato.kernel import judge
 from sfumato.method.base import CountingMethod, Drawn, Groups, PartitionMethod, Progress
-from sfumato.method.cutting import Boxed, Cutting, boxed
+from sfumato.method.cutting import Cutting
+from sfumato.method.piecewise import Boxed, boxed
 from sfumato.release.judgement import TableSchema, on_groups
 from sfumato.release.scheme.base import Grouped
 from sfumato.release.scheme.group_labels import space_of

@@ -29,8 +29,8 @@ from sfumato.table.ranked import ranked_columns
 from sfumato.table.source import read_frame
 
 if TYPE_CHECKING:
-    from sfumato.engine.duckdb import DuckDBEngine
-    from sfumato.engine.spark import SparkEngine
+    from sfumato.engine.duckdb.engine import DuckDBEngine
+    from sfumato.engine.spark.engine import SparkEngine
 
 
 _RANKED = 0.75
@@ -110,10 +110,10 @@ def engine_of(job: Policy, progress: Progress, ahead: Ahead | None = None) -> tu
 def _engine_class(name: str) -> "type[DuckDBEngine] | type[SparkEngine]":
     """The engine of a name, imported when it is needed."""
     if name == "spark":
-        from sfumato.engine.spark import SparkEngine
+        from sfumato.engine.spark.engine import SparkEngine
 
         return SparkEngine
-    from sfumato.engine.duckdb import DuckDBEngine
+    from sfumato.engine.duckdb.engine import DuckDBEngine
 
     return DuckDBEngine
 
