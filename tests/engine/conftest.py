@@ -17,7 +17,7 @@ def spark() -> Iterator[Any]:
         pytest.skip("Spark needs Java, which is not installed")
     os.environ["PYSPARK_PYTHON"] = sys.executable
     from sfumato.engine.settings import EngineSettings
-    from sfumato.engine.spark import session
+    from sfumato.engine.spark.session import session
 
     found = session(EngineSettings(name="spark", master="local[2,3]"))
     found.conf.set("spark.sql.shuffle.partitions", "2")

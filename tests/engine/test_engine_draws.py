@@ -16,12 +16,12 @@ import pytest
 
 import sfumato as sf
 from sfumato.engine.base import AsIs, Engine
-from sfumato.engine.counted import Limits
 from sfumato.engine.draws import Draws
-from sfumato.engine.duckdb import DuckDBEngine
+from sfumato.engine.duckdb.engine import DuckDBEngine
 from sfumato.engine.local import LocalEngine
 from sfumato.engine.shuffle import Spill, in_buckets
-from sfumato.engine.spark import SparkEngine
+from sfumato.engine.spark.engine import SparkEngine
+from sfumato.engine.stored_rows import Limits
 from sfumato.method.catalogue import from_table
 from sfumato.requirement.base import Requirement
 from sfumato.table.encode import Attribute, Role

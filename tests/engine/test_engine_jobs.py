@@ -13,9 +13,9 @@ from click.testing import CliRunner
 import sfumato as sf
 from sfumato.cli import cli
 from sfumato.engine.choice import choose_engine
-from sfumato.engine.counted import Limits
-from sfumato.engine.duckdb import DuckDBEngine
+from sfumato.engine.duckdb.engine import DuckDBEngine
 from sfumato.engine.settings import EngineSettings
+from sfumato.engine.stored_rows import Limits
 from sfumato.publisher.audit_output import audit_output
 from sfumato.table.encode import Attribute, Role
 
@@ -274,7 +274,7 @@ def test_a_full_disk_and_too_little_memory_are_said(tmp_path: Path, monkeypatch:
 
 def test_columns_with_too_many_values_to_look_at_are_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table().write_parquet(tmp_path / "t.parquet")
-    monkeypatch.setattr("sfumato.engine.counted.MOST_TALLIED", 100)
+    monkeypatch.setattr("sfumato.engine.stored_rows.MOST_TALLIED", 100)
     done = sf.publish_policy(policy(tmp_path, "t.parquet"), tmp_path / "out", engine="duckdb", ledger=False)
     assert any("'who' has too many different values" in warning for warning in done.warnings)
     file = policy(tmp_path, "t.parquet", data='others = "insensitive"')

@@ -17,7 +17,7 @@ from sfumato.engine.base import AsIs, ByGroup, Engine, Numbered, Randomized
 from sfumato.engine.counts import Counts
 from sfumato.engine.decision import Grouping
 from sfumato.engine.draws import Draws
-from sfumato.engine.duckdb import DuckDBEngine
+from sfumato.engine.duckdb.engine import DuckDBEngine
 from sfumato.engine.local import LocalEngine, tally_of
 from sfumato.table.distortion import Distortion
 from sfumato.table.encode import Attribute, Role

@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.engine import values
 from sfumato.engine.base import Engine
-from sfumato.engine.counted import Limits
 from sfumato.engine.draws import Draws
-from sfumato.engine.duckdb import DuckDBEngine
+from sfumato.engine.duckdb.engine import DuckDBEngine
 from sfumato.engine.local import LocalEngine
 from sfumato.engine.pieces import Pieces
 from sfumato.engine.settings import EngineSettings
+from sfumato.engine.stored_rows import Limits
 from sfumato.method.base import Method
 from sfumato.method.catalogue import from_table
 from sfumato.requirement.base import Requirement
@@ -78,6 +78,8 @@ def rows_of(release: sf.Release) -> Counter[Any]:
 
 METHODS: list[tuple[dict[str, Any], list[Requirement]]] = [
     ({"name": "mondrian"}, [sf.KAnonymity(k=3)]),
+    ({"name": "mondrian", "cuts": "saving"}, [sf.KAnonymity(k=3)]),
+    ({"name": "mondrian", "cuts": "saving"}, [sf.KAnonymity(k=2), sf.LDiversity(l=2)]),
     ({"name": "mondrian", "labels": "nodes"}, [sf.KAnonymity(k=2), sf.LDiversity(l=2)]),
     ({"name": "mondrian"}, [sf.LDiversity(l=2, variant="entropy"), sf.LDiversity(l=2, variant="distinct")]),
     ({"name": "mondrian"}, [sf.LDiversity(l=2, variant="recursive", c=2)]),

@@ -9,10 +9,10 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.engine.counted import Limits
-from sfumato.engine.duckdb import DuckDBEngine
+from sfumato.engine.duckdb.engine import DuckDBEngine
 from sfumato.engine.progress import Share, silent, watched, with_rows
-from sfumato.engine.spark import SparkEngine
+from sfumato.engine.spark.engine import SparkEngine
+from sfumato.engine.stored_rows import Limits
 from sfumato.publisher.private_part import Log
 
 POLICY = """[data]

@@ -15,11 +15,12 @@ import pytest
 
 import sfumato as sf
 from sfumato.engine.base import Engine
-from sfumato.engine.counted import Limits
 from sfumato.engine.draws import Draws
-from sfumato.engine.duckdb import DuckDBEngine
+from sfumato.engine.duckdb.engine import DuckDBEngine
 from sfumato.engine.local import LocalEngine
-from sfumato.engine.spark import SparkEngine
+from sfumato.engine.settings import EngineSettings
+from sfumato.engine.spark.engine import SparkEngine
+from sfumato.engine.stored_rows import Limits
 from sfumato.method.base import Method
 from sfumato.method.catalogue import from_table
 from sfumato.release.part_tables import as_stored
@@ -138,6 +139,62 @@ def test_every_engine_gives_the_same_release(
     if where.endswith("parts"):
         assert len(as_stored(there.tables)["data"].files) > 1
     assert [f.as_dict() for f in there.check()] == [f.as_dict() for f in here.check()]
+
+
+@pytest.mark.parametrize(
+    "where", ["duckdb", pytest.param("spark-parts", marks=pytest.mark.xdist_group("spark"))], indirect=True
+)
+@pytest.mark.parametrize(("method", "require"), [CASES[0], CASES[2], CASES[5]], ids=["k", "entropy", "mondrian+"])
+def test_pieces_cut_here_or_by_executors_give_the_same_release(
+    where: str, method: Method, require: list[Requirement], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = ("age", "born", "job", "ill", "score")
+    here = made(local(names), method, require)
+    monkeypatch.setattr("sfumato.engine.values.BYTES_PER_VECTOR", EngineSettings().memory_bytes // 2 // 80)
+    monkeypatch.setattr("sfumato.engine.values.BYTES_PER_CODE", 0)
+    engine, limits = ELSEWHERE[where]
+    other = engine.read(people(150), chosen(names), missing="category", limits=limits)
+    assert (other.pieces.apart is not None) == where.startswith("spark")
+    heard: list[Any] = []
+    there = method.release(
+        other.prepared(method.prepared), require, draws=Draws(), progress=lambda stage, done: heard.append(stage)
+    )
+    assert {"margins", "cuts"} <= set(heard)
+    assert there.manifest == here.manifest
+    assert rows_of(there) == rows_of(here)
+
+
+@pytest.mark.parametrize(
+    "where", ["duckdb", pytest.param("spark", marks=pytest.mark.xdist_group("spark"))], indirect=True
+)
+@pytest.mark.parametrize("stored", [True, False], ids=["parquet", "frame"])
+def test_the_time_zone_of_a_session_changes_nothing(
+    where: str, stored: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    """Times without zone that New York skips or has twice, points in time around midnight there, and days."""
+    monkeypatch.setenv("TZ", "America/New_York")
+    times = [dt.datetime(2024, 3, 10, 1, 30), dt.datetime(2024, 11, 2, 23, 30)]
+    hours = [t + dt.timedelta(hours=h) for t in times for h in range(8)] * 4
+    frame = pl.DataFrame({"age": hours, "born": pl.Series(hours).dt.replace_time_zone("UTC")})
+    frame = frame.with_columns(score=pl.col("born").dt.date(), note=pl.col("born"), ill=pl.lit("flu"))
+    frame.write_parquet(tmp_path / "t.parquet")
+    source = tmp_path / "t.parquet" if stored else frame
+    engine, limits = ELSEWHERE[where]
+    here = LocalEngine.read(source, chosen(list(ATTRIBUTES)))
+    if where == "spark":
+        session = request.getfixturevalue("spark")
+        session.conf.set("spark.sql.session.timeZone", "America/New_York")
+    try:
+        there = engine.read(source, chosen(list(ATTRIBUTES)), limits=limits)
+        one, two = (made(e, sf.Mondrian(), [sf.KAnonymity(k=2)]) for e in (here, there))
+        digest = there.digest()
+    finally:
+        if where == "spark":
+            session.conf.set("spark.sql.session.timeZone", "UTC")
+    assert two.manifest == one.manifest
+    assert rows_of(two) == rows_of(one)
+    assert len(two.group_sizes()) == 3
+    assert engine.read(source, chosen(list(ATTRIBUTES)), limits=limits).digest() == digest
 
 
 @everywhere

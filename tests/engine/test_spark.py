@@ -1,6 +1,7 @@
 """The Spark engine: pieces, whole jobs, and tasks that fail once; `test_same_release` compares its releases."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -18,8 +19,11 @@ import sfumato as sf
 from sfumato.engine.base import AsIs, Engine
 from sfumato.engine.draws import Draws
 from sfumato.engine.local import LocalEngine
+from sfumato.engine.pieces import Pieces
 from sfumato.engine.settings import EngineSettings
-from sfumato.engine.spark import SparkEngine
+from sfumato.engine.spark.engine import SparkEngine
+from sfumato.engine.spark.executors import on_executors
+from sfumato.method.piecewise import PieceCutting
 from sfumato.table.encode import Attribute, Role
 
 pytestmark = pytest.mark.xdist_group("spark")
@@ -61,17 +65,55 @@ def test_spark_counts_what_memory_counts(spark: Any) -> None:
     assert there.digest() == SparkEngine.read(table().reverse(), attributes, missing="drop", settings=SETTINGS).digest()
 
 
-def test_spark_cuts_in_pieces_what_does_not_fit(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    names = ["age", "job", "ill"]
+@pytest.mark.parametrize("killed", [False, True], ids=["fails", "killed"])
+def test_an_executor_that_fails_cuts_its_piece_again(
+    spark: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, killed: bool
+) -> None:
+    names, marks, first = ["age", "job", "ill"], str(tmp_path), PieceCutting.of
     whole = table(200).select(names)
     here = LocalEngine.read(whole, attributes, missing="category")
     monkeypatch.setattr("sfumato.engine.values.BYTES_PER_VECTOR", SETTINGS.memory_bytes // 2 // 60)
     monkeypatch.setattr("sfumato.engine.values.BYTES_PER_CODE", 0)
+
+    def failing(pieces: Pieces, cutting: Any) -> Any:
+        work = first(pieces, cutting)
+
+        def fails_once(codes: Any, weights: Any) -> Any:
+            from pyspark import TaskContext
+
+            made, context = work(codes, weights), TaskContext.get()
+            mark = Path(marks) / f"{context.stageId()}-{context.partitionId()}"
+            if not mark.exists():
+                mark.touch()
+                if killed:
+                    os.kill(os.getpid(), signal.SIGKILL)
+                raise RuntimeError("a worker died")
+            return made
+
+        return fails_once
+
     there = SparkEngine.read(whole, attributes, missing="category", settings=SETTINGS)
     assert there.pieces is not None
+    monkeypatch.setattr(PieceCutting, "of", failing)
     one, two = (made(e, sf.Mondrian(), sf.LDiversity(l=2)) for e in (here, there))
+    assert list(tmp_path.iterdir())
     assert two.manifest == one.manifest
     assert rows_of(two) == rows_of(one)
+
+
+def test_executors_that_lose_a_piece_or_lack_sfumato_are_noticed(spark: Any) -> None:
+    spark.createDataFrame([(0, 1, 2), (1, 1, 3)], "region int, q0 int, n long").createOrReplaceTempView("two")
+
+    def lacking(codes: Any, weights: Any) -> Any:
+        raise ModuleNotFoundError("No module named 'sfumato'")
+
+    question = "select * from two"
+    found = on_executors(spark, question, 2, [2], lambda codes, weights: [*codes, weights], lambda share: None)
+    assert [[a.tolist() for a in piece] for piece in found] == [[[1], [2]], [[1], [3]]]
+    with pytest.raises(sf.SfumatoError, match="3 pieces were cut by executors, but 2 came back"):
+        on_executors(spark, question, 3, [2], lambda codes, weights: [*codes, weights], lambda share: None)
+    with pytest.raises(sf.PolicyError, match="cannot import sfumato"):
+        on_executors(spark, question, 2, [2], lacking, lambda share: None)
 
 
 def test_a_job_on_files_and_on_a_table_of_the_cluster(spark: Any, tmp_path: Path) -> None:
@@ -129,14 +171,34 @@ def test_what_spark_cannot_read_is_said(spark: Any, tmp_path: Path) -> None:
         SparkEngine.read("spark://", attributes, query="select * from nowhere", settings=SETTINGS)
 
 
+def test_spark_connect_gives_the_same_release(tmp_path: Path) -> None:
+    """A server of Spark Connect on this machine, in a process of its own; rows, batches and pieces."""
+    for name in ("pyspark", "grpc", "grpc_status", "google.rpc"):
+        pytest.importorskip(name, reason="Spark Connect is not installed (pip install 'pyspark[connect]')")
+    if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
+        pytest.skip("Spark needs Java, which is not installed")
+    ours = {name: value for name, value in os.environ.items() if not name.startswith(("PYSPARK_", "SPARK_"))}
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.engine.connect_job"],
+        cwd=Path(__file__).parents[2],
+        env=ours | {"PYSPARK_PYTHON": sys.executable},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert done.stdout.endswith("equal\n")
+
+
 STOPPED = """
 import sys
 from sfumato.cli import main
-from sfumato.engine.spark import SparkRows
+from sfumato.engine.spark.rows import SparkRows
 
 def waits(self, others):
     print("here", flush=True)
-    self.stored.spark.sql("select reflect('java.lang.Thread', 'sleep', 60000L)").collect()
+    sleep = self.stored.spark.sql("select reflect('java.lang.Thread', 'sleep', 60000L)")
+    self.stored.watched("compress", sleep.collect)
 
 SparkRows.counted = waits
 main(sys.argv[1:])

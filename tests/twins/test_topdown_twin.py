@@ -152,6 +152,9 @@ def test_the_same_steps_on_many_hidden_values(score: str, share: float, monkeypa
     rows = many_hidden(np.random.default_rng(3), 180, 70, share)
     templates: list[dict[str, Any]] = [{"x": ["q0"], "k": 2}, {"x": ["q1", "q2"], "k": 3}, {"x": ["q0", "q1"], "k": 1}]
     assert compare(rows, {"q0": "set", "q1": "set", "q2": "line"}, templates, score) > 15
+    for limit in (Fraction(3, 5), Fraction(9, 10)):
+        share_limited = [{"x": ["q0", "q2"], "values": ["HIV"], "limit": limit}, {"x": ["q0", "q1"], "k": 1}]
+        assert compare(rows, {"q0": "set", "q1": "set", "q2": "line"}, share_limited, score) > 1
 
 
 @pytest.mark.parametrize("score", sorted(SCORES))
@@ -162,12 +165,17 @@ def test_hundreds_of_hidden_values_as_if_one_by_one(score: str, share: float, mo
     frame = pl.DataFrame(many_hidden(rng, 2400, 500, share))
     table = sf.read(frame, quasi=["q0", "q1", "q2"], sensitive="ill", class_="class")
     wanted = [[sf.Anonymity(x=["q0", "q1", "q2"], k=k)] for k in (1, 2)] + [
-        [sf.Anonymity(x=["q0"], k=3), sf.Anonymity(x=["q0", "q1"], y=["ill"], k=1), sf.Anonymity(x=["q1", "q2"], k=9)]
+        [sf.Anonymity(x=["q0"], k=3), sf.Anonymity(x=["q0", "q1"], y=["ill"], k=1), sf.Anonymity(x=["q1", "q2"], k=9)],
+        [sf.Confidentiality(x=["q0"], y={"ill": ILLS[0]}, k=0.8)],
+        [sf.Confidentiality(x=["q0", "q1"], y={"ill": list(ILLS[:2])}, k=1), sf.Anonymity(x=["q0"], k=2)],
     ]
 
     def steps() -> list[Any]:
         runs = [sf.TopDown(templates=templates, score=score).steps(table) for templates in wanted]
-        return [[(s.attribute, s.value, s.children, s.gain, s.loss, s.score, s.anonymity) for s in run] for run in runs]
+        return [
+            [(s.attribute, s.value, s.children, s.gain, s.loss, s.score, s.anonymity, s.confidence) for s in run]
+            for run in runs
+        ]
 
     ours = steps()
     assert max(len(run) for run in ours) > 100

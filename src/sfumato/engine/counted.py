@@ -6,9 +6,9 @@ row is read again. Insensitive columns are streamed from where the rows are, eac
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple, Protocol, Self
+from typing import Self
 
 import numpy as np
 import polars as pl
@@ -20,66 +20,17 @@ from sfumato.engine.decision import Grouping
 from sfumato.engine.draws import Draws
 from sfumato.engine.local import write_table
 from sfumato.engine.output_column import ENTRY, VECTOR, OutputColumn
-from sfumato.engine.parts import Compressing, Parts, compress, write_parts
+from sfumato.engine.parts import Compressing, Parts, write_parts
 from sfumato.engine.pieces import Pieces
 from sfumato.engine.progress import Progress, Share, silent
 from sfumato.engine.shuffle import Spill, in_buckets
+from sfumato.engine.stored_rows import Limits, StoredRows, elsewhere
+from sfumato.engine.vector_rows import Known, compressed, expanded
 from sfumato.errors import PolicyError, SfumatoError
-from sfumato.table.encode import Column, smallest
 from sfumato.table.microdata import Microdata
 from sfumato.table.occurring import occurring
-from sfumato.table.rowless import ELSEWHERE, Rowless
+from sfumato.table.rowless import Rowless
 from sfumato.table.taxonomy import named
-
-MOST_IN_MEMORY = 5_000_000
-"""A published table of more rows is written in parts."""
-PART_ROWS = 2_000_000
-"""About how many rows a part has."""
-MOST_TALLIED = 2_000_000
-"""An uncoded column with more different values is not looked at."""
-_BATCH = 1 << 20
-
-
-class StoredRows(Protocol):
-    """What an engine does where its rows are."""
-
-    def counted(self, others: tuple[str, ...]) -> Counts:
-        """The distinct vectors of all coded columns and some uncoded ones."""
-        ...
-
-    def batches(self, others: tuple[str, ...], plain: Sequence[str], *, ordered: bool) -> Iterator[pl.DataFrame]:
-        """All rows: in column ``vector`` the place of a row's vector in ``counted(others)``, and its plain values.
-
-        ``ordered``: in an order that depends on nothing but the values of the rows, for repeatable experiments.
-        """
-        ...
-
-    def tally(self, name: str) -> pl.DataFrame | None:
-        """How many rows have each value of an uncoded column; None if it has more than `MOST_TALLIED`."""
-        ...
-
-    def people(self, entity: Sequence[str]) -> tuple[int, int]:
-        """How many people some uncoded columns tell apart, and how many of them have several rows."""
-        ...
-
-    def digest(self) -> str:
-        """A digest of all cells, whatever the order of rows."""
-        ...
-
-
-@dataclass(frozen=True)
-class Limits:
-    """How many rows are published from memory, and how many go into a part otherwise."""
-
-    in_memory: int = MOST_IN_MEMORY
-    part_rows: int = PART_ROWS
-
-
-class _Known(NamedTuple):
-    """The vectors of a count, as places of the finest vectors, and these."""
-
-    finest: Counts
-    of_finest: Integers
 
 
 class CountedEngine:
@@ -101,7 +52,7 @@ class CountedEngine:
         self._place = place
         """Of engines without some rows: the vector here of each vector that rows were counted by, -1 if left out."""
         self._limits, self._progress = limits or Limits(), progress or silent
-        self._known: dict[tuple[str, ...], _Known] = {}
+        self._known: dict[tuple[str, ...], Known] = {}
 
     @property
     def table(self) -> Microdata:
@@ -127,7 +78,7 @@ class CountedEngine:
                 f"the insensitive column {plain[0]!r} must be joined with every row; leave it out (role identifier)"
             )
         other = self._like(self._table, counts)
-        other._known[counts.names] = _Known(counts, np.arange(len(counts)))
+        other._known[counts.names] = Known.itself(counts)
         return other
 
     def digest(self) -> str:
@@ -151,11 +102,11 @@ class CountedEngine:
         others = tuple(dict.fromkeys(name for name in names if name not in columns))
         finest = self._reaching(others)
         if finest.names == (*columns, *others):
-            self._known[finest.names] = _Known(finest, np.arange(len(finest)))
+            self._known[finest.names] = Known.itself(finest)
             return finest
         coded = [Counted(*finest.counted(name)) for name in (*columns, *others)]
         vectors = count(coded)
-        self._known[(*columns, *others)] = _Known(finest, vectors.of_row)
+        self._known[(*columns, *others)] = Known(finest, vectors.of_row)
         return Counts(
             {name: replace(finest[name], codes=finest[name].codes[vectors.first]) for name in columns},
             pl.DataFrame([finest.others[name] for name in others])[vectors.first] if others else pl.DataFrame(),
@@ -219,7 +170,7 @@ class CountedEngine:
         place = np.full(len(finest) + 1, -1, np.int64)  # the last is for vectors that were left out before
         place[vectors] = np.arange(len(vectors))
         others = finest.others[vectors] if finest.others.width else finest.others
-        table = replace(self._table, columns=_elsewhere(columns), rows=int(weights.sum()))
+        table = replace(self._table, columns=elsewhere(columns), rows=int(weights.sum()))
         fewer = Counts(columns, others, weights, finest.dropped)
         return self._like(table, fewer, place[:-1] if self._place is None else place[self._place])
 
@@ -229,9 +180,9 @@ class CountedEngine:
             table, self._rows, finest, self._spill, place=kept, limits=self._limits, progress=self._progress
         )
 
-    def _applied(self, counts: Counts | None) -> _Known:
+    def _applied(self, counts: Counts | None) -> Known:
         if counts is None:
-            return _Known(self._finest, np.arange(len(self._finest)))
+            return Known.itself(self._finest)
         if counts.names not in self._known:
             raise SfumatoError("a decision can be applied only by the engine that counted; please report this")
         return self._known[counts.names]
@@ -264,13 +215,13 @@ class CountedEngine:
             done += bucket.height
             self._progress("parts", Share.of_rows(done, rows))
 
-    def _dealt(self, known: _Known, dealer: Dealer | None, plain: list[str], draws: Draws) -> Iterator[pl.DataFrame]:
+    def _dealt(self, known: Known, dealer: Dealer | None, plain: list[str], draws: Draws) -> Iterator[pl.DataFrame]:
         """The finest vector and the entry of each row, with its insensitive values, a batch at a time."""
         others = tuple(known.finest.others.columns)
         batches = (
             self._placed(self._rows.batches(others, plain, ordered=not draws.secret))
             if plain
-            else _expanded(known.finest.weights)
+            else expanded(known.finest.weights)
         )
         done = 0
         for batch in batches:
@@ -295,7 +246,7 @@ class CountedEngine:
         self,
         frames: Iterator[pl.DataFrame],
         coded: "list[OutputColumn]",
-        known: _Known,
+        known: Known,
         dealer: Dealer | None,
         grouping: Grouping | None,
     ) -> Parts:
@@ -314,61 +265,9 @@ class CountedEngine:
                 yield frame
 
         files = write_parts(noted(), self._spill.place(f"parts-{len(list(self._spill.path.iterdir()))}"))
-        counted, weights = _compressed(coded, known, dealer, grouping) if decided else compressing.result()
+        counted, weights = compressed(coded, known, dealer, grouping) if decided else compressing.result()
         return Parts(files, schema, height, counted, weights, self._spill)
 
     def write(self, table: pl.DataFrame, file: Path) -> None:
         """Write a published table as parquet or csv, by the ending of the file's name."""
         write_table(table, file)
-
-
-def _expanded(weights: Integers) -> Iterator[pl.DataFrame]:
-    """Each vector as often as it has rows, a batch at a time."""
-    ends = np.cumsum(weights)
-    for first in range(0, int(ends[-1]), _BATCH):
-        last = min(first + _BATCH, int(ends[-1]))
-        begin, end = np.searchsorted(ends, [first, last - 1], side="right")
-        number = weights[begin : end + 1].copy()
-        number[0] = ends[begin] - first if end > begin else last - first
-        if end > begin:
-            number[-1] = last - ends[end - 1]
-        yield pl.DataFrame({VECTOR: np.repeat(np.arange(begin, end + 1, dtype=np.uint32), number)})
-
-
-def _compressed(
-    coded: list[OutputColumn], known: _Known, dealer: Dealer | None, grouping: Grouping | None
-) -> tuple[pl.DataFrame, Integers]:
-    """The distinct published rows, made of the vectors."""
-    rows = pl.DataFrame({VECTOR: np.arange(len(known.finest), dtype=np.uint32)})
-    if dealer is not None:
-        entries = dealer.of_vectors()[known.of_finest]
-        rows = rows.with_columns(pl.Series(ENTRY, entries.astype(np.uint32)))
-        del entries
-    if not coded:
-        return compress(pl.DataFrame(), known.finest.weights)
-    first, weights = _distinct(coded, rows, known.finest.weights, grouping)
-    rows = rows[first]
-    return pl.DataFrame([make(rows) for make in coded]), weights
-
-
-def _distinct(
-    coded: list[OutputColumn], rows: pl.DataFrame, weights: Integers, grouping: Grouping | None
-) -> tuple[Integers, Integers]:
-    """One of each of the rows that show the same, by what their groups show together and by the rest; their weights."""
-    shown = [make.of_groups() for make in coded if make.by_group]
-    codes = [make.codes(rows) for make in coded if not make.by_group]
-    if shown and grouping is not None:
-        same = count(shown)
-        of_group = smallest(same.of_row, len(same.first))
-        codes.append(Counted(of_group[grouping.group[rows[ENTRY].to_numpy()]], len(same.first)))
-    found = count(codes)
-    return found.first, np.bincount(found.of_row, weights=weights).astype(np.int64)
-
-
-def _elsewhere(columns: dict[str, Column]) -> dict[str, Column]:
-    return {name: replace(column, codes=ELSEWHERE) for name, column in columns.items()}
-
-
-def rowless(columns: dict[str, Column], plain: pl.DataFrame, hidden: pl.DataFrame, rows: int, dropped: int) -> Rowless:
-    """The table of an engine, of which only names, roles and domains are here."""
-    return Rowless(_elsewhere(columns), plain, hidden, rows, dropped)

@@ -17,23 +17,18 @@ class Dealer:
     """
 
     def __init__(self, counts: Counts, grouping: Grouping, draws: Draws) -> None:
-        starts = np.searchsorted(grouping.vector, np.arange(len(counts) + 1))
-        dealt = np.add.reduceat(grouping.number, starts[:-1]) if (np.diff(starts) > 0).all() else np.zeros(1)
-        if not np.array_equal(dealt, counts.weights):
+        self.whole = len(grouping.vector) == len(counts) and _counts_up(grouping.vector)
+        """Whether all people of each vector go to one group: then there is an entry per vector, in the same order."""
+        if not np.array_equal(_dealt(counts, grouping, whole=self.whole), counts.weights):
             raise SfumatoError("rows that are left out must be removed before the others are published")
-        self.whole = bool((np.diff(starts) == 1).all())
-        """Whether all people of each vector go to one group."""
-        self._entry = starts[:-1] if self.whole else _shuffled(counts, grouping, draws)
-        self._next = np.cumsum(counts.weights) - counts.weights
-
-    def of_vectors(self) -> Integers:
-        """The only entry of each vector."""
-        return np.asarray(self._entry)
+        self._entry = grouping.vector if self.whole else _shuffled(counts, grouping, draws)
+        self._next = np.zeros(0, np.int64) if self.whole else np.cumsum(counts.weights) - counts.weights
 
     def take(self, vectors: Integers) -> Integers:
         """The entries of the next rows, given their vectors."""
         if self.whole:
             return np.asarray(self._entry[vectors])
+        vectors = vectors.astype(np.int64, copy=False)
         order = sort_order(vectors, len(self._next))
         ordered = vectors[order]
         begins = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
@@ -43,6 +38,19 @@ class Dealer:
         entries = np.empty(len(vectors), np.int64)
         entries[order] = self._entry[place]
         return entries
+
+
+def _counts_up(vector: Integers) -> bool:
+    """Whether these are 0, 1, 2, …"""
+    return not len(vector) or bool(vector[0] == 0 and (np.diff(vector) == 1).all())
+
+
+def _dealt(counts: Counts, grouping: Grouping, *, whole: bool) -> Integers:
+    """How many people of each vector are dealt out; nothing if a vector has no entry."""
+    if whole:
+        return grouping.number
+    starts = np.searchsorted(grouping.vector, np.arange(len(counts) + 1))
+    return np.add.reduceat(grouping.number, starts[:-1]) if (np.diff(starts) > 0).all() else np.zeros(1, np.int64)
 
 
 def _shuffled(counts: Counts, grouping: Grouping, draws: Draws) -> Integers:

@@ -4,12 +4,14 @@ A region is a part of the table, given by ranges of codes. What can be asked abo
 have each code of one column, by the values of a few others), and the vectors of one that is small enough.
 """
 
+import io
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from sfumato.engine.counts import Counts, Integers
 from sfumato.errors import DataError
@@ -36,6 +38,16 @@ Region = tuple[Range, ...]
 """The rows in all of these ranges."""
 
 
+Arrays = list[NDArray[Any]]
+PieceWork = Callable[[Arrays, Integers], Arrays]
+"""Makes something of the vectors of a region: their codes, a column each, and how many rows each stands for."""
+Tell = Callable[[float], None]
+"""Is told how much of something is done, from 0 to 1."""
+Apart = Callable[[str, int, Sequence[int], PieceWork, Tell], list[Arrays]]
+"""Does some work for each region where the vectors are: given the question for them, how many regions there are, and
+the sizes of the columns."""
+
+
 class Margins(NamedTuple):
     """What is known of a region: how many vectors it has, and for each axis the counts of its codes."""
 
@@ -48,6 +60,8 @@ class Pieces:
     """The counted table as a relation with a column of codes q0, q1, … per coded column, and n, the number of rows.
 
     ``ask`` runs a query on it. ``most`` is how many vectors a piece may have, ``refusal`` says why there are pieces.
+    ``apart`` does work on pieces where they are; without it they come to this process. ``rest`` gives memory back that
+    only the next question needs.
     """
 
     ask: Callable[[str], pl.DataFrame]
@@ -57,6 +71,8 @@ class Pieces:
     dropped: int
     most: int
     refusal: str
+    apart: Apart | None = None
+    rest: Callable[[], None] = lambda: None
 
     def like(self, table: Microdata) -> "Pieces":
         """The same counts with the domains of another table."""
@@ -100,12 +116,21 @@ class Pieces:
 
     def piece(self, regions: Sequence[Region]) -> list[Counts]:
         """The vectors of each of some regions, in the order of their codes."""
-        codes = ", ".join(self._at(name) for name in self.columns)
-        found = self.ask(
-            f"SELECT region, {codes}, n FROM (SELECT {self._numbered(regions)} AS region, {codes}, n "
-            f"FROM {self.relation}) AS numbered WHERE region >= 0"
-        )
+        found = self.ask(self._vectors_of(regions))
         return [self._counts(found.filter(pl.col("region") == i), list(self.columns)) for i in range(len(regions))]
+
+    def each(self, regions: Sequence[Region], work: PieceWork, tell: Tell = lambda share: None) -> list[Arrays]:
+        """What some work makes of the vectors of each of some regions."""
+        if self.apart is not None:
+            sizes = [column.size for column in self.columns.values()]
+            return self.apart(self._vectors_of(regions), len(regions), sizes, work, tell)
+        pieces = self.piece(regions)
+        return [work([c.codes for c in piece.columns.values()], piece.weights) for piece in pieces]
+
+    def _vectors_of(self, regions: Sequence[Region]) -> str:
+        codes = ", ".join(self._at(name) for name in self.columns)
+        numbered = f"SELECT {self._numbered(regions)} AS region, {codes}, n FROM {self.relation}"
+        return f"SELECT region, {codes}, n FROM ({numbered}) AS numbered WHERE region >= 0"
 
     def _numbered(self, regions: Sequence[Region]) -> str:
         """The number of a vector's region, -1 if it is in none."""
@@ -141,6 +166,28 @@ class Pieces:
     def _counts(self, found: pl.DataFrame, names: Sequence[str]) -> Counts:
         found = found.sort([self._at(name) for name in names]) if names else found
         columns = {n: self.columns[n] for n in self.columns if n in names}
-        dtype = {n: np.min_scalar_type(max(c.size - 1, 0)) for n, c in columns.items()}
-        coded = {n: replace(c, codes=found[self._at(n)].to_numpy().astype(dtype[n])) for n, c in columns.items()}
+        codes = typed_codes([found[self._at(n)].to_numpy() for n in columns], [c.size for c in columns.values()])
+        coded = {n: replace(c, codes=code) for (n, c), code in zip(columns.items(), codes, strict=True)}
         return Counts(coded, pl.DataFrame(), found["n"].to_numpy().astype(np.int64), self.dropped)
+
+
+def typed_codes(codes: Arrays, sizes: Sequence[int]) -> Arrays:
+    """Codes in the smallest unsigned integers that hold those of their column."""
+    return [code.astype(np.min_scalar_type(max(size - 1, 0))) for code, size in zip(codes, sizes, strict=True)]
+
+
+def packed(arrays: Arrays) -> bytes:
+    """Arrays as bytes, to be sent to another process.
+
+    >>> [a.tolist() for a in unpacked(packed([np.array([1, 2]), np.zeros(0)]))]
+    [[1, 2], []]
+    """
+    stream = io.BytesIO()
+    np.savez(stream, *arrays)
+    return stream.getvalue()
+
+
+def unpacked(data: bytes) -> Arrays:
+    """The arrays in such bytes."""
+    with np.load(io.BytesIO(data), allow_pickle=False) as found:
+        return [found[f"arr_{i}"] for i in range(len(found.files))]

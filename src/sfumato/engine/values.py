@@ -93,3 +93,9 @@ def refuse_many_vectors(number: int, columns: int, memory: int, *, more: str = "
             f"the table has {more}{number:,} different combinations of its coded columns, of which memory holds "
             f"{most:,}: raise memory under [engine], round numbers and dates, or leave columns out"
         )
+
+
+def in_utc(frame: pl.DataFrame) -> pl.DataFrame:
+    """The same points in time, shown in UTC: the zone of a session or a machine says nothing about the table."""
+    zoned = [name for name, kind in frame.schema.items() if isinstance(kind, pl.Datetime) and kind.time_zone]
+    return frame.with_columns(frame[name].dt.convert_time_zone("UTC") for name in zoned)

@@ -20,7 +20,7 @@ from sfumato.engine.progress import Progress as Progress
 from sfumato.engine.progress import silent as silent
 from sfumato.engine.progress import with_rows
 from sfumato.errors import PolicyError, SfumatoError
-from sfumato.method.cutting import Boxed
+from sfumato.method.piecewise import Boxed
 from sfumato.release.best_guess import best_guesses, certain_values
 from sfumato.release.describe import describe
 from sfumato.release.judgement import completed, on_groups, refuse_infeasible

@@ -1,50 +1,45 @@
-"""When Mondrian cuts a group, and what it makes of a table: of all its vectors at once, or piece by piece."""
+"""When Mondrian cuts a group, by which axes and tests, and the groups that it makes of vectors."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.engine.counts import Counted, Counts, combine
-from sfumato.engine.decision import Grouping, Groups
-from sfumato.engine.pieces import Margins, Pieces, Range, Region
-from sfumato.engine.progress import Progress, Share, counting, silent
+from sfumato.engine.decision import Groups
+from sfumato.engine.pieces import Margins
+from sfumato.engine.progress import Progress, counting, silent
 from sfumato.kernel import judge
-from sfumato.kernel.arrange import by_group
-from sfumato.kernel.axes import Space, summarize
-from sfumato.kernel.group import group_rows
+from sfumato.kernel.axes import Space
 from sfumato.kernel.mondrian.margin import AxisCut, Margin, cut_by_margins
 from sfumato.kernel.mondrian.partition import partition
-from sfumato.release.judgement import on_groups, refuse_infeasible
-from sfumato.release.scheme.base import Grouped
-from sfumato.release.scheme.catalogue import SCHEMES
-from sfumato.release.scheme.group_labels import shown_boxes
-from sfumato.requirement.base import Key, Requirement
-from sfumato.table.encode import Column, Role
+from sfumato.requirement.base import Key
+from sfumato.table.encode import Codes, Role
 from sfumato.table.microdata import Microdata
-
-_MOST_REGIONS = 64
-"""How many regions are asked about at a time."""
 
 
 @dataclass(frozen=True, eq=False)
 class Cutting:
     """The axes, the tests that both sides of a cut must pass, the least size of a side, and what the tests count.
 
-    ``keys`` are the counted columns, each a column or a combination of several.
+    ``keys`` are the counted columns, each a column or a combination of several. ``saving``: of all cuts, the one that
+    saves most for the people it cuts off; otherwise the widest attribute at its median.
     """
 
     space: Space
     tests: judge.Tests
     least: int
     keys: Sequence[Key]
+    saving: bool = False
 
     def counted(self, table: Microdata | Counts) -> list[Counted]:
         """The counted columns of a table."""
-        return [combine([Counted(*table.counted(name)) for name in key]) for key in self.keys]
+        return self.combined(lambda name: Counted(*table.counted(name)))
+
+    def combined(self, column: Callable[[str], Counted]) -> list[Counted]:
+        """The counted columns, made of those of a table."""
+        return [combine([column(name) for name in key]) for key in self.keys]
 
     def groups(
         self,
@@ -55,15 +50,29 @@ class Cutting:
         relaxed: bool = False,
     ) -> Groups:
         """The group of each of the chosen entries of a table."""
-        counted = self.counted(table)
+        quasi = [c.codes[chosen] for c in table.quasi]
+        counted = [replace(c, codes=c.codes[chosen]) for c in self.counted(table)]
+        return self.groups_of(quasi, table.weights, counted, relaxed=relaxed, progress=progress)
+
+    def groups_of(
+        self,
+        quasi: Sequence[Codes],
+        weights: NDArray[np.int64] | None,
+        counted: Sequence[Counted],
+        *,
+        relaxed: bool = False,
+        progress: Progress = silent,
+    ) -> Groups:
+        """The group of each entry, given the codes of its quasi-identifiers and of the counted columns."""
         parts = partition(
             self.space,
-            [c.codes[chosen] for c in table.quasi],
-            weights=table.weights,
-            counted=[c.codes[chosen] for c in counted],
+            list(quasi),
+            weights=weights,
+            counted=[c.codes for c in counted],
             sizes=[c.size for c in counted],
             tests=self.tests,
             least=self.least,
+            saving=self.saving,
             relaxed=relaxed,
             progress=counting(progress, "cuts"),
         )
@@ -76,7 +85,7 @@ class Cutting:
             axis = next(c for c in counts.columns.values() if c.role is Role.QUASI)
             counted = self.counted(counts)
             found.append(Margin(axis.codes, [c.codes for c in counted], [c.size for c in counted], counts.weights))
-        return cut_by_margins(self.space, found, self.tests, self.least)
+        return cut_by_margins(self.space, found, self.tests, self.least, saving=self.saving)
 
 
 def numbered(order: NDArray[np.int64], starts: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -84,161 +93,3 @@ def numbered(order: NDArray[np.int64], starts: NDArray[np.int64]) -> NDArray[np.
     group = np.empty(len(order), np.int64)
     group[order] = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(order))))
     return group
-
-
-class Boxed(NamedTuple):
-    """A table that was cut in pieces: its people by group and by all but the quasi-identifiers, and the decision."""
-
-    counts: Counts
-    decision: Grouped
-
-
-class _Boxes(NamedTuple):
-    """The groups of a piece: first and last code, node and mask on each axis, and the people of each."""
-
-    summary: NDArray[np.int64]
-    group: NDArray[np.int64]
-    others: list[NDArray[Any]]
-    weights: NDArray[np.int64]
-
-
-class CutsGroups(Protocol):
-    """A method that cuts groups of vectors, whatever else it does."""
-
-    name: ClassVar[str]
-
-    def shown_by(self) -> str: ...
-
-    def shows_sets(self) -> bool: ...
-
-    def cutting(
-        self, table: Microdata | Counts, quasi: list[Column], requirements: Sequence[Requirement]
-    ) -> Cutting: ...
-
-
-def boxed(method: CutsGroups, pieces: Pieces, requirements: Sequence[Requirement], progress: Progress) -> Boxed:
-    """The groups of a table whose counts are too many for this process; refused in words if they need all of them."""
-    if not SCHEMES[method.shown_by()].labels_people:
-        raise pieces.refuse(f'scheme is {method.shown_by()!r}; set scheme = "generalization"')
-    wanted = on_groups(requirements, method.name)
-    quasi = [c for c in pieces.columns.values() if c.role is Role.QUASI]
-    for r in wanted:
-        for name in r.reads():
-            if name not in pieces.columns:
-                raise pieces.refuse(f"{r.model} counts by {name!r}, which is not coded")
-            if pieces.columns[name].role is Role.QUASI:
-                raise pieces.refuse(f"{r.model} reads the quasi-identifier {name!r}")
-    table = pieces.whole(list(dict.fromkeys(name for r in wanted for name in r.reads())))
-    refuse_infeasible(wanted, table)
-    cutting = method.cutting(table, quasi, requirements)
-    return cut_in_pieces(pieces, cutting, sets=method.shows_sets(), progress=progress)
-
-
-class Ready(NamedTuple):
-    """A region that needs no further cuts on margins: how many vectors it has and, if it is a group, its margins."""
-
-    region: Region
-    vectors: int
-    whole: Margins | None = None
-
-
-def cut_in_pieces(pieces: Pieces, cutting: Cutting, *, sets: bool, progress: Progress) -> Boxed:
-    """Make the first cuts on margins, until a piece is small enough; cut each piece by itself; name all boxes.
-
-    Groups come in the order in which `partition` makes them, with the same people and the same boxes.
-    """
-    quasi = [name for name, c in pieces.columns.items() if c.role is Role.QUASI]
-    done, found = 0, []
-    for batch in _batches(first_cuts(pieces, cutting, quasi, progress), pieces.most):
-        if batch[0].whole is not None:
-            found.append(_one_group(pieces, cutting, batch[0].region, batch[0].whole))
-        else:
-            found += [_boxes(piece, cutting) for piece in pieces.piece([r.region for r in batch])]
-        done += sum(int(boxes.weights.sum()) for boxes in found[-len(batch) :])
-        progress("cuts", Share.of_rows(done, pieces.rows))
-    return _named(pieces, found, sets=sets)
-
-
-def _batches(ready: Sequence[Ready], most: int) -> Iterator[list[Ready]]:
-    """Regions in a row that are small enough together; one that is a group comes alone."""
-    batch: list[Ready] = []
-    for region in ready:
-        full = sum(r.vectors for r in batch) + region.vectors > most or len(batch) == _MOST_REGIONS
-        if batch and (full or region.whole is not None or batch[0].whole is not None):
-            yield batch
-            batch = []
-        batch.append(region)
-    if batch:
-        yield batch
-
-
-def first_cuts(pieces: Pieces, cutting: Cutting, quasi: Sequence[str], progress: Progress) -> list[Ready]:
-    """The regions that are small enough to be cut by themselves, in the order of their groups.
-
-    A region that is too large but has no allowed cut is a group; then its margins come with it.
-    """
-    beside = list(dict.fromkeys(name for key in cutting.keys for name in key))
-    ready: dict[tuple[int, ...], Ready] = {}
-    waiting: dict[tuple[int, ...], Region] = {(): ()}
-    while waiting:
-        progress("margins", 0.0)
-        now = dict(list(waiting.items())[:_MOST_REGIONS])
-        asked = pieces.margins(list(now.values()), quasi, beside)
-        for (place, region), margins in zip(now.items(), asked, strict=True):
-            del waiting[place]
-            if margins.vectors <= pieces.most:
-                ready[place] = Ready(region, margins.vectors)
-            elif (cut := cutting.cut(margins)) is None:
-                ready[place] = Ready(region, margins.vectors, margins)
-            else:
-                waiting |= {(*place, part): (*region, side) for part, side in enumerate(_sides(quasi, cut))}
-    return [ready[place] for place in sorted(ready)]
-
-
-def _sides(quasi: Sequence[str], cut: AxisCut) -> list[Range]:
-    """The parts of a cut, in their order; the rest comes last."""
-    name = quasi[cut.axis]
-    return [*(Range(name, (part,), True) for part in cut.parts), Range(name, tuple(cut.parts), False)]
-
-
-def _boxes(piece: Counts, cutting: Cutting) -> _Boxes:
-    """Cut a piece until no cut is allowed."""
-    groups = cutting.groups(piece, silent)
-    rows, starts = by_group([c.codes for c in piece.quasi], groups.of_row, groups.number)
-    summary = summarize(cutting.space, rows, starts, len(groups.of_row))
-    others = [c for c in piece.columns.values() if c.role is not Role.QUASI]
-    same = group_rows([groups.of_row, *(c.codes for c in others)], [groups.number, *(c.size for c in others)])
-    weights = np.bincount(same.of_row, weights=piece.weights).astype(np.int64)
-    order = np.argsort(groups.of_row[same.first], kind="stable")
-    first = same.first[order]
-    return _Boxes(summary, groups.of_row[first], [c.codes[first] for c in others], weights[order])
-
-
-def _one_group(pieces: Pieces, cutting: Cutting, region: Region, margins: Margins) -> _Boxes:
-    """A region without an allowed cut, whose vectors are not looked at."""
-    summary = np.zeros((4, len(margins.by_axis), 1), np.int64)
-    for j, counts in enumerate(margins.by_axis):
-        axis = next(c for c in counts.columns.values() if c.role is Role.QUASI)
-        rows = np.zeros((len(counts), len(margins.by_axis)), np.int64)
-        rows[:, j] = axis.codes
-        summary[:, j] = summarize(cutting.space, rows, np.zeros(1, np.int64), len(rows))[:, j]
-    others = [name for name, c in pieces.columns.items() if c.role is not Role.QUASI]
-    people = pieces.whole(others, region)
-    codes = [people[name].codes for name in others]
-    return _Boxes(summary, np.zeros(len(people), np.int64), codes, people.weights)
-
-
-def _named(pieces: Pieces, found: Sequence[_Boxes], *, sets: bool) -> Boxed:
-    """All groups, with the labels of their boxes."""
-    firsts = np.cumsum([0, *(boxes.summary.shape[2] for boxes in found)])
-    group = np.concatenate([boxes.group + first for boxes, first in zip(found, firsts[:-1], strict=True)])
-    summary = np.concatenate([boxes.summary for boxes in found], axis=2)
-    columns = [c for c in pieces.columns.values() if c.role is not Role.QUASI]
-    codes = [np.concatenate([boxes.others[i] for boxes in found]) for i in range(len(columns))]
-    coded = {c.name: replace(c, codes=code) for c, code in zip(columns, codes, strict=True)}
-    weights = np.concatenate([boxes.weights for boxes in found])
-    counts = Counts(coded, pl.DataFrame(), weights, pieces.dropped)
-    quasi = [c for c in pieces.columns.values() if c.role is Role.QUASI]
-    shown = [shown_boxes(c, summary[:, j]) for j, c in enumerate(quasi)]
-    grouping = Grouping.of_vectors(counts, group, int(firsts[-1]))
-    return Boxed(counts, Grouped(grouping=grouping, shown=shown, sets=sets))

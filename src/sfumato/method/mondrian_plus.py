@@ -15,8 +15,9 @@ from sfumato.engine.pieces import Pieces
 from sfumato.errors import PolicyError
 from sfumato.kernel import judge
 from sfumato.method.base import Groups, Progress, grouped_rows
-from sfumato.method.cutting import Boxed, Cutting, boxed
+from sfumato.method.cutting import Cutting
 from sfumato.method.diversity import Diversity, DiversityMethod, diversity
+from sfumato.method.piecewise import Boxed, boxed
 from sfumato.release.scheme.base import Grouped
 from sfumato.release.scheme.group_labels import space_of
 from sfumato.requirement.base import Requirement

@@ -47,9 +47,10 @@ an attribute's values begin in ``index``, -1 if it has none."""
 POSITION, LEAF_OF = 0, 1
 """Rows of ``where``: the position of a row in ``order``, and its leaf, in templates with row lists."""
 
-TOTAL, MOST, HOLDER = 0, 1, 2
+TOTAL, MOST, HOLDER, HELD, ENOUGH, TOPS = range(6)
 """Rows of ``tops``, for each leaf and attribute with row lists: the rows of the leaf, the most that a value had when
-they were last counted, and that value; MOST is -1 if they have to be counted."""
+they were last counted, and that value; MOST is -1 if they have to be counted. Where shares are limited, then also how
+many rows had the most frequent sensitive value, and how many rows are enough for all of them to keep their limits."""
 
 WORST, WORST_OF, HEAD, PENDING = 0, 1, 2, 3
 """Third axis of ``kept``: HEAD begins the list of leaves that show the label, PENDING that of those not counted yet."""
@@ -58,6 +59,7 @@ SHOWING, WAITING = 0, 1
 """Rows of ``links``: the next leaf on either list; NOT_WAITING: the leaf is not on the second."""
 
 NOT_WAITING = -2
+_NEVER = np.int64(1) << 62
 
 COUNT, LAST, ALONE, BY_VALUE = 0, 1, 2, 3
 """Columns of ``cells``, one cell per part; from BY_VALUE on, the counts of the sensitive values."""
@@ -257,6 +259,34 @@ def count_leaf(state: State, j: int, place: int, label: int, leaf: int) -> None:
     if state.places[j, attribute, INDEX] >= 0:
         link = templates[j, LINKS] + leaf * templates[j, WIDTH] + place
         state.tops[TOTAL, link], state.tops[MOST, link], state.tops[HOLDER, link] = total, most, holder
+        if mode == BY_SHARE:
+            _note_sensitive(state, j, link)
+
+
+@inner
+def _note_sensitive(state: State, j: int, link: int) -> None:
+    """Record what of the sensitive values a leaf that was just counted holds."""
+    held, enough = np.int64(0), np.int64(1)
+    for value in range(state.templates[j, VALUES]):
+        count, at = state.cells[len(state.cells) - 1, BY_VALUE + value], state.templates[j, LIMITS] + value
+        held = max(held, count)
+        if count > 0 and state.limits[at, 0] == 0:
+            enough = _NEVER
+        elif count > 0:
+            enough = max(enough, (count * state.limits[at, 1] + state.limits[at, 0] - 1) // state.limits[at, 0])
+    state.tops[HELD, link], state.tops[ENOUGH, link] = held, enough
+
+
+@inner
+def _keeps_shares(state: State, j: int, link: int) -> bool:
+    """Whether no value of a leaf that lost only disclosed values can leave a rest that matters.
+
+    Beside a value there are at least ``left`` rows, and at most HELD of them have the same sensitive value. If that
+    share keeps the limits and is at most what the template attains now, it costs nothing, now or later.
+    """
+    left = state.tops[TOTAL, link] - state.tops[MOST, link]
+    held, now, of = state.tops[HELD, link], state.templates[j, NOW], state.templates[j, NOW_OF]
+    return left >= state.tops[ENOUGH, link] and held * of <= now * left
 
 
 @inner
@@ -269,6 +299,8 @@ def still_counted(state: State, j: int, label: int, link: int) -> bool:
     total, most, holder = state.tops[TOTAL, link], state.tops[MOST, link], state.tops[HOLDER, link]
     if most < 0:
         return False
+    if state.templates[j, MODE] == BY_SHARE:
+        return _keeps_shares(state, j, link)
     if total >= 2 * most:
         return True
     attribute = state.labels[label, ATTRIBUTE]

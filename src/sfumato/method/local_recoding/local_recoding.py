@@ -18,6 +18,7 @@ from sfumato.method.local_recoding.lattice import lattice_of
 from sfumato.method.local_recoding.loans import DISCOUNTS, Begun, can_lend
 from sfumato.method.local_recoding.paths import Integers, Objective, objective_named
 from sfumato.method.local_recoding.peeling import Vectors, Wanted, peeled
+from sfumato.method.local_recoding.reopening import reopened
 from sfumato.method.mondrian import plan_tests
 from sfumato.release.judgement import TableSchema, on_groups, whole_tally
 from sfumato.release.manifest import Manifest
@@ -142,12 +143,16 @@ class LocalRecoding(CountingMethod):
                 _refuse_whole(counts, asked, vectors, wanted)
             group, number = joined(vectors, group, number, wanted)
             if can_lend(lattice, wanted, self.objective):
-                begun = Begun(vectors, lattice, wanted, group, number)
-                found = begun.solutions(self.rounds, lambda done: progress("loans", done))
-                group, number = adopted(vectors, found, wanted)
+                group, number = self._improved(Begun(vectors, lattice, wanted, group, number), progress)
         of_row = np.empty_like(group)
         of_row[vectors.at] = group
         return Groups(of_row, number)
+
+    def _improved(self, begun: Begun, progress: Progress) -> tuple[Integers, int]:
+        """Groups that cost less, found by loans, moves, adoption and boxes that are opened again."""
+        solutions = begun.solutions(self.rounds, lambda done: progress("loans", done))
+        best = adopted(begun.vectors, solutions, begun.wanted)
+        return reopened(begun, best, self.rounds, lambda done: progress("reopening", done))
 
     def _leaves_out(self, group: Integers, vectors: Vectors, counts: Counts) -> bool:
         """Whether rows are left, few enough to be suppressed, and not all rows."""

@@ -194,18 +194,16 @@ class Refinement:
             index=index.begins,
             listed=index.rows,
             where=index.where,
-            tops=np.full((3, sum(x.number * len(x.names) for x in rows)), -1, np.int64),
+            tops=np.full((r.TOPS, sum(x.number * len(x.names) for x in rows)), -1, np.int64),
         )
 
     def _alike(self, classes: NDArray[np.int64], templates: NDArray[np.int64], places: NDArray[np.int64]) -> Alike:
-        """The hidden values of large sets by class counts, where the order of what they cost is that of their scores.
+        """The hidden values of large sets by class counts.
 
-        A cost in whole rows is; one in shares of rows can differ by less than a score resolves.
+        Of values that gain the same, those that cost less score higher: costs are whole numbers that differ by one part
+        in 2^40 or more, and a score is their correctly rounded quotient.
         """
-        shares = templates[:, r.MODE] == r.BY_SHARE
         chosen = large_sets(self._first)
-        if self.score.per_loss:
-            chosen &= ~(places[shares, :, r.PLACE] >= 0).any(axis=0)
         return alike_values(self._first, classes, chosen)
 
     def _masked(self, wanted: Sequence[str]) -> list[Column]:

@@ -60,14 +60,14 @@ def alike_values(attributes: Integers, classes: Integers, chosen: NDArray[np.boo
 def value_lists(rows: Sequence[TemplateRows], places: Integers, attributes: Integers) -> ValueLists:
     """The rows of each value of large sets, in templates that count rows; notes in ``places`` where they begin.
 
-    What counts distinct values needs its rows in their order, and a share can change with every row that leaves.
+    What counts distinct values needs its rows in their order.
     """
     begins, listed, where = [], [np.zeros(0, np.int32)], [np.zeros((2, 0), np.int32)]
     number = at = 0
     for j, x in enumerate(rows):
         where.append(np.stack([np.arange(x.number, dtype=np.int32), np.zeros(x.number, np.int32)]))
         for i in np.flatnonzero((places[j, :, r.PLACE] >= 0) & large_sets(attributes)):
-            if x.mode != r.BY_SIZE:
+            if x.mode == r.BY_DISTINCT:
                 continue
             codes = x.rows[places[j, i, r.PLACE]]
             sizes = np.bincount(codes, minlength=attributes[i, r.SIZE])

@@ -1,0 +1,1 @@
+"""Tables of any size on one machine, counted by DuckDB."""

@@ -1,0 +1,87 @@
+"""Sessions of Spark: one that runs already, a cluster by its address, or this machine; and what is said if it fails."""
+
+import logging
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import current_thread, main_thread
+from typing import Any
+
+from sfumato import __version__
+from sfumato.engine.settings import EngineSettings
+from sfumato.errors import DataError, PolicyError
+
+
+def session(settings: EngineSettings) -> Any:
+    """The Spark session of a job: one that runs already, a cluster by its address, or this machine."""
+    try:
+        from pyspark.sql import SparkSession
+    except ImportError:
+        raise PolicyError(
+            "the engine spark needs PySpark, which is not installed: pip install 'sfumato[spark]', "
+            'or set name = "duckdb" under [engine]'
+        ) from None
+    running = SparkSession.getActiveSession()
+    if running is not None and settings.master is None:
+        return running
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    master = settings.master or "local[*]"
+    builder: Any = SparkSession.builder
+    if master.startswith("sc://"):
+        return _connected(builder, master)
+    logging.getLogger().addFilter(_is_no_interrupt)  # py4j reports Ctrl-C with a traceback, on the root logger
+    handler = signal.getsignal(signal.SIGINT)
+    quiet = {
+        "spark.ui.enabled": "false",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.execution.arrow.pyspark.enabled": "true",
+    }
+    try:
+        return builder.master(master).appName("sfumato").config(map=quiet).getOrCreate()
+    finally:
+        if current_thread() is main_thread():  # Spark takes Ctrl-C for itself
+            signal.signal(signal.SIGINT, handler)
+
+
+def _is_no_interrupt(record: logging.LogRecord) -> bool:
+    """Whether a record is about something else than Ctrl-C during a call of Spark."""
+    return not (record.module == "java_gateway" and record.exc_info and record.exc_info[0] is KeyboardInterrupt)
+
+
+def _connected(builder: Any, address: str) -> Any:
+    """A session of Spark Connect."""
+    from pyspark.errors import PySparkImportError
+
+    try:
+        return builder.remote(address).getOrCreate()
+    except PySparkImportError as e:
+        raise PolicyError(
+            f"Spark Connect ({address}) needs packages that are not installed ({e.getCondition()}): "
+            "pip install 'pyspark[connect]'"
+        ) from None
+
+
+@contextmanager
+def speaking() -> Iterator[None]:
+    """Turn an error of Spark into one of ours, without the values that its message may quote."""
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except PySparkException as e:
+        if "No module named" in str(e):
+            raise PolicyError(
+                "Spark's executors cannot import sfumato or what it needs: install on them what is installed here, "
+                f"sfumato[spark] {__version__}, and set PYSPARK_PYTHON to their Python; or use duckdb"
+            ) from None
+        name = e.getCondition() or type(e).__name__
+        raise DataError(
+            f"Spark cannot read or count the table ({name}); look into the logs of the driver and the executors"
+        ) from None
+    except Exception as e:
+        if type(e).__module__.startswith("py4j"):
+            raise DataError(f"Spark failed ({type(e).__name__}); look into the logs of the driver") from None
+        raise
