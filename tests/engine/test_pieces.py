@@ -78,6 +78,8 @@ def rows_of(release: sf.Release) -> Counter[Any]:
 
 METHODS: list[tuple[dict[str, Any], list[Requirement]]] = [
     ({"name": "mondrian"}, [sf.KAnonymity(k=3)]),
+    ({"name": "mondrian", "cuts": "saving"}, [sf.KAnonymity(k=3)]),
+    ({"name": "mondrian", "cuts": "saving"}, [sf.KAnonymity(k=2), sf.LDiversity(l=2)]),
     ({"name": "mondrian", "labels": "nodes"}, [sf.KAnonymity(k=2), sf.LDiversity(l=2)]),
     ({"name": "mondrian"}, [sf.LDiversity(l=2, variant="entropy"), sf.LDiversity(l=2, variant="distinct")]),
     ({"name": "mondrian"}, [sf.LDiversity(l=2, variant="recursive", c=2)]),

@@ -99,3 +99,16 @@ def test_codes_are_the_same_with_ranks_and_without(missing: Any) -> None:
         assert with_ranks[name].codes.tolist() == column.codes.tolist()
         assert with_ranks[name].domain.leaves == column.domain.leaves
     assert next(with_ranks["pad"].domain.leaves[c] for c in with_ranks["pad"].codes) == "007"
+
+
+def test_ranking_tells_how_many_columns_are_done_and_can_be_ended() -> None:
+    frame = pl.DataFrame({name: ["x", "y"] for name in "abcd"} | {"e": [0.5, 1.5]})
+    shares: list[float] = []
+    assert list(ranked_columns(frame, shares.append)) == ["a", "b", "c", "d"]
+    assert shares == [0.25, 0.5, 0.75, 1.0]
+
+    def stop(share: float) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        ranked_columns(frame, stop)

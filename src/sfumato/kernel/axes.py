@@ -204,6 +204,14 @@ def shows_sets(space: Any, j: int, node: int) -> bool:
 
 
 @inner
+def has_only_leaves(space: Any, j: int, node: int) -> bool:
+    """Whether all children of this node are leaves."""
+    base = space.axes[j, NODE]
+    count = space.nodes[base + node + 1, CHILD] - space.nodes[base + node, CHILD]
+    return count == space.nodes[base + node, HI] - space.nodes[base + node, LO]
+
+
+@inner
 def span(rows: Any, start: int, end: int, j: int) -> Any:
     """The first and last code of axis ``j`` in rows ``[start, end)``."""
     lo = hi = np.int64(rows[start, j])

@@ -37,16 +37,25 @@ class InnerLibrary(_Library):  # type: ignore[misc]
             super()._get_module_for_linking()
         return self._shared_module
 
-    def called(self) -> dict[Any, None]:
-        """All libraries that this one needs, directly or not."""
+    def called(self) -> list[Any]:
+        """All libraries that this one needs, directly or not, each after those that call it.
+
+        LLVM takes over a function only if what is linked so far calls it.
+        """
         found: dict[Any, None] = {}
-        waiting = list(self._linking_libraries)
-        while waiting:
-            library = waiting.pop()
-            if library not in found:
-                found[library] = None
-                waiting += library._linking_libraries if isinstance(library, InnerLibrary) else []
-        return found
+        below: list[Any] = []
+
+        def visit(library: Any) -> None:
+            if library in found:
+                return
+            found[library] = None
+            for callee in library._linking_libraries if isinstance(library, InnerLibrary) else []:
+                visit(callee)
+            below.append(library)
+
+        for library in self._linking_libraries:
+            visit(library)
+        return below[::-1]
 
     def _get_module_for_linking(self) -> Any:
         """This function with all that it calls, to be linked into a kernel."""

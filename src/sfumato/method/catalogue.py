@@ -42,7 +42,7 @@ def from_table(entry: Mapping[str, Any]) -> Method:
     """The method that a ``[method]`` table describes.
 
     >>> from_table({"name": "mondrian", "strict": False})
-    Mondrian(scheme='generalization', strict=False, labels='siblings')
+    Mondrian(scheme='generalization', strict=False, labels='siblings', cuts='median')
     """
     settings = dict(entry)
     name = settings.pop("name", None)

@@ -23,13 +23,15 @@ from sfumato.table.microdata import Microdata
 class Cutting:
     """The axes, the tests that both sides of a cut must pass, the least size of a side, and what the tests count.
 
-    ``keys`` are the counted columns, each a column or a combination of several.
+    ``keys`` are the counted columns, each a column or a combination of several. ``saving``: of all cuts, the one that
+    saves most for the people it cuts off; otherwise the widest attribute at its median.
     """
 
     space: Space
     tests: judge.Tests
     least: int
     keys: Sequence[Key]
+    saving: bool = False
 
     def counted(self, table: Microdata | Counts) -> list[Counted]:
         """The counted columns of a table."""
@@ -70,6 +72,7 @@ class Cutting:
             sizes=[c.size for c in counted],
             tests=self.tests,
             least=self.least,
+            saving=self.saving,
             relaxed=relaxed,
             progress=counting(progress, "cuts"),
         )
@@ -82,7 +85,7 @@ class Cutting:
             axis = next(c for c in counts.columns.values() if c.role is Role.QUASI)
             counted = self.counted(counts)
             found.append(Margin(axis.codes, [c.codes for c in counted], [c.size for c in counted], counts.weights))
-        return cut_by_margins(self.space, found, self.tests, self.least)
+        return cut_by_margins(self.space, found, self.tests, self.least, saving=self.saving)
 
 
 def numbered(order: NDArray[np.int64], starts: NDArray[np.int64]) -> NDArray[np.int64]:

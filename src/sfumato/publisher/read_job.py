@@ -22,7 +22,7 @@ from sfumato.publisher.reading_ahead import Ahead
 from sfumato.release.files.store import digest
 from sfumato.report import prepare_report
 from sfumato.table.address import expanded
-from sfumato.table.batches import Told, unheard
+from sfumato.table.batches import Told, part_of, unheard
 from sfumato.table.digest import table_digest
 from sfumato.table.microdata import Microdata
 from sfumato.table.ranked import ranked_columns
@@ -31,6 +31,10 @@ from sfumato.table.source import read_frame
 if TYPE_CHECKING:
     from sfumato.engine.duckdb.engine import DuckDBEngine
     from sfumato.engine.spark.engine import SparkEngine
+
+
+_RANKED = 0.75
+"""The share of coding that goes into ranking the cells, which is most of it."""
 
 
 def entities(job: Policy, table: Microdata) -> list[str]:
@@ -70,10 +74,12 @@ def coded_and_known(job: Policy, progress: Progress, ahead: Ahead | None = None)
     frame = begun.take(told) if begun else read_again(job, told)
     progress = with_rows(progress, frame.height)
     progress("code", 0.0)
-    ranks = begun.ranks.result() if begun else ranked_columns(frame)
+    told = partial(progress, "code")
+    ranking = part_of(told, 0.0, _RANKED)
+    ranks = begun.take_ranks(ranking) if begun else ranked_columns(frame, ranking)
     digests = Digests(begun.digest if begun else beside(table_digest, frame, ranks), beside(file_digest, job))
     beside(prepare_report)
-    wanted, coded = job.covering(frame.columns), partial(progress, "code")
+    wanted, coded = job.covering(frame.columns), part_of(told, _RANKED, 1.0)
     table = Microdata.from_frame(frame, wanted, missing=job.missing, folder=job.folder, ranks=ranks, progress=coded)
     return LocalEngine(table), digests
 

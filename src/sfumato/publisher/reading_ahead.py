@@ -33,6 +33,8 @@ class Ahead:
     digest: Future[str] = field(default_factory=Future)
     share: float = 0.0
     """How much of the file has been read."""
+    ranked: float = 0.0
+    """How many of its columns have been ranked, of all."""
 
     def reached(self, share: float) -> None:
         """Note how much of the file has been read."""
@@ -49,6 +51,16 @@ class Ahead:
         frame = self.frame.result()
         self.frame = Future()
         return frame
+
+    def take_ranks(self, told: Told = unheard) -> Ranks:
+        """The ranks of the cells; ``told`` is told meanwhile how many columns have been ranked."""
+        while not wait([self.ranks], _PAUSE).done:
+            told(self.ranked)
+        return self.ranks.result()
+
+    def rank_reached(self, share: float) -> None:
+        """Note how many of the columns have been ranked."""
+        self.ranked = share
 
 
 def read_ahead(policy: Path) -> Ahead | None:
@@ -92,7 +104,7 @@ def _read(ahead: Ahead) -> None:
     try:
         frame = read_frame(ahead.source, nulls=ahead.nulls, folder=ahead.folder, told=ahead.reached)
         rows.set_result(frame)
-        ranks = ranked_columns(frame)
+        ranks = ranked_columns(frame, ahead.rank_reached)
         ahead.ranks.set_result(ranks)
         ahead.digest.set_result(table_digest(frame, ranks))
     except BaseException as error:

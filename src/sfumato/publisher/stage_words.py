@@ -17,6 +17,7 @@ STAGES = {
     "lattice": "Searching the lattice",
     "boxes": "Forming groups",
     "loans": "Improving the groups",
+    "reopening": "Improving the groups",
     "rules": "Finding negative rules",
     "perturb": "Perturbing sensitive values",
     "wait": "Waiting for the other publisher",

@@ -1,12 +1,15 @@
 """The rank of each cell among the distinct values of its column: found once, for the digest and for the codes."""
 
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+
+from sfumato.table.batches import Told, unheard
 
 _SPARSE = 4
 """A table from numbers to ranks may have so many entries per row; beyond that, numbers are searched for."""
@@ -26,11 +29,26 @@ Ranks = Mapping[str, Ranked]
 """The ranks of the columns of a frame, as far as they are known."""
 
 
-def ranked_columns(frame: pl.DataFrame) -> dict[str, Ranked]:
-    """The ranks of all columns of text and of whole numbers, several columns at a time."""
+def ranked_columns(frame: pl.DataFrame, told: Told = unheard) -> dict[str, Ranked]:
+    """The ranks of all columns of text and of whole numbers, several columns at a time; ``told`` is told how many."""
     columns = [column for column in frame.get_columns() if is_ranked(column.dtype)]
-    with ThreadPoolExecutor() as pool:
-        return dict(zip((c.name for c in columns), pool.map(ranked, columns), strict=True))
+    ranks: dict[str, Ranked] = {}
+    with ThreadPoolExecutor() as pool, closing(_each(pool, columns)) as found:
+        for column in columns:
+            ranks[column.name] = next(found)
+            told(len(ranks) / len(columns))
+    return ranks
+
+
+def _each(pool: ThreadPoolExecutor, columns: Sequence[pl.Series]) -> Generator[Ranked, None, None]:
+    """The ranks of each column in turn; if nobody wants the rest, those that were not begun are not."""
+    waiting = [pool.submit(ranked, column) for column in columns]
+    try:
+        for future in waiting:
+            yield future.result()
+    finally:
+        for future in waiting:
+            future.cancel()
 
 
 def is_ranked(dtype: pl.DataType) -> bool:

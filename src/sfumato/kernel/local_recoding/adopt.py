@@ -1,7 +1,8 @@
 """Adopt groups of another solution wherever that makes labels cheaper in all.
 
 The rows of the other's group leave the groups that they are in. Of these groups, those that keep too few rows are
-broken up: each row that is left over joins the group where it costs least. If that saves nothing, all is put back.
+broken up: the rows that are left over become one group if they are enough and that saves something, else each joins
+the group where it costs least. If that saves nothing, all is put back.
 """
 
 from typing import Any, NamedTuple
@@ -147,7 +148,28 @@ def _seat(climbs: Any, codes: Any, weights: Any, saved: float, slack: float, gro
 
 
 @inner
-def _adopt(
+def _gather(
+    climbs: Any, codes: Any, weights: Any, least: int, saved: float, slack: float, group: Any, m: Any, change: Any
+) -> bool:  # fmt: skip
+    """Make the leftovers one group, if they are enough and something is still saved; returns whether it was made."""
+    draft = len(m.size) - 1
+    m.size[draft] = 0
+    for t in range(change.number[0]):
+        i = change.rows[t]
+        if not change.marked[i]:
+            widen(climbs, codes, i, draft, m)
+            m.size[draft] += weights[i]
+    if m.size[draft] < least or saved - m.cost[draft] * m.size[draft] <= slack:
+        return False
+    new = _free(m)
+    for t in range(change.number[0]):
+        if not change.marked[change.rows[t]]:
+            add(climbs, codes, weights, change.rows[t], new, group, m)
+    return True
+
+
+@inner
+def adopt_rows(
     climbs: Any, codes: Any, weights: Any, least: int, slack: float, adopted: Any, group: Any, m: Any, change: Any
 ) -> bool:  # fmt: skip
     """Make these rows a group, if it saves more than ``slack`` in all; returns whether it did."""
@@ -161,10 +183,12 @@ def _adopt(
             saved += _leave(climbs, codes, weights, least, change.givers[t], group, m, change)
         for i in adopted:
             add(climbs, codes, weights, i, new, group, m)
-        settled = _seat(climbs, codes, weights, saved, slack, group, m, change)
-        better = settled < 0
+        better = _gather(climbs, codes, weights, least, saved, slack, group, m, change)
         if not better:
-            _put_back(climbs, codes, weights, settled, group, m, change)
+            settled = _seat(climbs, codes, weights, saved, slack, group, m, change)
+            better = settled < 0
+            if not better:
+                _put_back(climbs, codes, weights, settled, group, m, change)
     _unmark(adopted, givers, change)
     return better
 
@@ -181,7 +205,7 @@ def adopt(
     adopted = 0
     for g in range(len(begin) - 1):
         rows = order[begin[g] : begin[g + 1]]
-        adopted += _adopt(climbs, codes, weights, least, slack, rows, group, m, change)
+        adopted += adopt_rows(climbs, codes, weights, least, slack, rows, group, m, change)
     if adopted > 0:
         relocate_and_dissolve(climbs, codes, weights, least, slack, sweeps, group, m)
     return adopted

@@ -169,7 +169,7 @@ def _split(
     ``ledger`` begins with the refusals above, the last one last. Returns what is handed back and the ledger; ``ends``
     has a 1 where a group starts, and beside it what the group bears.
     """
-    measures, flags, buffer, scratch = room
+    measures, _, flags, buffer, scratch = room
     stack = np.zeros((64, 4), np.int64)
     pending = np.zeros((64, 4), np.int64)
     state, units, entered = np.zeros(5, np.int64), np.zeros(2, np.int64), np.zeros(1, np.int64)

@@ -47,10 +47,11 @@ part of a group that is cut into many: where it begins.
 """
 
 
-def make_scratch(space: Space, n: int, sizes: NDArray[np.int64]) -> Scratch:
-    """Working memory for groups of up to ``n`` rows."""
+def make_scratch(space: Space, n: int, sizes: NDArray[np.int64], *, deep: bool = False) -> Scratch:
+    """Working memory for groups of up to ``n`` rows; ``deep``: trees are also cut below the children of a node."""
     largest = int(space.axes[:, SIZE].max(initial=1))
-    cuts = 2 * min(n, largest)  # a tree's node has a cut per child and one per prefix of the children
+    # a tree's node has a cut per child and one per prefix of the children, and perhaps one per node below
+    cuts = 2 * min(n, largest) + (len(space.nodes) if deep else 0)
     return Scratch(
         np.zeros((largest + 63) // 64, np.uint64),
         np.empty((10, max(n, largest, cuts) + 2), np.int64),
@@ -218,7 +219,7 @@ def both_pass(sizes: Any, spec: Any, aux: Any, costly: Any, s: Any) -> bool:
 
 
 @inner
-def _child_of(space: Any, j: int, first: int, last: int, code: int) -> int:
+def child_of(space: Any, j: int, first: int, last: int, code: int) -> int:
     """Which of the children ``[first, last)`` has the code below it."""
     base = space.axes[j, NODE]
     while last - first > 1:
@@ -237,7 +238,7 @@ def child_cuts(space: Any, j: int, node: int, runs: int, s: Any) -> int:
     c, last = space.nodes[base + node, CHILD], space.nodes[base + node + 1, CHILD]
     used, r = 0, 0
     while r < runs:  # by what occurs, not by child: a node may have many more children than the group has rows
-        c = _child_of(space, j, c, last, s.ints[RUN_CODE, r])
+        c = child_of(space, j, c, last, s.ints[RUN_CODE, r])
         top = space.nodes[base + space.child[c], HI]
         s.ints[CUT_FIRST, used] = r
         while r < runs and s.ints[RUN_CODE, r] < top:
@@ -299,7 +300,7 @@ def _sweep(weights: Any, counted: Any, sizes: Any, spec: Any, aux: Any, costly: 
 
 
 @inner
-def _judged(
+def judged_cut(
     rows: Any, weights: Any, counted: Any, sizes: Any, spec: Any, aux: Any, costly: Any, start: int, end: int,
     j: int, runs: int, cuts: int, best: int, s: Any,
 ) -> int:  # fmt: skip
@@ -327,7 +328,7 @@ def best_cut(
     cuts = _candidates(space, j, lo, hi, runs, s)
     best = _balance_cuts(cuts, least, total, s)
     if spec is not None:  # not compiled if sizes alone decide
-        best = _judged(rows, weights, counted, sizes, spec, aux, costly, start, end, j, runs, cuts, best, s)
+        best = judged_cut(rows, weights, counted, sizes, spec, aux, costly, start, end, j, runs, cuts, best, s)
     if best < 0:
         return False, np.int64(0), np.int64(0)
     return True, s.ints[RUN_CODE, s.ints[CUT_FIRST, best]], s.ints[RUN_CODE, s.ints[CUT_LAST, best] - 1] + 1

@@ -14,6 +14,7 @@ from sfumato.kernel.judge import Tests, costly_tests
 from sfumato.kernel.mondrian.children import is_cut_by_child, split_off
 from sfumato.kernel.mondrian.cut import TALLY, Scratch, best_cut, clear_counts, load_counts, look_ahead, make_scratch
 from sfumato.kernel.mondrian.partition import LEFT, take_greatest
+from sfumato.kernel.mondrian.saving import saving_cut
 
 
 class Margin(NamedTuple):
@@ -78,7 +79,23 @@ def _cut(
     return parts, a, b
 
 
-def cut_by_margins(space: Space, margins: list[Margin], tests: Tests, least: int) -> AxisCut | None:
+@kernel
+def _saving_cut(
+    space: Any, rows: Any, weights: Any, counted: Any, sizes: Any, spec: Any, aux: Any, costly: Any, least: int,
+    total: int, j: int, lo: int, hi: int, scratch: Any,
+) -> Any:  # fmt: skip
+    """The cut on axis ``j`` that saves most: (what it counts or -1, a, b); the codes ``[a, b)`` are split off."""
+    load_counts(weights, counted, 0, len(rows), scratch)
+    found = saving_cut(
+        space, rows, weights, counted, sizes, spec, aux, costly, least, total, True, 0, len(rows), j, lo, hi, scratch
+    )
+    clear_counts(counted, 0, len(rows), scratch)
+    return found
+
+
+def cut_by_margins(
+    space: Space, margins: list[Margin], tests: Tests, least: int, *, saving: bool = False
+) -> AxisCut | None:
     """The cut that `partition` makes of a group with these margins, one per axis; None if it makes none."""
     total = int(margins[0].weights.sum())
     if total < 2 * least:
@@ -88,20 +105,23 @@ def cut_by_margins(space: Space, margins: list[Margin], tests: Tests, least: int
     measured = [_measured(space, rows, j, bits) for j, rows in enumerate(tables)]
     left = np.zeros((4, len(margins)))
     left[LEFT] = [width for width, _, _ in measured]
+    best, most = None, -1
     while (j := _taken(left)) >= 0:
         margin, rows = margins[j], tables[j]
         sizes = np.array(margin.sizes or [1], np.int64)
         counted = np.zeros((len(rows), len(margin.counted)), np.int32)
         for i, column in enumerate(margin.counted):
             counted[:, i] = column
-        scratch, lo, hi = make_scratch(space, len(rows), sizes), measured[j][1], measured[j][2]
-        parts, a, b = _cut(
+        scratch, lo, hi = make_scratch(space, len(rows), sizes, deep=saving), measured[j][1], measured[j][2]
+        parts, a, b = (_saving_cut if saving else _cut)(
             space, rows, margin.weights.astype(np.int64), counted, sizes, tests.spec, tests.aux,
             costly_tests(tests.spec), max(least, 1), total, j, lo, hi, scratch,
         )  # fmt: skip
-        if parts:
+        if saving and (parts > most or (best is not None and parts == most and j < best.axis)):
+            best, most = AxisCut(j, [(int(a), int(b))]), parts
+        elif parts and not saving:
             return AxisCut(j, [(int(a), int(b))] if parts == 1 else _ranges(margin.codes, scratch, lo, parts))
-    return None
+    return best
 
 
 def _ranges(codes: NDArray[Any], scratch: Scratch, lo: int, parts: int) -> list[tuple[int, int]]:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.kernel.axes import KIND, LINE, Space, line_width, tree_ends, tree_width
+from sfumato.kernel.axes import KIND, LINE, SETS, Space, cover, has_only_leaves, line_width, tree_ends, tree_width
 from sfumato.kernel.jit import inner, kernel
 from sfumato.kernel.judge import Tests, costly_tests
 from sfumato.kernel.mondrian.children import GO_ON, SKIP, deal, is_cut_by_child, split_off
@@ -25,6 +25,7 @@ from sfumato.kernel.mondrian.cut import (
     make_scratch,
     relaxed_cut,
 )
+from sfumato.kernel.mondrian.saving import most_saving_cut
 
 THREADS = 2
 PIECES = 24
@@ -77,9 +78,82 @@ def take_greatest(measures: Any) -> int:
 
 
 @inner
+def without_cuts(space: Any, best: Any, flat: Any) -> Any:
+    """``flat`` and the axes on which no part of a group can be cut by size, since the group cannot.
+
+    A cut that splits a set of children off is not among those of a group below several nodes, but may be of its parts.
+    """
+    for j in range(len(space.axes)):
+        if j < 64 and best[0, j] < 0 and (space.axes[j, KIND] == LINE or not space.axes[j, SETS]):
+            flat |= np.uint64(1) << np.uint64(j)
+    return flat
+
+
+@inner
+def _only_values_left(space: Any, measures: Any, flat: Any, j: int) -> bool:
+    """Whether no axis but ``j`` has a cut, now or later, and there all that can be cut off are single values.
+
+    Then the cuts that save most are these values, the heaviest first, and all of them can be split off at once.
+    """
+    for other in range(len(space.axes)):
+        if other != j and measures[WIDTH, other] > 0.0 and (other >= 64 or not flat >> np.uint64(other) & np.uint64(1)):
+            return False
+    lo, hi = np.int64(measures[FIRST, j]), np.int64(measures[LAST, j])
+    return is_cut_by_child(space, j, lo, hi) and has_only_leaves(space, j, cover(space, j, lo, hi))
+
+
+@inner
+def _median_cut(
+    space: Any, rows: Any, weights: Any, counted: Any, sizes: Any, spec: Any, aux: Any, costly: Any, least: int,
+    need: int, total: int, start: int, end: int, hint: int, measures: Any, scratch: Any,
+) -> Any:  # fmt: skip
+    """The cut on the widest axis that has one: (parts, the axis that tells them by code, a hint, the axis, a, b).
+
+    One part has the codes ``[a, b)``; then no axis tells it by code.
+    """
+    for j in range(measures.shape[1]):
+        measures[LEFT, j] = measures[WIDTH, j]
+    if hint != 0:
+        measures[LEFT, abs(hint) - 1] = np.inf if hint < 0 else 0.0
+    again, hint = -hint - 1, 0
+    parts, by_code, j, a, b = np.int64(0), -1, 0, np.int64(0), np.int64(0)
+    while parts == 0:
+        j = take_greatest(measures)
+        if j < 0:
+            break
+        lo, hi = np.int64(measures[FIRST, j]), np.int64(measures[LAST, j])
+        if is_cut_by_child(space, j, lo, hi):
+            parts, known, a, b = split_off(
+                space, rows, weights, counted, sizes, spec, aux, costly, least, need, total, j == again, start, end, j,
+                lo, hi, scratch,
+            )  # fmt: skip
+            hint = -j - 1 if known == GO_ON else (j + 1 if known == SKIP else 0)
+        else:
+            found, a, b = best_cut(
+                space, rows, weights, counted, sizes, spec, aux, costly, need, total, start, end, j, lo, hi, scratch
+            )
+            parts, hint = np.int64(found), 0
+        by_code = -1 if parts == 1 else j
+    return parts, by_code, hint, j, a, b
+
+
+@inner
+def _saving_cut(
+    space: Any, rows: Any, weights: Any, counted: Any, sizes: Any, spec: Any, aux: Any, costly: Any, need: int,
+    total: int, start: int, end: int, measures: Any, best: Any, scratch: Any,
+) -> Any:  # fmt: skip
+    """The cut of all axes that saves most, told as `_median_cut` does."""
+    found, j, a, b = most_saving_cut(
+        space, rows, weights, counted, sizes, spec, aux, costly, need, total, start, end, measures, best, scratch
+    )
+    return np.int64(found), -1, 0, j, a, b
+
+
+@inner
 def _find_cut(
     space: Any, rows: Any, weights: Any, counted: Any, sizes: Any, spec: Any, aux: Any, costly: Any, least: int,
-    relaxed: Any, start: int, end: int, flat: Any, hint: int, measures: Any, flags: Any, scratch: Any,
+    saving: Any, relaxed: Any, start: int, end: int, flat: Any, hint: int, measures: Any, best: Any, flags: Any,
+    scratch: Any,
 ) -> Any:  # fmt: skip
     """Find the parts to split off: (axes known to be flat, how many parts, the axis that tells them by code, a hint).
 
@@ -99,32 +173,26 @@ def _find_cut(
             clear_counts(counted, start, end, scratch)
             return flat, 0, -1, 0
     flat = measure(space, rows, start, end, flat, measures, scratch.bits)
-    for j in range(measures.shape[1]):
-        measures[LEFT, j] = measures[WIDTH, j]
-    if hint != 0:
-        measures[LEFT, abs(hint) - 1] = np.inf if hint < 0 else 0.0
-    again, hint = -hint - 1, 0
-    parts, by_code = 0, -1
-    while parts == 0:
-        j = take_greatest(measures)
-        if j < 0:
-            break
-        lo, hi = np.int64(measures[FIRST, j]), np.int64(measures[LAST, j])
-        if is_cut_by_child(space, j, lo, hi):
-            parts, known, a, b = split_off(
-                space, rows, weights, counted, sizes, spec, aux, costly, least, need, total, j == again, start, end, j,
-                lo, hi, scratch,
-            )  # fmt: skip
-            hint = -j - 1 if known == GO_ON else (j + 1 if known == SKIP else 0)
-        else:
-            found, a, b = best_cut(
-                space, rows, weights, counted, sizes, spec, aux, costly, need, total, start, end, j, lo, hi, scratch
-            )
-            parts, hint = np.int64(found), 0
-        by_code = j
-        if parts == 1:
-            by_code = -1
-            flag_range(rows, start, end, j, a, b, flags)
+    if saving is not None:  # not compiled for cuts at the median
+        parts, by_code, hint, j, a, b = _saving_cut(
+            space, rows, weights, counted, sizes, spec, aux, costly, need, total, start, end, measures, best, scratch
+        )
+        if spec is None and relaxed is None:
+            flat = without_cuts(space, best, flat)
+            if parts == 1 and _only_values_left(space, measures, flat, j):
+                lo, hi = np.int64(measures[FIRST, j]), np.int64(measures[LAST, j])
+                parts, _, a, b = split_off(
+                    space, rows, weights, counted, sizes, spec, aux, costly, least, need, total, True, start, end, j,
+                    lo, hi, scratch,
+                )  # fmt: skip
+                by_code = -1 if parts == 1 else j
+    else:
+        parts, by_code, hint, j, a, b = _median_cut(
+            space, rows, weights, counted, sizes, spec, aux, costly, least, need, total, start, end, hint, measures,
+            scratch,
+        )  # fmt: skip
+    if parts == 1:
+        flag_range(rows, start, end, j, a, b, flags)
     if relaxed is not None and parts == 0:  # not compiled for strict cuts
         by_code, hint = -1, 0
         parts += relaxed_cut(
@@ -188,14 +256,14 @@ def flag_range(rows: Any, start: int, end: int, j: int, a: int, b: int, flags: A
 @kernel
 def _split(
     space: Any, rows: Any, words: Any, ids: Any, weights: Any, counted: Any, sizes: Any, spec: Any, aux: Any,
-    costly: Any, least: int, relaxed: Any, ranges: Any, stop: int, is_start: Any, room: Any,
+    costly: Any, least: int, saving: Any, relaxed: Any, ranges: Any, stop: int, is_start: Any, room: Any,
 ) -> Any:  # fmt: skip
     """Split ranges of rows until no cut is allowed; those of fewer than ``stop`` rows are handed back.
 
-    ``relaxed`` is True or None, ``spec`` None if there are no tests, ``costly`` as ``costly_tests`` says: what is None
-    is not compiled.
+    ``saving`` and ``relaxed`` are True or None, ``spec`` None if there are no tests, ``costly`` as ``costly_tests``
+    says: what is None is not compiled.
     """
-    measures, flags, buffer, scratch = room
+    measures, best, flags, buffer, scratch = room
     stack = ranges.copy()
     pending = np.zeros((64, 4), np.int64)
     depth, given_back = len(stack), 0
@@ -210,8 +278,8 @@ def _split(
             given_back += 1
             continue
         flat, parts, by_code, hint = _find_cut(
-            space, rows, weights, counted, sizes, spec, aux, costly, least, relaxed, start, end, flat, hint,
-            measures, flags, scratch,
+            space, rows, weights, counted, sizes, spec, aux, costly, least, saving, relaxed, start, end, flat, hint,
+            measures, best, flags, scratch,
         )  # fmt: skip
         if parts == 0:
             is_start[start] = 1
@@ -241,6 +309,7 @@ def partition(
     sizes: list[int] | None = None,
     tests: Tests,
     least: int,
+    saving: bool = False,
     relaxed: bool = False,
     progress: Callable[[int, int], None] = lambda done, rows: None,
 ) -> Parts:
@@ -267,7 +336,8 @@ def partition(
         pending: NDArray[np.int64] = _split(
             space, rows, words, ids, w, c, values, tests.spec if len(tests.spec) else None, tests.aux,
             costly_tests(tests.spec), max(least, 1),
-            relaxed or None, ranges, stop, is_start, make_room(space, longest, words, c, values),
+            saving or None, relaxed or None, ranges, stop, is_start,
+            make_room(space, longest, words, c, values, deep=saving),
         )  # fmt: skip
         return pending
 
@@ -297,16 +367,23 @@ def batches(ranges: NDArray[np.int64], rows: int) -> list[NDArray[np.int64]]:
 
 
 class Room(NamedTuple):
-    """Working memory of one call: measures of a group, flags of its rows, room to move them to, and for cuts."""
+    """Working memory of one call: measures and best cuts of a group, flags of its rows, room to move them, for cuts."""
 
     measures: NDArray[np.float64]
+    best: NDArray[np.int64]
     flags: NDArray[np.uint8]
     buffer: tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]
     scratch: Scratch
 
 
 def make_room(
-    space: Space, n: int, words: NDArray[np.uint64], counted: NDArray[np.int32], sizes: NDArray[np.int64]
+    space: Space,
+    n: int,
+    words: NDArray[np.uint64],
+    counted: NDArray[np.int32],
+    sizes: NDArray[np.int64],
+    *,
+    deep: bool = False,
 ) -> Room:
     """Working memory for up to ``n`` rows; one row more, since rows are written before it is known where they stay."""
     buffer = (
@@ -315,7 +392,8 @@ def make_room(
         np.empty(n + 1, np.int64),
         np.empty((n + 1, counted.shape[1]), np.int32),
     )
-    return Room(np.zeros((4, len(space.axes))), np.empty(n + 1, np.uint8), buffer, make_scratch(space, n, sizes))
+    axes, scratch = len(space.axes), make_scratch(space, n, sizes, deep=deep)
+    return Room(np.zeros((4, axes)), np.zeros((3, axes), np.int64), np.empty(n + 1, np.uint8), buffer, scratch)
 
 
 def pack_rows(codes: list[NDArray[Any]]) -> tuple[NDArray[Any], NDArray[np.uint64]]:

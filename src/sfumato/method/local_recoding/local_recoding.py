@@ -18,12 +18,16 @@ from sfumato.method.local_recoding.lattice import lattice_of
 from sfumato.method.local_recoding.loans import DISCOUNTS, Begun, can_lend
 from sfumato.method.local_recoding.paths import Integers, Objective, objective_named
 from sfumato.method.local_recoding.peeling import Vectors, Wanted, peeled
+from sfumato.method.local_recoding.reopening import reopened
 from sfumato.method.mondrian import plan_tests
 from sfumato.release.judgement import TableSchema, on_groups, whole_tally
 from sfumato.release.manifest import Manifest
 from sfumato.release.scheme.base import Grouped
 from sfumato.requirement.base import GroupRequirement, Requirement, as_fraction, is_number, share, whole_number
 from sfumato.table.taxonomy import named
+
+_PASSES = 4
+"""Groups are adopted and boxes reopened once per so many passes with loans."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,12 +146,20 @@ class LocalRecoding(CountingMethod):
                 _refuse_whole(counts, asked, vectors, wanted)
             group, number = joined(vectors, group, number, wanted)
             if can_lend(lattice, wanted, self.objective):
-                begun = Begun(vectors, lattice, wanted, group, number)
-                found = begun.solutions(self.rounds, lambda done: progress("loans", done))
-                group, number = adopted(vectors, found, wanted)
+                group, number = self._improved(Begun(vectors, lattice, wanted, group, number), progress)
         of_row = np.empty_like(group)
         of_row[vectors.at] = group
         return Groups(of_row, number)
+
+    def _improved(self, begun: Begun, progress: Progress) -> tuple[Integers, int]:
+        """Groups that cost less, found by loans, moves, adoption and boxes that are opened again."""
+        solutions = begun.solutions(self.rounds, lambda done: progress("loans", done))
+        best, times = solutions[0], -(-self.rounds // _PASSES)
+        for done in range(times):
+            progress("reopening", done / times)
+            best = adopted(begun.vectors, [best, *solutions], begun.wanted)
+            best = reopened(begun, best, 1, lambda _: None)
+        return adopted(begun.vectors, [best, *solutions], begun.wanted) if times else best
 
     def _leaves_out(self, group: Integers, vectors: Vectors, counts: Counts) -> bool:
         """Whether rows are left, few enough to be suppressed, and not all rows."""

@@ -1,6 +1,7 @@
 """Whether a csv file holds the rows of a table; never more than some of them in memory as text."""
 
 from collections.abc import Iterable
+from io import BytesIO
 from pathlib import Path
 
 import polars as pl
@@ -36,9 +37,9 @@ def _same_bytes(file: Path, frames: Iterable[pl.DataFrame], output: OutputEntry 
     with file.open("rb") as there:
         for frame in frames:
             for first in range(0, max(frame.height, 1), step):
-                rows = csv_of(frame.slice(first, step), output)
-                text = rows.write_csv(include_header=header).encode()
-                header = False
+                buffer = BytesIO()
+                csv_of(frame.slice(first, step), output).write_csv(buffer, include_header=header)
+                text, header = buffer.getvalue(), False
                 if there.read(len(text)) != text:
                     return False
         return not there.read(1)

@@ -9,6 +9,7 @@ from typing import Any, cast
 
 import polars as pl
 
+from sfumato.beside import beside
 from sfumato.engine.base import Table
 from sfumato.engine.parts import Parts
 from sfumato.errors import OutputError, ReleaseError
@@ -95,10 +96,10 @@ def verify_twins(folder: Path, entries: object, output: OutputEntry | None, tabl
     """Refuse a csv file that is not the one that the manifest describes, or does not hold the rows of its table."""
     for entry in entries if isinstance(entries, list) else ():
         if isinstance(entry, dict) and str(entry.get("file")).endswith(".csv"):
-            file = _file_of(folder, entry)
+            file, table = _file_of(folder, entry), as_stored(tables).get(entry["name"])
+            is_twin = beside(_is_twin, file, table, output)
             _refuse_other_digest(file, entry)
-            table = as_stored(tables).get(entry["name"])
-            if not _is_twin(file, table, output):
+            if not is_twin.result():
                 other = f"the parts in {file.stem}/" if isinstance(table, Parts) else f"{file.stem}.parquet"
                 raise ReleaseError(f"{file.name} differs in content from {other}; the release is damaged")
 
