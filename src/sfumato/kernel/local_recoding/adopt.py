@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernel.jit import inner, kernel
-from sfumato.kernel.local_recoding.move import add, cheapest, relocate_and_dissolve, widen
+from sfumato.kernel.local_recoding.move import add, cheapest, drop, relocate_and_dissolve, widen
 
 
 class Change(NamedTuple):
@@ -105,24 +105,13 @@ def _put_back(climbs: Any, codes: Any, weights: Any, settled: int, group: Any, m
         i = change.rows[t]
         leftovers += not change.marked[i]
         if change.marked[i] or leftovers <= settled:
-            _drop(climbs, codes, weights, i, group[i], group, m)
+            drop(climbs, codes, weights, i, group[i], group, m)
     for t in range(change.number[0]):
         add(climbs, codes, weights, change.rows[t], change.former[t], group, m)
 
 
 @inner
-def _drop(climbs: Any, codes: Any, weights: Any, i: int, g: int, group: Any, m: Any) -> None:
-    """Take a row out of a group, whose box may become smaller."""
-    at, m.first[g], m.size[g], m.cost[g] = m.first[g], -1, 0, 0.0
-    while at >= 0:
-        following = m.following[at]
-        if at != i:
-            add(climbs, codes, weights, at, g, group, m)
-        at = following
-
-
-@inner
-def _free(m: Any) -> int:
+def free_group(m: Any) -> int:
     """A group without rows; there is always one."""
     g = 0
     while m.size[g] > 0:
@@ -161,7 +150,7 @@ def _gather(
             m.size[draft] += weights[i]
     if m.size[draft] < least or saved - m.cost[draft] * m.size[draft] <= slack:
         return False
-    new = _free(m)
+    new = free_group(m)
     for t in range(change.number[0]):
         if not change.marked[change.rows[t]]:
             add(climbs, codes, weights, change.rows[t], new, group, m)
@@ -178,7 +167,7 @@ def adopt_rows(
     better = _most(givers, m, change) - cost > slack
     if better:
         change.number[0] = 0
-        saved, new = -cost, _free(m)
+        saved, new = -cost, free_group(m)
         for t in range(givers):
             saved += _leave(climbs, codes, weights, least, change.givers[t], group, m, change)
         for i in adopted:

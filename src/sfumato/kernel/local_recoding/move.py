@@ -10,8 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernel.jit import inner, kernel
+from sfumato.kernel.local_recoding.chain import shift_along_chains
 
 _ENDLESS = 1e300
+_MOST_FITTING = 20_000_000
 
 
 class Climbs(NamedTuple):
@@ -66,6 +68,17 @@ def add(climbs: Any, codes: Any, weights: Any, i: int, g: int, group: Any, m: An
     m.following[i] = m.first[g]
     m.first[g] = i
     group[i] = g
+
+
+@inner
+def drop(climbs: Any, codes: Any, weights: Any, i: int, g: int, group: Any, m: Any) -> None:
+    """Take a row out of a group, whose box may become smaller."""
+    at, m.first[g], m.size[g], m.cost[g] = m.first[g], -1, 0, 0.0
+    while at >= 0:
+        following = m.following[at]
+        if at != i:
+            add(climbs, codes, weights, at, g, group, m)
+        at = following
 
 
 @inner
@@ -138,25 +151,49 @@ def _relocate(climbs: Any, codes: Any, weights: Any, least: int, slack: float, g
 
 
 @inner
+def _could_dissolve(climbs: Any, codes: Any, weights: Any, slack: float, g: int, m: Any) -> bool:
+    """Whether the rows of a group cost less elsewhere, each by itself."""
+    left = m.cost[g] * m.size[g] - slack
+    at = m.first[g]
+    while at >= 0 and left > 0.0:
+        target, cost = cheapest(climbs, codes, weights, at, g, left, m)
+        left = left - cost if target >= 0 else -1.0
+        at = m.following[at]
+    return m.size[g] > 0 and left > 0.0
+
+
+@inner
+def _give_up(climbs: Any, codes: Any, weights: Any, slack: float, g: int, group: Any, m: Any) -> bool:
+    """Let the rows of a group join others, one after the other; all return if together they cost no less there."""
+    left, number = m.cost[g] * m.size[g] - slack, 0
+    at = m.first[g]
+    while at >= 0:
+        number, at = number + 1, m.following[at]
+    rows = np.empty(number, np.int64)
+    at = m.first[g]
+    for t in range(number):
+        rows[t], at = at, m.following[at]
+    m.first[g], m.size[g], m.cost[g] = -1, 0, 0.0
+    for i in rows:
+        target, cost = cheapest(climbs, codes, weights, i, g, _ENDLESS, m)
+        add(climbs, codes, weights, i, target, group, m)
+        left -= cost
+    if left > 0.0:
+        return True
+    for i in rows:
+        drop(climbs, codes, weights, i, group[i], group, m)
+    for i in rows[::-1]:
+        add(climbs, codes, weights, i, g, group, m)
+    return False
+
+
+@inner
 def _dissolve(climbs: Any, codes: Any, weights: Any, slack: float, group: Any, m: Any) -> int:
-    """Give up each group whose rows cost less elsewhere, each by itself; returns how many were given up."""
+    """Give up each group whose rows cost less elsewhere; returns how many were given up."""
     dissolved = 0
     for g in range(len(m.size) - 1):
-        left = m.cost[g] * m.size[g] - slack
-        at = m.first[g]
-        while at >= 0 and left > 0.0:
-            target, cost = cheapest(climbs, codes, weights, at, g, left, m)
-            left = left - cost if target >= 0 else -1.0
-            at = m.following[at]
-        if m.size[g] == 0 or left <= 0.0:
-            continue
-        at, m.first[g], m.size[g] = m.first[g], -1, 0
-        while at >= 0:
-            following = m.following[at]
-            target, _ = cheapest(climbs, codes, weights, at, g, _ENDLESS, m)
-            add(climbs, codes, weights, at, target, group, m)
-            at = following
-        dissolved += 1
+        if _could_dissolve(climbs, codes, weights, slack, g, m):
+            dissolved += _give_up(climbs, codes, weights, slack, g, group, m)
     return dissolved
 
 
@@ -169,15 +206,25 @@ def relocate_and_dissolve(
         changed = _relocate(climbs, codes, weights, least, slack, group, m)
         changed += _dissolve(climbs, codes, weights, slack, group, m)
         if changed == 0:
-            return sweep + 1
+            changed = shift_along_chains(climbs, codes, weights, least, slack, _MOST_FITTING, group, m)
+            if changed == 0:
+                return sweep + 1
+            m.size[:], m.first[:], m.cost[:] = 0, -1, 0.0
+            _add_all(climbs, codes, weights, group, m)
     return sweeps
+
+
+@inner
+def _add_all(climbs: Any, codes: Any, weights: Any, group: Any, m: Any) -> None:
+    """Put all rows into their groups, which are empty."""
+    for i in range(len(group) - 1, -1, -1):
+        add(climbs, codes, weights, i, group[i], group, m)
 
 
 @kernel
 def enter(climbs: Any, codes: Any, weights: Any, group: Any, m: Any) -> None:
     """Put all rows into their groups, which are empty."""
-    for i in range(len(group) - 1, -1, -1):
-        add(climbs, codes, weights, i, group[i], group, m)
+    _add_all(climbs, codes, weights, group, m)
 
 
 @kernel

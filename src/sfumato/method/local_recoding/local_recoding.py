@@ -18,6 +18,7 @@ from sfumato.method.local_recoding.lattice import lattice_of
 from sfumato.method.local_recoding.loans import DISCOUNTS, Begun, can_lend
 from sfumato.method.local_recoding.paths import Integers, Objective, objective_named
 from sfumato.method.local_recoding.peeling import Vectors, Wanted, peeled
+from sfumato.method.local_recoding.renewing import renewed
 from sfumato.method.local_recoding.reopening import reopened
 from sfumato.method.mondrian import plan_tests
 from sfumato.release.judgement import TableSchema, on_groups, whole_tally
@@ -152,14 +153,19 @@ class LocalRecoding(CountingMethod):
         return Groups(of_row, number)
 
     def _improved(self, begun: Begun, progress: Progress) -> tuple[Integers, int]:
-        """Groups that cost less, found by loans, moves, adoption and boxes that are opened again."""
+        """Groups that cost less, found by loans, moves, adoption, and boxes and neighbourhoods that are tried again."""
         solutions = begun.solutions(self.rounds, lambda done: progress("loans", done))
-        best, times = solutions[0], -(-self.rounds // _PASSES)
-        for done in range(times):
-            progress("reopening", done / times)
+        best, turns = solutions[0], -(-self.rounds // _PASSES)
+        for turn in range(turns):
+
+            def told(done: float, turn: int = turn) -> None:
+                progress("reopening", (turn + done) / turns)
+
+            told(0.0)
             best = adopted(begun.vectors, [best, *solutions], begun.wanted)
             best = reopened(begun, best, 1, lambda _: None)
-        return adopted(begun.vectors, [best, *solutions], begun.wanted) if times else best
+            best = renewed(begun, best, _PASSES, turn, told)
+        return adopted(begun.vectors, [best, *solutions], begun.wanted) if turns else best
 
     def _leaves_out(self, group: Integers, vectors: Vectors, counts: Counts) -> bool:
         """Whether rows are left, few enough to be suppressed, and not all rows."""
