@@ -65,14 +65,18 @@ class ManifestEntry:
         return {name: _plain(value) for name, (value, optional) in found.items() if value is not None or not optional}
 
 
+_AS_IS = frozenset({str, float, int, list})
+"""What JSON has too: nearly all values, of which there may be one per label."""
+
+
 def _plain(value: Any) -> Any:
     """A value as JSON has it."""
-    if type(value) in (str, float, int, list):  # nearly all are, and there may be one per label
+    if type(value) in _AS_IS:
         return value
     if isinstance(value, ManifestEntry):
         return value.plain()
     if isinstance(value, Mapping):
-        return {name: _plain(below) for name, below in value.items()}
+        return {name: below if type(below) in _AS_IS else _plain(below) for name, below in value.items()}
     if isinstance(value, tuple):
         return [_plain(below) for below in value]
     return str(value) if isinstance(value, StrEnum) else value

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -25,6 +25,14 @@ from sfumato.table.numbers import open_label as open_label
 from sfumato.table.numbers import roundest as roundest
 
 _MISSING_POSITION = 2.0
+
+
+class _Listed(NamedTuple):
+    """The values of a line, their positions, and whether only one row has each; nothing if that is not known."""
+
+    values: list[float]
+    position: list[float]
+    lone: list[bool]
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,7 +178,12 @@ class OrderedDomain:
         """
         if self.is_open(lo, hi):
             return (hi - lo) / self.size
-        return min(float(self.position[hi - 1] - self.position[lo]) / self._whole, 1.0)
+        return min((self._listed.position[hi - 1] - self._listed.position[lo]) / self._whole, 1.0)
+
+    @cached_property
+    def _listed(self) -> "_Listed":
+        """What labels are made of, as lists: thousands of labels ask for one value each, where arrays are slow."""
+        return _Listed(self.values.tolist(), self.position.tolist(), [] if self.lone is None else self.lone.tolist())
 
     @cached_property
     def _whole(self) -> float:
@@ -180,7 +193,7 @@ class OrderedDomain:
 
     def is_lone(self, code: int) -> bool:
         """Whether only one row has a value, as far as that is known."""
-        return self.lone is not None and len(self.lone) > 0 and bool(self.lone[code])
+        return bool(self._listed.lone) and self._listed.lone[code]
 
     def is_open(self, lo: int, hi: int) -> bool:
         """Whether the codes ``[lo, hi)`` are shown with an open end."""
@@ -189,11 +202,12 @@ class OrderedDomain:
 
     def bounds(self, lo: int, hi: int) -> tuple[float, float]:
         """The half-open interval ``[low, high)`` of numbers or days that the codes ``[lo, hi)`` stand for."""
-        last = float(self.values[hi - 1])
+        values = self._listed.values
+        last = values[hi - 1]
         high = after(last, self.step)
-        if not self.step and hi < len(self.values):
-            high = number_between(last, float(self.values[hi]))
-        return float(self.values[lo]), high
+        if not self.step and hi < len(values):
+            high = number_between(last, values[hi])
+        return values[lo], high
 
     def label(self, lo: int, hi: int) -> str:
         """How a group shows the codes ``[lo, hi)``."""

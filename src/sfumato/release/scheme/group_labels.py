@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -37,7 +38,7 @@ class Shown:
     of_group: NDArray[np.int64]
     ranges: dict[str, list[int]] | None = None
 
-    @property
+    @cached_property
     def nodes(self) -> dict[str, Meaning]:
         """The labels that some group shows, in text order, with their meanings."""
         there = np.bincount(self.of_group, minlength=len(self.labels)) > 0
