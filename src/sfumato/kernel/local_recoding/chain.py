@@ -84,8 +84,8 @@ def _reach(weights: Any, least: int, source: int, begin: Any, fitting: Any, m: A
 
 
 @inner
-def _pass(weights: Any, i: int, g: int, h: int, group: Any, m: Any) -> None:
-    """Let a row leave a group for another one that it fits in; both keep their boxes."""
+def unlink(weights: Any, i: int, g: int, m: Any) -> None:
+    """Take a row out of a group, which keeps its box."""
     if m.first[g] == i:
         m.first[g] = m.following[i]
     else:
@@ -94,6 +94,12 @@ def _pass(weights: Any, i: int, g: int, h: int, group: Any, m: Any) -> None:
             at = m.following[at]
         m.following[at] = m.following[i]
     m.size[g] -= weights[i]
+
+
+@inner
+def _pass(weights: Any, i: int, g: int, h: int, group: Any, m: Any) -> None:
+    """Let a row leave a group for another one that it fits in; both keep their boxes."""
+    unlink(weights, i, g, m)
     m.following[i], m.first[h] = m.first[h], i
     m.size[h] += weights[i]
     group[i] = h

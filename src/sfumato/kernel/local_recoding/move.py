@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernel.jit import inner, kernel
-from sfumato.kernel.local_recoding.chain import shift_along_chains
+from sfumato.kernel.local_recoding.chain import shift_along_chains, unlink
 
 _ENDLESS = 1e300
 _MOST_FITTING = 20_000_000
@@ -84,14 +84,7 @@ def drop(climbs: Any, codes: Any, weights: Any, i: int, g: int, group: Any, m: A
 @inner
 def _remove(climbs: Any, codes: Any, weights: Any, i: int, g: int, m: Any) -> None:
     """Take a row out of a group whose box without it is the draft."""
-    if m.first[g] == i:
-        m.first[g] = m.following[i]
-    else:
-        at = m.first[g]
-        while m.following[at] != i:
-            at = m.following[at]
-        m.following[at] = m.following[i]
-    m.size[g] -= weights[i]
+    unlink(weights, i, g, m)
     m.cost[g] = m.cost[-1]
     for j in range(codes.shape[1]):
         m.level[g, j], m.code[g, j] = m.level[-1, j], m.code[-1, j]
