@@ -15,10 +15,12 @@ import sfumato as sf
 from sfumato.engine import values
 from sfumato.engine.base import Engine
 from sfumato.engine.draws import Draws
+from sfumato.engine.duckdb.connection import Connection
 from sfumato.engine.duckdb.engine import DuckDBEngine
 from sfumato.engine.local import LocalEngine
 from sfumato.engine.pieces import Pieces
 from sfumato.engine.settings import EngineSettings
+from sfumato.engine.shuffle import Spill
 from sfumato.engine.stored_rows import Limits
 from sfumato.method.base import Method
 from sfumato.method.catalogue import from_table
@@ -188,3 +190,23 @@ def test_a_whole_job_in_pieces(few: None, tmp_path: Path) -> None:
     policy.write_text(text.replace('paid = "class"', 'paid = "insensitive"') + f'[method]\nname = "mondrian"\n{engine}')
     with pytest.raises(sf.DataError, match="insensitive column 'paid'"):
         sf.publish_policy(policy, tmp_path / "four", ledger=False)
+
+
+def test_duckdb_rests_as_far_as_it_can(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """It refuses a limit below what it cannot move to disk: then it may hold more, and the job goes on."""
+    import duckdb
+
+    asked: list[int] = []
+
+    def allow(_: Connection, memory: int) -> None:
+        asked.append(memory)
+        if memory < 1 << 28:
+            raise duckdb.OutOfMemoryException("could not free up enough memory for the new limit")
+
+    monkeypatch.setattr(Connection, "allow", allow)
+    spill = Spill(tmp_path)
+    Connection(duckdb.connect(), spill, 1 << 32).rest()
+    assert asked == [1 << 26, 1 << 27, 1 << 28]
+    Connection(duckdb.connect(), spill, 1 << 28).rest()  # never more than the half that is its own
+    assert asked[3:] == [1 << 26]
+    spill.remove()

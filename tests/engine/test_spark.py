@@ -1,5 +1,6 @@
 """The Spark engine: pieces, whole jobs, and tasks that fail once; `test_same_release` compares its releases."""
 
+import logging
 import os
 import shutil
 import signal
@@ -23,6 +24,7 @@ from sfumato.engine.pieces import Pieces
 from sfumato.engine.settings import EngineSettings
 from sfumato.engine.spark.engine import SparkEngine
 from sfumato.engine.spark.executors import on_executors
+from sfumato.engine.spark.session import _is_no_interrupt
 from sfumato.method.piecewise import PieceCutting
 from sfumato.table.encode import Attribute, Role
 
@@ -237,3 +239,16 @@ def test_a_job_that_is_stopped_leaves_nothing_behind(spark: Any, tmp_path: Path,
         time.sleep(0.1)
     assert not list(there.iterdir())
     assert sorted(p.name for p in tmp_path.iterdir()) == ["policy.toml", "t.parquet", "tmp"]
+
+
+@pytest.mark.parametrize(
+    ("module", "cause", "kept"),
+    [("clientserver", KeyboardInterrupt, False), ("clientserver", OSError, True), ("another", KeyboardInterrupt, True)],
+)
+def test_what_ctrl_c_broke_off_is_not_reported(module: str, cause: type[BaseException], kept: bool) -> None:
+    """py4j logs the broken pipe that follows Ctrl-C; every other error of it is shown."""
+    broken = BrokenPipeError()
+    broken.__context__ = cause()
+    error = (BrokenPipeError, broken, None)
+    record = logging.LogRecord("py4j", logging.ERROR, f"{module}.py", 1, "shutting down", (), error)
+    assert _is_no_interrupt(record) is kept

@@ -73,7 +73,7 @@ def choose(
     >>> import polars as pl, sfumato as sf
     >>> table = sf.read(pl.DataFrame({"age": [20, 21, 40, 41]}), quasi=["age"])
     >>> choose(table, [sf.KAnonymity(k=2)]).method
-    Mondrian(scheme='generalization', strict=True, labels='siblings')
+    Mondrian(scheme='generalization', strict=True, labels='siblings', cuts='median')
     """
     bound = earlier.bind(table, requirements) if earlier else completed(requirements, table)
     wanted = Wanted(bound, [c.name for c in table.quasi], earlier is not None)

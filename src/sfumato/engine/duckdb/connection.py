@@ -115,6 +115,19 @@ class Connection:
         """Let DuckDB hold so many bytes; what is more goes to disk."""
         self.sql(f"SET memory_limit = '{max(memory, 1 << 26)}B'")
 
+    def rest(self) -> None:
+        """Let DuckDB hold as little as it can: it refuses a limit below what it cannot move to disk at once."""
+        import duckdb
+
+        limit = 1 << 26
+        while limit < self.memory // 2:
+            try:
+                self.allow(limit)
+            except duckdb.OutOfMemoryException:
+                limit *= 2
+            else:
+                return
+
     def frame(self, question: str) -> pl.DataFrame:
         """The answer to a question, in memory."""
         found = pl.from_arrow(self.con.sql(question).to_arrow_table())

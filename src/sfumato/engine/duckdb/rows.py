@@ -91,7 +91,7 @@ class DuckDBRows:
 
         def rest() -> None:
             with speaking():
-                self._stored.allow(0)
+                self._stored.rest()
 
         rows = self._stored.rows - self._dropped
         most = most_vectors(len(self.columns), self._stored.memory) // PIECES

@@ -31,7 +31,8 @@ def session(settings: EngineSettings) -> Any:
     builder: Any = SparkSession.builder
     if master.startswith("sc://"):
         return _connected(builder, master)
-    logging.getLogger().addFilter(_is_no_interrupt)  # py4j reports Ctrl-C with a traceback, on the root logger
+    for name in (None, "py4j.clientserver"):  # py4j reports Ctrl-C, and what that breaks off, with a traceback
+        logging.getLogger(name).addFilter(_is_no_interrupt)
     handler = signal.getsignal(signal.SIGINT)
     quiet = {
         "spark.ui.enabled": "false",
@@ -47,8 +48,11 @@ def session(settings: EngineSettings) -> Any:
 
 
 def _is_no_interrupt(record: logging.LogRecord) -> bool:
-    """Whether a record is about something else than Ctrl-C during a call of Spark."""
-    return not (record.module == "java_gateway" and record.exc_info and record.exc_info[0] is KeyboardInterrupt)
+    """Whether a record is about something else than Ctrl-C during a call of Spark, or what failed because of it."""
+    error = record.exc_info[1] if record.module in ("java_gateway", "clientserver") and record.exc_info else None
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__context__
+    return error is None
 
 
 def _connected(builder: Any, address: str) -> Any:
