@@ -97,6 +97,8 @@ def lines() -> Iterator[Line]:
     wanted = [int(float(m) * 1_000_000) for m in os.environ.get("SFUMATO_SCALE", "1,5,20").split(",")]
     with tempfile.TemporaryDirectory(dir=os.environ.get("SFUMATO_SCRATCH")) as name:
         folder = Path(name)
+        for engine in ("duckdb", "local"):  # kernels are compiled here, if they are not yet
+            _published(folder, make(folder / engine, 10_000), engine, "4GB")
         for rows in wanted:
             yield from _of_size(folder, make(folder, rows), rows)
 
@@ -137,7 +139,7 @@ def _of_size(folder: Path, source: Path, rows: int) -> Iterator[Line]:
 def make(folder: Path, rows: int) -> Path:
     """A folder of parquet files with so many rows of blown-up Adult, each piece from a seed of its own."""
     source = folder / f"adult-{rows}"
-    source.mkdir()
+    source.mkdir(parents=True)
     sizes = [min(_PIECE, rows - first) for first in range(0, rows, _PIECE)]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         for number, piece in enumerate(pool.map(partial(_piece, folder), range(len(sizes)), sizes)):
