@@ -102,8 +102,8 @@ def census() -> str:
 
 def granularity(counts: Counts, grouping: Grouping, *, sets: bool) -> float:
     """1 minus the mean of (values covered - 1) / (values - 1) over people and attributes."""
-    lost = []
-    for s, c in zip(show(counts, grouping.group, grouping.groups, sets=sets), counts.quasi, strict=True):
+    lost, people = [], grouping.published(counts)  # a relaxed cut may divide the people of a vector
+    for s, c in zip(show(people, grouping.group, grouping.groups, sets=sets), counts.quasi, strict=True):
         values = s.shares[s.of_group] * c.size
         lost.append(np.average(np.maximum(values - 1, 0) / (c.size - 1), weights=grouping.sizes))
     return 1 - float(np.mean(lost))

@@ -5,11 +5,12 @@ import math
 from collections import Counter
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato.engine.draws import Draws
-from sfumato.kernel.arrange import shuffle, sort_order
+from sfumato.kernel.arrange import by_group, shuffle, sort_order
 
 
 def words(chosen: list[tuple[int, int]]) -> np.ndarray:
@@ -49,3 +50,9 @@ def test_secret_orders_are_orders_and_differ() -> None:
 @settings(deadline=None)  # the first example compiles
 def test_counting_sort_is_stable(keys: list[int], size: int) -> None:
     assert sort_order(np.array(keys), size).tolist() == sorted(range(len(keys)), key=lambda i: keys[i])
+
+
+def test_rows_without_a_group_are_refused_before_the_kernel_writes_them() -> None:
+    for of_row in ([0], [0, 1, 0]):
+        with pytest.raises(ValueError, match="2 rows"):
+            by_group([np.array([7, 8])], np.array(of_row), 2)

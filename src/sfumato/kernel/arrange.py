@@ -92,6 +92,8 @@ def by_group(
     """
     sizes = np.bincount(group_of_row, minlength=groups)
     matrix = np.stack(columns, dtype=np.result_type(*columns, np.uint16))  # one for nearly all tables: compiled once
+    if matrix.shape[1] != len(group_of_row):  # the kernel would write beyond the end
+        raise ValueError(f"{matrix.shape[1]} rows, but a group for each of {len(group_of_row)}")
     rows = np.empty((matrix.shape[1], matrix.shape[0]), matrix.dtype)
     _place(group_of_row, sizes, matrix, rows)
     return rows, np.cumsum(sizes) - sizes
