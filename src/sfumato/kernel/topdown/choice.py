@@ -4,8 +4,9 @@ import numpy as np
 
 from sfumato.kernel.jit import inner
 from sfumato.kernel.topdown import state as r
+from sfumato.kernel.topdown.counting import count_pending
 from sfumato.kernel.topdown.scores import loss, rescore
-from sfumato.kernel.topdown.state import State, count_pending
+from sfumato.kernel.topdown.state import State
 
 
 @inner

@@ -8,23 +8,18 @@ from sfumato.kernel.jit import inner, kernel
 from sfumato.kernel.topdown import state as r
 from sfumato.kernel.topdown.choice import winner
 from sfumato.kernel.topdown.parting import (
-    BEGIN,
-    END,
     NEW,
     ONLY_HERE,
     SAME,
     SHRUNK,
-    TAKEN,
-    TEMPLATE,
-    WHAT,
-    WHICH,
     note,
     part_off,
     place_rows,
     renumber,
+    sort_leaf,
 )
 from sfumato.kernel.topdown.scores import involved, loss, offer, offer_set
-from sfumato.kernel.topdown.state import State, kill
+from sfumato.kernel.topdown.state import BEGIN, END, TAKEN, TEMPLATE, WHAT, WHICH, State, kill
 
 UNSORTED = 8
 """When the number of leaves has grown by this factor, the rows are sorted again."""
@@ -48,7 +43,7 @@ def _list_leaf(state: State, j: int, leaf: int, here: int, what: int) -> None:
         at = templates[j, r.LINKS] + leaf * templates[j, r.WIDTH] + place
         if what == NEW:
             links[r.WAITING, at] = r.NOT_WAITING
-        if what == NEW or place != here:
+        if templates[j, r.LISTS] and (what == NEW or place != here):
             state.tops[r.MOST, at] = -1
         if state.labels[label, r.STATUS] != r.LIVE:
             continue
@@ -137,18 +132,31 @@ def _split_leaf(state: State, j: int, leaf: int, place: int, code: int, parts: i
 
 
 @inner
+def _forget_tallies(state: State, j: int) -> None:
+    """Before rows get other numbers: let these follow the counted values in each leaf, which is to be counted anew."""
+    templates = state.templates
+    for leaf in range(templates[j, r.LEAVES]):
+        sort_leaf(state, j, leaf)
+    for at in range(templates[j, r.LINKS], templates[j, r.LINKS] + templates[j, r.LEAVES] * templates[j, r.WIDTH]):
+        state.tops[r.MOST, at] = -1
+
+
+@inner
 def _sort(state: State, j: int) -> None:
     """Sort the rows themselves by leaf, so that those of a leaf are adjacent again."""
     templates, rows, spare = state.templates, state.rows, state.spare
     number, first = templates[j, r.NUMBER], templates[j, r.LEAF]
+    if templates[j, r.LISTS] and templates[j, r.MODE] == r.BY_DISTINCT:
+        _forget_tallies(state, j)
     for column in range(templates[j, r.COLUMNS]):
         at = templates[j, r.ROWS] + column * number
         for i in range(number):
             spare[i] = rows[at + state.order[first + i]]
         for i in range(number):
             rows[at + i] = spare[i]
-    for i in range(number):
-        spare[state.order[first + i]] = i
+    if templates[j, r.LISTS]:
+        for i in range(number):
+            spare[state.order[first + i]] = i
     for i in range(number):
         state.order[first + i] = i
     if templates[j, r.LISTS]:
