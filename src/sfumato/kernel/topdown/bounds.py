@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sfumato.kernel.jit import inner
+from sfumato.kernel.jit import lean
 from sfumato.kernel.topdown import state as r
 from sfumato.kernel.topdown.state import State, kill
 from sfumato.kernel.topdown.tallies import tally
@@ -11,7 +11,7 @@ _NEVER = np.int64(1) << 62
 """More rows than there are."""
 
 
-@inner
+@lean
 def keep_least(state: State, j: int, label: int, amount: int) -> None:
     """Refining the candidate would leave a group of this size."""
     if amount < state.kept[j, label, r.WORST]:
@@ -21,7 +21,7 @@ def keep_least(state: State, j: int, label: int, amount: int) -> None:
             kill(state.labels, state.attributes, label)
 
 
-@inner
+@lean
 def keep_share(state: State, j: int, label: int, value: int, count: int, of: int) -> None:
     """Refining the candidate would leave a group in which a sensitive value has this share."""
     at = state.templates[j, r.LIMITS] + value
@@ -33,7 +33,7 @@ def keep_share(state: State, j: int, label: int, value: int, count: int, of: int
         state.labels[label, r.DIRTY] = 1
 
 
-@inner
+@lean
 def _note_sensitive(state: State, j: int, link: int) -> None:
     """Record what of the sensitive values a leaf that was just counted holds."""
     held, enough = np.int64(0), np.int64(1)
@@ -47,7 +47,7 @@ def _note_sensitive(state: State, j: int, link: int) -> None:
     state.tops[r.HELD, link], state.tops[r.ENOUGH, link] = held, enough
 
 
-@inner
+@lean
 def note_top(state: State, j: int, place: int, leaf: int, total: int) -> None:
     """Record what of a leaf that was just counted tells later whether it has to be counted again."""
     templates, tops, first = state.templates, state.tops, state.templates[j, r.LEAF]
@@ -66,7 +66,7 @@ def note_top(state: State, j: int, place: int, leaf: int, total: int) -> None:
         tops[r.HOLDER_ALONE, link] = state.cells[holder, r.ALONE]
 
 
-@inner
+@lean
 def _keeps_shares(state: State, j: int, link: int) -> bool:
     """Whether no value of a leaf that lost only disclosed values can leave a rest that matters.
 
@@ -78,7 +78,7 @@ def _keeps_shares(state: State, j: int, link: int) -> bool:
     return left >= state.tops[r.ENOUGH, link] and held * of <= now * left
 
 
-@inner
+@lean
 def still_counted(state: State, j: int, label: int, link: int) -> bool:
     """Whether a leaf that lost only disclosed values needs no count; judges the one value that can have become worse.
 

@@ -4,14 +4,14 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.kernel.jit import inner
+from sfumato.kernel.jit import lean
 from sfumato.kernel.topdown import state as r
 from sfumato.kernel.topdown.bounds import keep_least, keep_share, note_top, still_counted
 from sfumato.kernel.topdown.parting import sort_leaf
 from sfumato.kernel.topdown.state import State
 
 
-@inner
+@lean
 def count_sizes(rows: Any, codes: Any, cells: Any, order: Any, offset: int, at: int, weights: int) -> int:
     """How many rows of the original table each part of a label has, and all of them together."""
     total = np.int64(0)
@@ -22,7 +22,7 @@ def count_sizes(rows: Any, codes: Any, cells: Any, order: Any, offset: int, at: 
     return total
 
 
-@inner
+@lean
 def count_two(rows: Any, codes: Any, cells: Any, order: Any, offset: int, at: int, weights: int) -> int:
     """As ``count_sizes`` for parts 0 and 1: sums in registers, where a cell in memory would wait for its last sum."""
     total, second = np.int64(0), np.int64(0)
@@ -35,7 +35,7 @@ def count_two(rows: Any, codes: Any, cells: Any, order: Any, offset: int, at: in
     return total
 
 
-@inner
+@lean
 def count_values(rows: Any, codes: Any, cells: Any, order: Any, offset: int, at: int, values: int) -> int:
     """How many distinct values each part of a label has, how many only it has, and all of them together.
 
@@ -60,7 +60,7 @@ def count_values(rows: Any, codes: Any, cells: Any, order: Any, offset: int, at:
     return total
 
 
-@inner
+@lean
 def count_sensitive(rows: Any, codes: Any, cells: Any, order: Any, offset: int, at: int, ys: int, weights: int) -> None:
     """How often each sensitive value occurs in each part of a label, and in all: in the last cell."""
     last = len(cells) - 1
@@ -71,7 +71,7 @@ def count_sensitive(rows: Any, codes: Any, cells: Any, order: Any, offset: int, 
             cells[codes[r.BRANCH, offset + rows[at + row]], value] += rows[weights + row]
 
 
-@inner
+@lean
 def judge_part(state: State, j: int, label: int, cell: int, total: int) -> None:
     """Record anything worse that a counted part shows, and clear its cell.
 
@@ -102,7 +102,7 @@ def judge_part(state: State, j: int, label: int, cell: int, total: int) -> None:
                 keep_share(state, j, candidate, value - r.BY_VALUE, cells[last, value] - count, rest)
 
 
-@inner
+@lean
 def count_leaf(state: State, j: int, place: int, label: int, leaf: int) -> None:
     """Count the rows of a leaf by the parts of one of its labels, and record anything worse."""
     templates, rows, codes, cells = state.templates, state.rows, state.codes, state.cells
@@ -137,7 +137,7 @@ def count_leaf(state: State, j: int, place: int, label: int, leaf: int) -> None:
             judge_part(state, j, label, cell, total)
 
 
-@inner
+@lean
 def count_pending(state: State, label: int) -> bool:
     """Count the leaves that show a label and are not counted yet; returns whether there were any."""
     templates, kept, links = state.templates, state.kept, state.links

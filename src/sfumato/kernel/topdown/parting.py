@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.kernel.jit import inner
+from sfumato.kernel.jit import lean
 from sfumato.kernel.mondrian.cut import sort_keys
 from sfumato.kernel.topdown import state as r
 from sfumato.kernel.topdown.state import BEGIN, END, TAKEN, TEMPLATE, WHAT, WHICH, State
@@ -14,7 +14,7 @@ SAME, ONLY_HERE, SHRUNK, NEW = 0, 1, 2, 3
 """What became of a leaf under a refined label: unchanged, one part of it, smaller, or a new leaf."""
 
 
-@inner
+@lean
 def note(leaves: Any, run: Any, j: int, leaf: int, what: int) -> None:
     """Record a leaf that a refinement touched."""
     at = run[r.FRESH]
@@ -24,7 +24,7 @@ def note(leaves: Any, run: Any, j: int, leaf: int, what: int) -> None:
     run[r.FRESH] += 1
 
 
-@inner
+@lean
 def place_rows(state: State, j: int, leaf: int) -> None:
     """Record where the rows of a leaf are."""
     first = state.templates[j, r.LEAF]
@@ -34,7 +34,7 @@ def place_rows(state: State, j: int, leaf: int) -> None:
         state.where[r.LEAF_OF, row] = leaf
 
 
-@inner
+@lean
 def sort_leaf(state: State, j: int, leaf: int) -> None:
     """Put the rows of a leaf in the order of their numbers again, so that equal counted values are adjacent."""
     first = state.templates[j, r.LEAF]
@@ -47,7 +47,7 @@ def sort_leaf(state: State, j: int, leaf: int) -> None:
             return
 
 
-@inner
+@lean
 def _move_to_end(state: State, first: int, row: int) -> int:
     """Move a row behind those of its leaf that stay; returns how many were moved before."""
     leaf, i = first + state.where[r.LEAF_OF, first + row], state.where[r.POSITION, first + row]
@@ -60,7 +60,7 @@ def _move_to_end(state: State, first: int, row: int) -> int:
     return taken
 
 
-@inner
+@lean
 def _part(state: State, j: int, leaf: int, place: int) -> bool:
     """Give the moved rows of a leaf a leaf of their own; False if they are all it had."""
     templates, leaves, first = state.templates, state.leaves, state.templates[j, r.LEAF]
@@ -87,7 +87,7 @@ def _part(state: State, j: int, leaf: int, place: int) -> bool:
     return True
 
 
-@inner
+@lean
 def part_off(state: State, j: int, attribute: int, code: int) -> None:
     """Split the leaves that have a hidden value: the rest keeps the leaf, the value gets a new one."""
     first, place, begun = state.templates[j, r.LEAF], state.places[j, attribute, r.PLACE], state.run[r.FRESH]
@@ -103,7 +103,7 @@ def part_off(state: State, j: int, attribute: int, code: int) -> None:
             state.leaves[i, WHAT] = ONLY_HERE
 
 
-@inner
+@lean
 def renumber(state: State, j: int, new_of: Any) -> None:
     """Follow the rows of a template to their new numbers, in the lists of its values and in its leaves."""
     for attribute in range(len(state.attributes)):

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.kernel.jit import inner
+from sfumato.kernel.jit import lean
 
 TREE, SET, LINE = 0, 1, 2
 KIND, SIZE, OFFSET, BASE, SPARE, CLASSES, HIDDEN, ALIKE, KINDS = range(9)
@@ -107,7 +107,7 @@ class State(NamedTuple):
     tallies: NDArray[Any]
 
 
-@inner
+@lean
 def kill(labels: Any, attributes: Any, label: int) -> None:
     """A candidate that is not valid or not beneficial never will be again."""
     if labels[label, STATUS] != LIVE:

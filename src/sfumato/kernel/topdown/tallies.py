@@ -8,12 +8,12 @@ the sum of the codes of the towns that have it.
 
 import numpy as np
 
-from sfumato.kernel.jit import inner
+from sfumato.kernel.jit import lean
 from sfumato.kernel.topdown import state as r
 from sfumato.kernel.topdown.state import State
 
 
-@inner
+@lean
 def tally(state: State, j: int, place: int, leaf: int) -> int:
     """Tally a leaf that was just counted, whose rows are in the order of the counted values.
 
@@ -45,7 +45,7 @@ def tally(state: State, j: int, place: int, leaf: int) -> int:
     return lonely
 
 
-@inner
+@lean
 def take_out(state: State, j: int, attribute: int, code: int) -> None:
     """Take a value that is disclosed out of the tallies of the leaves that have it."""
     tallies, tops, place = state.tallies, state.tops, state.places[j, attribute, r.PLACE]
