@@ -59,7 +59,8 @@ def test_the_same_steps(job: tuple[list[dict[str, Any]], dict[str, Any], list[di
 def people(rng: np.random.Generator, number: int, towns: int, ills: int, share: float) -> pl.DataFrame:
     """People of many towns, illnesses of which some are rare, and one town that has at least this share."""
     town = np.where(rng.random(number) < share, 0, rng.integers(0, towns, number))
-    ill = np.minimum(rng.geometric(min(1.0, 4 / ills), number), ills) if rng.random() < 0.5 else rng.integers(0, ills, number)
+    rare = np.minimum(rng.geometric(min(1.0, 4 / ills), number), ills)
+    ill = rare if rng.random() < 0.5 else rng.integers(0, ills, number)
     return pl.DataFrame(
         {
             "q0": [f"v{i:03d}" for i in town],

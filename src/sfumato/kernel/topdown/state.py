@@ -1,4 +1,4 @@
-"""The state of a top-down refinement in flat arrays, and the counts under its leaves.
+"""The state of a top-down refinement in flat arrays.
 
 A *label* is what a code shows: a node of a tree, an interval of a line, a value of a set, or the mark of
 the set's hidden rest. A *candidate* is a label that can be refined; of a set, a hidden value. Each template
@@ -9,7 +9,6 @@ counted in a leaf that has since been split is a union of current groups, one of
 
 from typing import Any, NamedTuple
 
-import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernel.jit import lean

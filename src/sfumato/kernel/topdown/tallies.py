@@ -21,42 +21,43 @@ def tally(state: State, j: int, place: int, leaf: int) -> int:
     """
     templates, rows, tallies = state.templates, state.rows, state.tallies
     first, number, width = templates[j, r.LEAF], templates[j, r.NUMBER], templates[j, r.WIDTH]
-    codes = templates[j, r.ROWS] + place * number
+    links, codes = templates[j, r.LINKS] + place, templates[j, r.ROWS] + place * number
     counted = templates[j, r.ROWS] + (templates[j, r.COLUMNS] - 2) * number
     begin, end = state.leaves[first + leaf, r.BEGIN], state.leaves[first + leaf, r.END]
     slot, last, lonely = begin - 1, np.int64(-1), np.int64(0)
     for i in range(begin, end):
         row = np.int64(state.order[first + i])
         code, value = np.int64(rows[codes + row]), np.int64(rows[counted + row])
-        if value != last:
-            slot, last = slot + 1, value
-            tallies[r.HAVE_IT, templates[j, r.LINKS] + slot * width + place] = 0
-            tallies[r.CODES, templates[j, r.LINKS] + slot * width + place] = 0
-            tallies[r.LEFT, templates[j, r.LINKS] + slot * width + place] = -1
-        at = templates[j, r.LINKS] + slot * width + place
-        tallies[r.TALLY_OF, templates[j, r.LINKS] + row * width + place] = slot
+        new = value != last
+        slot, last = slot + new, value
+        at = links + slot * width
+        if new:
+            tallies[r.HAVE_IT, at], tallies[r.CODES, at], tallies[r.LEFT, at] = 0, 0, -1
+        tallies[r.TALLY_OF, links + row * width] = slot
         # LAST was the last counted value of the code; from here on it tells the last tally, as a negative number
         if state.cells[code, r.LAST] != -1 - slot:
             state.cells[code, r.LAST] = -1 - slot
             tallies[r.HAVE_IT, at] += 1
             tallies[r.CODES, at] += code
-            if tallies[r.HAVE_IT, at] < 3:  # the first makes it lonely, the second no longer
-                lonely += 3 - 2 * tallies[r.HAVE_IT, at]
+            if tallies[r.HAVE_IT, at] == 1:
+                lonely += 1
+            elif tallies[r.HAVE_IT, at] == 2:
+                lonely -= 1
     return lonely
 
 
 @lean
 def take_out(state: State, j: int, attribute: int, code: int) -> None:
     """Take a value that is disclosed out of the tallies of the leaves that have it."""
-    tallies, tops, place = state.tallies, state.tops, state.places[j, attribute, r.PLACE]
-    links, width = state.templates[j, r.LINKS], state.templates[j, r.WIDTH]
+    tallies, tops, width = state.tallies, state.tops, state.templates[j, r.WIDTH]
+    links = state.templates[j, r.LINKS] + state.places[j, attribute, r.PLACE]
     listed = state.places[j, attribute, r.INDEX] + code
     for i in range(state.index[listed], state.index[listed + 1]):
         row = np.int64(state.listed[i])
-        leaf = links + state.where[r.LEAF_OF, state.templates[j, r.LEAF] + row] * width + place
+        leaf = links + state.where[r.LEAF_OF, state.templates[j, r.LEAF] + row] * width
         if tops[r.MOST, leaf] < 0:
             continue
-        at = links + tallies[r.TALLY_OF, links + row * width + place] * width + place
+        at = links + tallies[r.TALLY_OF, links + row * width] * width
         if tallies[r.LEFT, at] == code:
             continue
         tallies[r.LEFT, at] = code
