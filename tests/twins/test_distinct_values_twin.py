@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import event, given
+from hypothesis import event, example, given
 from hypothesis import strategies as st
 
 import sfumato as sf
@@ -98,13 +98,16 @@ MIXED = [
 @examples(150)
 @given(
     st.integers(0, 1 << 32),
-    st.sampled_from([40, 150, 400]),
-    st.sampled_from([4, 30, 120]),
-    st.sampled_from([3, 12, 300]),
-    st.sampled_from([0.0, 0.5]),
+    st.sampled_from([40, 150, 600, 2000]),
+    st.sampled_from([3, 10, 40, 150]),
+    st.sampled_from([3, 6, 15, 100, 1000]),
+    st.sampled_from([0.0, 0.3, 0.6]),
     st.sampled_from(MIXED),
     st.sampled_from(sorted(SCORES)),
 )
+# rows get other numbers when values have been disclosed in between
+@example(20279933, 600, 10, 100, 0.6, MIXED[1], "gain-per-loss")
+@example(2064011278, 600, 3, 6, 0.6, MIXED[2], "discernibility")
 def test_many_hidden_values_as_if_counted_anew(
     seed: int, number: int, towns: int, ills: int, share: float, templates: list[Any], score: str
 ) -> None:
