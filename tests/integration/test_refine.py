@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import sfumato as sf
 from integration.joint import ordered, refine_together
 from sfumato.errors import Infeasible
+from sfumato.method.topdown import value_lists
 from sfumato.method.topdown.search import SCORES
 from sfumato.requirement.base import Requirement
 from sfumato.table.microdata import Microdata
@@ -111,3 +112,16 @@ def test_random_tables_by_any_split(job: tuple[Microdata, list[str], list[Requir
         assert_as_tdr(*job)
     except Infeasible:
         return
+
+
+@examples(60)
+@given(jobs())
+def test_random_tables_with_lists_for_every_set(
+    job: tuple[Microdata, list[str], list[Requirement], sf.TopDown],
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(value_lists, "MOST_SCANNED", 1)
+        try:
+            assert_as_tdr(*job)
+        except Infeasible:
+            return

@@ -15,7 +15,7 @@ from sfumato.kernel.link import InnerLibrary
 
 SOURCE = """
 import numpy as np
-from sfumato.kernel.jit import inner, kernel
+from sfumato.kernel.jit import inner, kernel, lean
 
 @inner
 def scaled(x, by):
@@ -35,6 +35,37 @@ def both(values):
 @kernel
 def made(size):
     return np.full(size, 7)
+
+@inner
+def total_of(pair):
+    return total(pair[1][1:], 1)
+
+@lean
+def second(pair):
+    return total_of(pair) + pair[0][0]
+
+@kernel
+def seconds(pair, times):
+    out = 0
+    for _ in range(times):
+        out += second(pair)
+    return out
+
+@lean
+def same(values):
+    return values
+
+@kernel
+def first_of_same(values):
+    return same(values)[0]
+
+@lean
+def fresh(size):
+    return np.zeros(size)[0]
+
+@kernel
+def refreshed(size):
+    return fresh(size)
 """
 
 
@@ -60,6 +91,20 @@ def test_inner_functions_are_compiled_once_per_type_and_never_alone(kernels: Mod
     for function in (kernels.scaled, kernels.total):
         (compiled,) = function.overloads.values()
         assert isinstance(compiled.library, InnerLibrary)
+
+
+def test_lean_functions_leave_references_as_they_are(kernels: ModuleType) -> None:
+    pair = (np.array([10, 20]), np.array([1, 2, 3]))
+    before = [sys.getrefcount(a) for a in pair]
+    assert kernels.seconds(pair, 1000) == 15_000
+    assert [sys.getrefcount(a) for a in pair] == before
+
+
+def test_lean_functions_neither_return_nor_make_arrays(kernels: ModuleType) -> None:
+    with pytest.raises(Exception, match=r"same counts no references, so it cannot return array.*; make it @inner"):
+        kernels.first_of_same(np.array([1, 2]))
+    with pytest.raises(Exception, match=r"No implementation of function .*zeros"):
+        kernels.refreshed(3)
 
 
 def test_compilation_is_heard_and_collects_no_garbage(kernels: ModuleType) -> None:
@@ -114,7 +159,7 @@ def test_a_command_without_progress_says_it_in_a_line(
     assert capsys.readouterr().err == told
 
 
-def test_all_methods_compile_by_the_same_two_decorators() -> None:
+def test_all_methods_compile_by_the_same_decorators() -> None:
     for source in Path(jit.__file__).parent.rglob("*.py"):
         if source.name not in ("jit.py", "link.py", "cache.py", "shipped.py"):
             assert "numba" not in source.read_text(), source

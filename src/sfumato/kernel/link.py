@@ -12,11 +12,13 @@ from typing import Any
 
 import numba.core.codegen
 import numba.core.compiler
+import numba.core.options
 from numba._dynfunc import make_function
 
 _Compiler: Any = numba.core.compiler.Compiler
 _Library: Any = numba.core.codegen.JITCodeLibrary
 _Flags: Any = numba.core.compiler.Flags
+_Options: Any = numba.core.options.DefaultOptions
 _NEEDED = ("_get_module_for_linking", "_finalize_dynamic_globals", "_optimize_final_module")
 
 
@@ -75,6 +77,9 @@ class LinkedCompiler(_Compiler):  # type: ignore[misc]
         state.library = InnerLibrary(state.targetctx.codegen(), func.__qualname__)
         state.library.enable_object_caching()
         found = super().compile_extra(func)
+        returned = found.signature.return_type
+        if not state.flags.nrt and state.targetctx.data_model_manager[returned].contains_nrt_meminfo():
+            raise TypeError(f"{func.__qualname__} counts no references, so it cannot return {returned}; make it @inner")
         # Numba knows a function that others call by its entry point; this one stands for no address.
         entry = make_function(found.fndesc.lookup_module(), func.__name__, "", 0, found.environment, (found.library,))
         state.targetctx.insert_user_function(entry, found.fndesc, [found.library])
@@ -85,3 +90,9 @@ def inner_compiler() -> Any:
     """How inner functions are compiled: as here, or by Numba's default if its internals are not the ones we know."""
     known = all(hasattr(_Library, name) for name in _NEEDED) and hasattr(_Flags, "no_compile")
     return LinkedCompiler if known else _Compiler
+
+
+def counts_no_references() -> dict[str, bool]:
+    """The option that leaves out the counting of references to arrays, if Numba's internals are the ones we know."""
+    known = hasattr(_Options, "_nrt") and hasattr(_Flags, "nrt") and inner_compiler() is LinkedCompiler
+    return {"_nrt": False} if known else {}

@@ -12,8 +12,8 @@ from sfumato.kernel.join import matching as m
 from sfumato.kernel.join.cells import BEGIN, END, Template
 from sfumato.kernel.topdown import state as r
 from sfumato.kernel.topdown.choice import leader
+from sfumato.kernel.topdown.counting import count_pending
 from sfumato.kernel.topdown.scores import involved, loss
-from sfumato.kernel.topdown.state import count_pending
 from sfumato.kernel.topdown.steps import begin, refine
 from sfumato.kernel.topdown.xlogx import GAIN_BITS
 

@@ -2,13 +2,14 @@
 
 import numpy as np
 
-from sfumato.kernel.jit import inner
+from sfumato.kernel.jit import lean
 from sfumato.kernel.topdown import state as r
+from sfumato.kernel.topdown.counting import count_pending
 from sfumato.kernel.topdown.scores import loss, rescore
-from sfumato.kernel.topdown.state import State, count_pending
+from sfumato.kernel.topdown.state import State
 
 
-@inner
+@lean
 def _better(state: State, label: int, best: int) -> int:
     """Which of two candidates looks better; of equals the first by attribute, then by value. ``best`` may be -1."""
     labels, score = state.labels, state.score
@@ -21,7 +22,7 @@ def _better(state: State, label: int, best: int) -> int:
     return best
 
 
-@inner
+@lean
 def _look_through(state: State, kind: int) -> None:
     """Find the first of the live values with the same class counts, and the first that costs least."""
     labels, alike, members = state.labels, state.alike, state.members
@@ -42,7 +43,7 @@ def _look_through(state: State, kind: int) -> None:
         labels[alike[kind, r.CHEAPEST], r.DIRTY] = 0
 
 
-@inner
+@lean
 def _best_alike(state: State, attribute: int, best: int) -> int:
     """The better of a candidate and the best hidden value of a set whose values are kept by class counts.
 
@@ -67,7 +68,7 @@ def _best_alike(state: State, attribute: int, best: int) -> int:
     return best
 
 
-@inner
+@lean
 def leader(state: State) -> int:
     """The candidate that looks best; of equals the first by attribute, then by value. -1: there is none."""
     labels, run = state.labels, state.run
@@ -89,7 +90,7 @@ def leader(state: State) -> int:
     return best
 
 
-@inner
+@lean
 def winner(state: State) -> int:
     """The valid candidate with the best score; -1: there is none.
 

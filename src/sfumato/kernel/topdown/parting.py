@@ -4,19 +4,17 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.kernel.jit import inner
+from sfumato.kernel.jit import lean
+from sfumato.kernel.mondrian.cut import sort_keys
 from sfumato.kernel.topdown import state as r
-from sfumato.kernel.topdown.state import State
-
-BEGIN, END, TEMPLATE, WHICH, WHAT, TAKEN = range(6)
-"""Columns of ``leaves``: the rows of a leaf; the next three list the leaves that the last refinement touched;
-TAKEN is how many rows of a leaf have been moved to its end."""
+from sfumato.kernel.topdown.state import BEGIN, END, TAKEN, TEMPLATE, WHAT, WHICH, State
+from sfumato.kernel.topdown.tallies import take_out
 
 SAME, ONLY_HERE, SHRUNK, NEW = 0, 1, 2, 3
 """What became of a leaf under a refined label: unchanged, one part of it, smaller, or a new leaf."""
 
 
-@inner
+@lean
 def note(leaves: Any, run: Any, j: int, leaf: int, what: int) -> None:
     """Record a leaf that a refinement touched."""
     at = run[r.FRESH]
@@ -26,7 +24,7 @@ def note(leaves: Any, run: Any, j: int, leaf: int, what: int) -> None:
     run[r.FRESH] += 1
 
 
-@inner
+@lean
 def place_rows(state: State, j: int, leaf: int) -> None:
     """Record where the rows of a leaf are."""
     first = state.templates[j, r.LEAF]
@@ -36,7 +34,20 @@ def place_rows(state: State, j: int, leaf: int) -> None:
         state.where[r.LEAF_OF, row] = leaf
 
 
-@inner
+@lean
+def sort_leaf(state: State, j: int, leaf: int) -> None:
+    """Put the rows of a leaf in the order of their numbers again, so that equal counted values are adjacent."""
+    first = state.templates[j, r.LEAF]
+    begin, end = state.leaves[first + leaf, BEGIN], state.leaves[first + leaf, END]
+    order = state.order[first + begin : first + end]
+    for i in range(1, end - begin):
+        if order[i - 1] > order[i]:
+            sort_keys(order, state.spare, end - begin)  # what it does to the work space is of no interest
+            place_rows(state, j, leaf)
+            return
+
+
+@lean
 def _move_to_end(state: State, first: int, row: int) -> int:
     """Move a row behind those of its leaf that stay; returns how many were moved before."""
     leaf, i = first + state.where[r.LEAF_OF, first + row], state.where[r.POSITION, first + row]
@@ -49,7 +60,7 @@ def _move_to_end(state: State, first: int, row: int) -> int:
     return taken
 
 
-@inner
+@lean
 def _part(state: State, j: int, leaf: int, place: int) -> bool:
     """Give the moved rows of a leaf a leaf of their own; False if they are all it had."""
     templates, leaves, first = state.templates, state.leaves, state.templates[j, r.LEAF]
@@ -67,19 +78,22 @@ def _part(state: State, j: int, leaf: int, place: int) -> bool:
     leaves[first + slot, END] = end
     leaves[first + slot, TAKEN] = 0
     place_rows(state, j, slot)
-    moved = np.int64(0)
-    for i in range(end - taken, end):
-        moved += state.rows[weights + state.order[first + i]]
-    state.tops[r.TOTAL, templates[j, r.LINKS] + leaf * templates[j, r.WIDTH] + place] -= moved
+    if templates[j, r.MODE] != r.BY_DISTINCT:
+        moved = np.int64(0)
+        for i in range(end - taken, end):
+            moved += state.rows[weights + state.order[first + i]]
+        state.tops[r.TOTAL, templates[j, r.LINKS] + leaf * templates[j, r.WIDTH] + place] -= moved
     note(leaves, state.run, j, slot, NEW)
     return True
 
 
-@inner
+@lean
 def part_off(state: State, j: int, attribute: int, code: int) -> None:
     """Split the leaves that have a hidden value: the rest keeps the leaf, the value gets a new one."""
     first, place, begun = state.templates[j, r.LEAF], state.places[j, attribute, r.PLACE], state.run[r.FRESH]
     at = state.places[j, attribute, r.INDEX] + code
+    if state.templates[j, r.MODE] == r.BY_DISTINCT:
+        take_out(state, j, attribute, code)
     for i in range(state.index[at], state.index[at + 1]):
         row = np.int64(state.listed[i])
         if _move_to_end(state, first, row) == 0:
@@ -89,7 +103,7 @@ def part_off(state: State, j: int, attribute: int, code: int) -> None:
             state.leaves[i, WHAT] = ONLY_HERE
 
 
-@inner
+@lean
 def renumber(state: State, j: int, new_of: Any) -> None:
     """Follow the rows of a template to their new numbers, in the lists of its values and in its leaves."""
     for attribute in range(len(state.attributes)):

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.kernel.jit import inner
+from sfumato.kernel.jit import lean
 from sfumato.kernel.topdown import state as r
 from sfumato.kernel.topdown.state import State, kill
 from sfumato.kernel.topdown.xlogx import GAIN_BITS, xlogx
@@ -13,13 +13,13 @@ NOTHING = np.int64(1) << 62
 """Stands for the size of the smallest group if there is none."""
 
 
-@inner
+@lean
 def rows_between(classes: Any, b: int, a: int) -> int:
     """How many rows a difference of two rows of counts stands for; the last column counts all classes."""
     return classes[a, classes.shape[1] - 1] - classes[b, classes.shape[1] - 1]
 
 
-@inner
+@lean
 def impurity(state: State, b: int, a: int) -> int:
     """What makes a set of rows impure: |R| · entropy in fixed point (Eq. 4.3), or |R|²."""
     classes, known, bits = state.classes, state.known, state.run[r.BITS]
@@ -32,7 +32,7 @@ def impurity(state: State, b: int, a: int) -> int:
     return out
 
 
-@inner
+@lean
 def gain(state: State, total: int, before: int, after: int) -> int:
     """What a refinement of ``total`` rows gains, by the measure; information (Eq. 4.2) in units of 2^-30."""
     if state.run[r.MEASURE] == r.DISTORTION:
@@ -44,7 +44,7 @@ def gain(state: State, total: int, before: int, after: int) -> int:
     return max(np.int64(0), (2 * (before - after) + unit) // (2 * unit))
 
 
-@inner
+@lean
 def beneficial(state: State, b: int, a: int) -> bool:
     """Whether more than one class is involved; if the measure ignores the class, whether any row is."""
     classes = state.classes
@@ -57,7 +57,7 @@ def beneficial(state: State, b: int, a: int) -> bool:
     return number > 1
 
 
-@inner
+@lean
 def best_cut(state: State, at: int, lo: int, hi: int) -> int:
     """The code that splits an interval into the two purest parts; the first of equals, -1 if it has only one value."""
     classes = state.classes
@@ -71,7 +71,7 @@ def best_cut(state: State, at: int, lo: int, hi: int) -> int:
     return best
 
 
-@inner
+@lean
 def enlist(state: State, label: int) -> None:
     """Put a label among the candidates."""
     state.labels[label, r.STATUS] = r.LIVE
@@ -80,7 +80,7 @@ def enlist(state: State, label: int) -> None:
     state.run[r.CANDIDATES] += 1
 
 
-@inner
+@lean
 def offer(state: State, label: int) -> None:
     """Make a label of a tree or a line a candidate if it can be refined with benefit."""
     labels = state.labels
@@ -107,7 +107,7 @@ def offer(state: State, label: int) -> None:
     enlist(state, label)
 
 
-@inner
+@lean
 def show_hidden(state: State, attribute: int) -> None:
     """Make the values of a set that occur live, and its hidden rest too."""
     labels, base, rest = state.labels, state.attributes[attribute, r.BASE], state.attributes[attribute, r.SPARE]
@@ -119,7 +119,7 @@ def show_hidden(state: State, attribute: int) -> None:
             labels[rest, r.STATUS] = r.LIVE
 
 
-@inner
+@lean
 def offer_alike(state: State, attribute: int) -> None:
     """As ``offer_set`` for a set whose values are kept by class counts: one gain for all values with the same."""
     labels, classes, alike = state.labels, state.classes, state.alike
@@ -145,7 +145,7 @@ def offer_alike(state: State, attribute: int) -> None:
             alike[kind, r.GAIN_OF] = gain(state, total, before, after)
 
 
-@inner
+@lean
 def offer_set(state: State, attribute: int) -> None:
     """Make the hidden values of a set candidates, or update what disclosing each of them gains (Eq. 4.5)."""
     if state.attributes[attribute, r.KINDS] > 0:
@@ -177,7 +177,7 @@ def offer_set(state: State, attribute: int) -> None:
         labels[value, r.DIRTY] = 1
 
 
-@inner
+@lean
 def loss(state: State, label: int) -> int:
     """The privacy that refining a candidate costs (Eqs. 4.4 and 5.1), summed over the templates it is in."""
     templates, kept = state.templates, state.kept
@@ -196,7 +196,7 @@ def loss(state: State, label: int) -> int:
     return out
 
 
-@inner
+@lean
 def involved(state: State, label: int) -> int:
     """How many templates a candidate is in."""
     number = np.int64(0)
@@ -206,7 +206,7 @@ def involved(state: State, label: int) -> int:
     return number
 
 
-@inner
+@lean
 def rescore(state: State, label: int) -> None:
     """The score (Eq. 4.1): the gain, or the gain divided by the average loss plus one; one division of integers."""
     amount = state.labels[label, r.GAIN]

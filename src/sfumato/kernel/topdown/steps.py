@@ -4,33 +4,28 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.kernel.jit import inner, kernel
+from sfumato.kernel.jit import kernel, lean
 from sfumato.kernel.topdown import state as r
 from sfumato.kernel.topdown.choice import winner
 from sfumato.kernel.topdown.parting import (
-    BEGIN,
-    END,
     NEW,
     ONLY_HERE,
     SAME,
     SHRUNK,
-    TAKEN,
-    TEMPLATE,
-    WHAT,
-    WHICH,
     note,
     part_off,
     place_rows,
     renumber,
+    sort_leaf,
 )
 from sfumato.kernel.topdown.scores import involved, loss, offer, offer_set
-from sfumato.kernel.topdown.state import State, kill
+from sfumato.kernel.topdown.state import BEGIN, END, TAKEN, TEMPLATE, WHAT, WHICH, State, kill
 
 UNSORTED = 8
 """When the number of leaves has grown by this factor, the rows are sorted again."""
 
 
-@inner
+@lean
 def _list_leaf(state: State, j: int, leaf: int, here: int, what: int) -> None:
     """Put a leaf on the lists of its live labels: of those that show it, and of those that have to be counted.
 
@@ -48,7 +43,7 @@ def _list_leaf(state: State, j: int, leaf: int, here: int, what: int) -> None:
         at = templates[j, r.LINKS] + leaf * templates[j, r.WIDTH] + place
         if what == NEW:
             links[r.WAITING, at] = r.NOT_WAITING
-        if what == NEW or place != here:
+        if templates[j, r.LISTS] and (what == NEW or place != here):
             state.tops[r.MOST, at] = -1
         if state.labels[label, r.STATUS] != r.LIVE:
             continue
@@ -60,7 +55,7 @@ def _list_leaf(state: State, j: int, leaf: int, here: int, what: int) -> None:
             kept[j, label, r.PENDING] = leaf
 
 
-@inner
+@lean
 def _list_fresh(state: State, attribute: int) -> None:
     """List the leaves that a refinement touched."""
     leaves = state.leaves
@@ -70,7 +65,7 @@ def _list_fresh(state: State, attribute: int) -> None:
     state.run[r.FRESH] = 0
 
 
-@inner
+@lean
 def _parts(rows: Any, order: Any, spare: Any, codes: Any, begins: Any, at: int, offset: int, code: int) -> None:
     """The part that each row falls into, and how many rows each part has.
 
@@ -86,7 +81,7 @@ def _parts(rows: Any, order: Any, spare: Any, codes: Any, begins: Any, at: int, 
         begins[part + 1] += 1
 
 
-@inner
+@lean
 def _arrange(order: Any, spare: Any, begins: Any, ends: Any, parts: int) -> None:
     """Sort the rows of a leaf by part, keeping the order within each."""
     number = len(order)
@@ -100,7 +95,7 @@ def _arrange(order: Any, spare: Any, begins: Any, ends: Any, parts: int) -> None
         order[i] = spare[number + i]
 
 
-@inner
+@lean
 def _split_leaf(state: State, j: int, leaf: int, place: int, code: int, parts: int, room: Any) -> None:
     """Split a leaf by the parts of its label; the first part keeps the leaf, the others get new ones."""
     templates, leaves, spare = state.templates, state.leaves, state.spare
@@ -136,19 +131,32 @@ def _split_leaf(state: State, j: int, leaf: int, place: int, code: int, parts: i
         note(leaves, state.run, j, slot, SHRUNK if low == 0 else NEW)
 
 
-@inner
+@lean
+def _forget_tallies(state: State, j: int) -> None:
+    """Before rows get other numbers: let these follow the counted values in each leaf, which is to be counted anew."""
+    templates = state.templates
+    for leaf in range(templates[j, r.LEAVES]):
+        sort_leaf(state, j, leaf)
+    for at in range(templates[j, r.LINKS], templates[j, r.LINKS] + templates[j, r.LEAVES] * templates[j, r.WIDTH]):
+        state.tops[r.MOST, at] = -1
+
+
+@lean
 def _sort(state: State, j: int) -> None:
     """Sort the rows themselves by leaf, so that those of a leaf are adjacent again."""
     templates, rows, spare = state.templates, state.rows, state.spare
     number, first = templates[j, r.NUMBER], templates[j, r.LEAF]
+    if templates[j, r.LISTS] and templates[j, r.MODE] == r.BY_DISTINCT:
+        _forget_tallies(state, j)
     for column in range(templates[j, r.COLUMNS]):
         at = templates[j, r.ROWS] + column * number
         for i in range(number):
             spare[i] = rows[at + state.order[first + i]]
         for i in range(number):
             rows[at + i] = spare[i]
-    for i in range(number):
-        spare[state.order[first + i]] = i
+    if templates[j, r.LISTS]:
+        for i in range(number):
+            spare[state.order[first + i]] = i
     for i in range(number):
         state.order[first + i] = i
     if templates[j, r.LISTS]:
@@ -156,7 +164,7 @@ def _sort(state: State, j: int) -> None:
     templates[j, r.SORTED] = templates[j, r.LEAVES]
 
 
-@inner
+@lean
 def _split(state: State, j: int, label: int, shown: int, code: int, parts: int, room: Any) -> None:
     """Split the leaves of a template that show a label, and update what the template attains."""
     templates, kept = state.templates, state.kept
@@ -182,7 +190,7 @@ def _split(state: State, j: int, label: int, shown: int, code: int, parts: int, 
         state.run[r.STALE] = 1
 
 
-@inner
+@lean
 def _show(state: State, label: int) -> None:
     """Let the codes of a label show it, and record which part of it each falls into."""
     labels, codes = state.labels, state.codes
@@ -200,7 +208,7 @@ def _show(state: State, label: int) -> None:
                 codes[r.BRANCH, at + code] = i
 
 
-@inner
+@lean
 def _relabel(state: State, label: int) -> None:
     """Replace a label of a tree or a line by its parts, which become candidates."""
     labels, attributes = state.labels, state.attributes
@@ -219,7 +227,7 @@ def _relabel(state: State, label: int) -> None:
         _show(state, labels[label, r.FIRST] + i)
 
 
-@inner
+@lean
 def _disclose(state: State, label: int) -> None:
     """Show a hidden value of a set; the others stay hidden."""
     attributes, classes = state.attributes, state.classes
@@ -231,7 +239,7 @@ def _disclose(state: State, label: int) -> None:
     offer_set(state, attribute)
 
 
-@inner
+@lean
 def refine(state: State, label: int, room: Any) -> None:
     """Refine a candidate: split its leaves in every template it is in, and offer its parts."""
     labels, attributes = state.labels, state.attributes
@@ -251,7 +259,7 @@ def refine(state: State, label: int, room: Any) -> None:
     _list_fresh(state, attribute)
 
 
-@inner
+@lean
 def begin(state: State) -> None:
     """Offer the first candidates and list the one leaf that each template starts with."""
     for attribute in range(len(state.attributes)):

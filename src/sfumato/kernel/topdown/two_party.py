@@ -9,9 +9,10 @@ from typing import Any
 from sfumato.kernel.jit import kernel
 from sfumato.kernel.topdown import state as r
 from sfumato.kernel.topdown.choice import winner
+from sfumato.kernel.topdown.counting import count_pending
 from sfumato.kernel.topdown.parting import NEW, note
 from sfumato.kernel.topdown.scores import involved, loss, offer, offer_set
-from sfumato.kernel.topdown.state import State, count_pending, kill
+from sfumato.kernel.topdown.state import State, kill
 from sfumato.kernel.topdown.steps import _list_fresh, _show, _split, refine
 
 

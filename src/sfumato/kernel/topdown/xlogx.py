@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.kernel.jit import inner, kernel
+from sfumato.kernel.jit import kernel, lean
 
 GAIN_BITS = 30
 """Gains are integer multiples of 2^-30."""
@@ -22,7 +22,7 @@ def bits_for(rows: int) -> int:
     return min(MOST_BITS, 62 - width - width.bit_length())
 
 
-@inner
+@lean
 def _square(x: Any) -> Any:
     """The square of a number in [1, 2) with 62 binary digits, truncated: x² >> 62."""
     mask = np.uint64(0xFFFFFFFF)
@@ -37,7 +37,7 @@ def _square(x: Any) -> Any:
     return (top << np.uint64(2)) | (rest >> np.uint64(62))
 
 
-@inner
+@lean
 def log2_fixed(n: int, bits: int) -> int:
     """log2(n) in units of 2^-bits: one binary digit per squaring, truncated after 62, the last one rounded."""
     exponent = 0
@@ -55,7 +55,7 @@ def log2_fixed(n: int, bits: int) -> int:
     return (digits + 1) >> 1
 
 
-@inner
+@lean
 def xlogx(n: int, known: Any, bits: int) -> int:
     """n · log2(n) in units of 2^-bits; ``known`` caches what was computed, -1 if nothing was."""
     if n < 2:

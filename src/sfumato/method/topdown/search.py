@@ -169,6 +169,8 @@ class Refinement:
         self._start = tuple((int(t[r.NOW]), int(t[r.NOW_OF])) for t in templates)
         labels, none = sum(a.labels for a in self._axes), np.zeros(0, np.int32)
         values = max((len(x.limits) for x in rows), default=0)
+        links = sum(x.number * len(x.names) for x in rows)
+        kept = links if templates[:, r.LISTS].any() else 0
         leaves = np.zeros((sum(x.number for x in rows), 6), np.int64)
         leaves[templates[:, r.LEAF], :2] = np.array([(0, x.number) for x in rows]).reshape(-1, 2)
         return r.State(
@@ -187,14 +189,15 @@ class Refinement:
             order=np.concatenate([none, *(np.arange(x.number, dtype=np.int32) for x in rows)]),
             spare=np.empty(2 * max((x.number for x in rows), default=0), np.int32),
             leaves=leaves,
-            links=np.empty((2, sum(x.number * len(x.names) for x in rows)), np.int32),
+            links=np.empty((2, links), np.int32),
             cells=np.zeros((max(a.cells for a in self._axes) + 1, r.BY_VALUE + values), np.int64),
             alike=alike.kinds,
             members=alike.members,
             index=index.begins,
             listed=index.rows,
             where=index.where,
-            tops=np.full((r.TOPS, sum(x.number * len(x.names) for x in rows)), -1, np.int64),
+            tops=np.empty((r.TOPS, kept), np.int64),
+            tallies=np.empty((r.TALLIES, kept), np.int32),
         )
 
     def _alike(self, classes: NDArray[np.int64], templates: NDArray[np.int64], places: NDArray[np.int64]) -> Alike:

@@ -58,22 +58,18 @@ def alike_values(attributes: Integers, classes: Integers, chosen: NDArray[np.boo
 
 
 def value_lists(rows: Sequence[TemplateRows], places: Integers, attributes: Integers) -> ValueLists:
-    """The rows of each value of large sets, in templates that count rows; notes in ``places`` where they begin.
-
-    What counts distinct values needs its rows in their order.
-    """
-    begins, listed, where = [], [np.zeros(0, np.int32)], [np.zeros((2, 0), np.int32)]
+    """The rows of each value of large sets; notes in ``places`` where they begin."""
+    begins, listed, large = [], [np.zeros(0, np.int32)], large_sets(attributes)
     number = at = 0
     for j, x in enumerate(rows):
-        where.append(np.stack([np.arange(x.number, dtype=np.int32), np.zeros(x.number, np.int32)]))
-        for i in np.flatnonzero((places[j, :, r.PLACE] >= 0) & large_sets(attributes)):
-            if x.mode == r.BY_DISTINCT:
-                continue
+        for i in np.flatnonzero((places[j, :, r.PLACE] >= 0) & large):
             codes = x.rows[places[j, i, r.PLACE]]
             sizes = np.bincount(codes, minlength=attributes[i, r.SIZE])
             places[j, i, r.INDEX] = number
             begins.append(at + np.concatenate([[0], np.cumsum(sizes)]))
             listed.append(np.argsort(codes, kind="stable").astype(np.int32))
             number, at = number + len(begins[-1]), at + x.number
-    none = np.zeros(0, np.int64)
-    return ValueLists(np.concatenate([none, *begins]), np.concatenate(listed), np.concatenate(where, axis=1))
+    none, kept = np.zeros(0, np.int64), rows if begins else []
+    where = np.zeros((2, sum(x.number for x in kept)), np.int32)
+    where[r.POSITION] = np.concatenate([none, *(np.arange(x.number) for x in kept)])
+    return ValueLists(np.concatenate([none, *begins]), np.concatenate(listed), where)
