@@ -75,7 +75,7 @@ TABLES = st.lists(st.tuples(st.sampled_from(["a", "=b", 'c"', "d,e", ""]), st.fl
 def test_some_rows_at_a_time_are_compared_as_all_at_once(
     tmp_path_factory: pytest.TempPathFactory,
     rows: list[tuple[str, float]],
-    step: int,
+    cells: int,
     spreadsheet: str,
     data: st.DataObject,
 ) -> None:
@@ -83,15 +83,15 @@ def test_some_rows_at_a_time_are_compared_as_all_at_once(
     file = tmp_path_factory.mktemp("twin") / "data.csv"
     content = csv_of(frame, {"spreadsheet": spreadsheet}).write_csv().encode()
     file.write_bytes(content)
-    assert holds(file, frame, {"spreadsheet": spreadsheet}, step)
+    assert holds(file, frame, {"spreadsheet": spreadsheet}, cells)
     file.write_bytes(content + b"more,1.0\n")
-    assert not holds(file, frame, {"spreadsheet": spreadsheet}, step)
+    assert not holds(file, frame, {"spreadsheet": spreadsheet}, cells)
     if rows:
         changed = bytearray(content)
         at = data.draw(st.sampled_from([i for i, c in enumerate(content) if chr(c) in "abcde"] or [0]))
         changed[at] ^= 1
         file.write_bytes(bytes(changed))
-        assert not holds(file, frame, {"spreadsheet": spreadsheet}, step)
+        assert not holds(file, frame, {"spreadsheet": spreadsheet}, cells)
 
 
 def test_numbers_may_be_written_in_another_way(tmp_path: Path) -> None:
