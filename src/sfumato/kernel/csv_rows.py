@@ -7,15 +7,16 @@ from numpy.typing import NDArray
 
 from sfumato.kernel.jit import inner, kernel
 
-_AT_ONCE = 16
-BEYOND = _AT_ONCE + 8
+_WORDS = 4
+_BYTES = 8 * _WORDS
+BEYOND = _BYTES
 """How many bytes must follow the last cell and the last row that is compared: the kernel reads whole words."""
 
 
 def _masks() -> NDArray[np.uint64]:
-    """Which bits of two words belong to a cell that has n bytes left: the words 2n and 2n + 1."""
-    kept = np.arange(_AT_ONCE) < np.arange(_AT_ONCE + 1)[:, None]
-    return np.ascontiguousarray(kept * np.uint8(255)).view("<u8").ravel().astype(np.uint64)
+    """Which bits of four words belong to a cell of which n bytes are left: the words from 4n on."""
+    kept = np.arange(_BYTES) < np.arange(_BYTES + 1)[:, None]
+    return (kept * np.uint8(255)).view("<u8").ravel().astype(np.uint64)
 
 
 _MASKS = _masks()
@@ -46,12 +47,12 @@ def _word(text: Any, at: Any) -> Any:
 def _same_rows(
     codes: Any, first: int, cells: Any, begin: Any, length: Any, masks: Any, text: Any, start: int, limit: int
 ) -> Any:
-    """Differences are collected over a row, and the last 16 bytes of a cell or fewer are compared under a mask.
+    """Differences are collected over a row, and the last 32 bytes of a cell or fewer are compared under a mask.
 
     A branch for each cell that ends here or there would be guessed wrong too often.
     """
     u = np.uint64
-    step, eight, two = u(16), u(8), u(2)
+    step = u(_BYTES)
     at, differing = u(start), u(0)
     for row in range(first, codes.shape[1]):
         if at >= u(limit):
@@ -61,13 +62,14 @@ def _same_rows(
             place = u(begin[cell])
             end = at + u(length[cell])
             while at + step < end:
-                differing |= _word(text, at) ^ _word(cells, place)
-                differing |= _word(text, at + eight) ^ _word(cells, place + eight)
+                for word in range(_WORDS):
+                    differing |= _word(text, at + u(8 * word)) ^ _word(cells, place + u(8 * word))
                 at += step
                 place += step
-            left = two * (end - at)
-            differing |= (_word(text, at) ^ _word(cells, place)) & masks[left]
-            differing |= (_word(text, at + eight) ^ _word(cells, place + eight)) & masks[left + u(1)]
+            left = u(_WORDS) * (end - at)
+            for word in range(_WORDS):
+                other = _word(text, at + u(8 * word)) ^ _word(cells, place + u(8 * word))
+                differing |= other & masks[left + u(word)]
             at = end
         if differing:
             return -1, np.int64(at)

@@ -1,5 +1,9 @@
-"""The cells of a frame as Polars writes them to a csv file: a word that a column lists is written once for all rows."""
+"""The cells of a frame as Polars writes them to a csv file: words that a column lists are written once for all rows.
 
+Neighbouring columns of few words are written together, so that a row consists of fewer pieces.
+"""
+
+import math
 from collections.abc import Iterator, Sequence
 from io import BytesIO
 from typing import NamedTuple
@@ -14,14 +18,28 @@ from sfumato.release.files.spreadsheet import csv_of
 from sfumato.release.manifest import OutputEntry
 
 _QUOTE, _COMMA, _LINE_END = b'",\n'
+_TOGETHER = 1 << 10
+"""Columns are written together if they have at most so many combinations of words: they stay in the nearest cache."""
 
 
 class CodedRows(NamedTuple):
-    """Some rows as numbers of cells, a line per column, and the bytes of the longest row that these cells allow."""
+    """Some rows as numbers of cells, a line per run of columns; ``longest``: the bytes of no row are more."""
 
     codes: NDArray[np.uint32]
     cells: Cells
     longest: int
+
+
+class _Run(NamedTuple):
+    """Neighbouring columns, and the words that each lists; no words: they are written row by row."""
+
+    names: tuple[str, ...]
+    words: tuple[pl.Series, ...] = ()
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """How many words each column has."""
+        return tuple(len(words) for words in self.words)
 
 
 def header(frame: pl.DataFrame, output: OutputEntry | None) -> bytes:
@@ -31,66 +49,90 @@ def header(frame: pl.DataFrame, output: OutputEntry | None) -> bytes:
 
 def coded_rows(frame: pl.DataFrame, output: OutputEntry | None, step: int) -> Iterator[CodedRows]:
     """The rows of a frame, ``step`` at a time."""
-    listed = {c.name: _listed(c, output, _ending(frame, c)) for c in frame.get_columns() if _lists_words(c)}
+    runs = _runs(frame)
+    endings = [_COMMA] * (len(runs) - 1) + [_LINE_END]
+    listed = [_written(_combinations(run), output, end) if run.words else None for run, end in zip(runs, endings, strict=True)]
     for first in range(0, frame.height, step):
         rows = frame.slice(first, step)
-        found = [listed.get(c.name) or _written(c, output, _ending(frame, c)) for c in rows.get_columns()]
-        codes = np.empty((frame.width, rows.height), np.uint32)
-        number = 0
-        for place, (column, cells) in enumerate(zip(rows.get_columns(), found, strict=True)):
-            of_row = _places(column) if column.name in listed else np.arange(rows.height)
-            np.add(of_row, np.uint32(number), out=codes[place], casting="unsafe")
+        found = [
+            cells or _written(rows.select(run.names), output, ending)
+            for run, cells, ending in zip(runs, listed, endings, strict=True)
+        ]
+        codes, number = np.empty((len(runs), rows.height), np.uint32), 0
+        for line, run, cells in zip(codes, runs, found, strict=True):
+            _number(run, rows, line)
+            line += np.uint32(number)
             number += len(cells.begin)
         yield CodedRows(codes, _joined(found), sum(int(cells.length.max()) for cells in found))
 
 
-def _lists_words(column: pl.Series) -> bool:
-    """Whether it is faster to write the words that a column lists than those of its rows."""
-    return isinstance(column.dtype, pl.Enum) and len(column.dtype.categories) < len(column)
+def _runs(frame: pl.DataFrame) -> list[_Run]:
+    """The columns from left to right, together where they have few combinations, or where all are written by row."""
+    found: list[_Run] = []
+    for column in frame.get_columns():
+        words = _words(column)
+        run = _Run((column.name,), () if words is None else (words,))
+        if found and _together(found[-1], run, frame.height):
+            run = _Run(found[-1].names + run.names, found.pop().words + run.words)
+        found.append(run)
+    return found
 
 
-def _listed(column: pl.Series, output: OutputEntry | None, ending: int) -> Cells:
-    """The words of a column, and a missing one."""
-    assert isinstance(column.dtype, pl.Enum)
-    words = column.dtype.categories.cast(column.dtype).extend(pl.Series([None], dtype=column.dtype))
-    return _written(words, output, ending)
+def _together(left: _Run, right: _Run, rows: int) -> bool:
+    if left.words and right.words:
+        return math.prod(left.sizes + right.sizes) <= min(_TOGETHER, rows)
+    return not left.words and not right.words
 
 
-def _places(column: pl.Series) -> NDArray[np.unsignedinteger]:
-    """The place of each row's word among those that the column lists; the last is that of missing ones."""
-    assert isinstance(column.dtype, pl.Enum)
-    places = column.to_physical()
-    if places.null_count():
-        places = places.cast(pl.UInt32).fill_null(len(column.dtype.categories))
-    return places.to_numpy()
+def _words(column: pl.Series) -> pl.Series | None:
+    """The words that a column lists, and a missing one if it has any; None if they are more than its rows."""
+    if not isinstance(column.dtype, pl.Enum) or len(column.dtype.categories) >= len(column):
+        return None
+    words = column.dtype.categories.cast(column.dtype)
+    return words.extend(pl.Series([None], dtype=column.dtype)) if column.null_count() else words
 
 
-def _ending(frame: pl.DataFrame, column: pl.Series) -> int:
-    """What follows a cell."""
-    return _LINE_END if column.name == frame.columns[-1] else _COMMA
+def _combinations(run: _Run) -> pl.DataFrame:
+    """All combinations of words, in the order of their numbers."""
+    places = np.unravel_index(np.arange(math.prod(run.sizes)), run.sizes)
+    return pl.DataFrame([w.gather(p).alias(n) for n, w, p in zip(run.names, run.words, places, strict=True)])
 
 
-def _written(column: pl.Series, output: OutputEntry | None, ending: int) -> Cells:
-    """A cell for each value, as Polars writes it, with its quotes."""
+def _number(run: _Run, rows: pl.DataFrame, out: NDArray[np.uint32]) -> None:
+    """The combination of words that each row has, or the row itself."""
+    if not run.words:
+        out[:] = np.arange(rows.height)
+        return
+    out[:] = 0
+    for name, words in zip(run.names, run.words, strict=True):
+        places = rows[name].to_physical()
+        if places.null_count():
+            places = places.cast(pl.UInt32).fill_null(len(words) - 1)
+        out *= np.uint32(len(words))
+        np.add(out, places.to_numpy(), out=out, casting="unsafe")
+
+
+def _written(frame: pl.DataFrame, output: OutputEntry | None, ending: int) -> Cells:
+    """The cells of each row as Polars writes them, with its quotes."""
     buffer = BytesIO()
-    csv_of(column.to_frame(), output).write_csv(buffer, include_header=False)
+    csv_of(frame, output).write_csv(buffer, include_header=False)
     text = np.frombuffer(buffer.getbuffer(), np.uint8)
     quotes, ends = text == _QUOTE, text == _LINE_END
     if quotes.any():
         ends &= ~np.logical_xor.accumulate(quotes)  # a line end after an odd number of quotes belongs to a cell
     last = np.flatnonzero(ends)
-    if len(last) != len(column):
-        raise SfumatoError(f"Polars wrote {len(column)} values as {len(last)} csv cells; please report this bug")
+    if len(last) != frame.height:
+        raise SfumatoError(f"Polars wrote {frame.height} rows as {len(last)} lines of csv; please report this bug")
     text[last] = ending
     begin = np.append(0, last[:-1] + 1)
     return Cells(text, begin, last + 1 - begin)
 
 
-def _joined(columns: Sequence[Cells]) -> Cells:
-    """The cells of all columns, one after the other."""
-    starts = np.cumsum([0, *(len(cells.text) for cells in columns)])
+def _joined(runs: Sequence[Cells]) -> Cells:
+    """The cells of all runs, one after the other."""
+    starts = np.cumsum([0, *(len(cells.text) for cells in runs)])
     return Cells(
-        np.concatenate([*(cells.text for cells in columns), np.zeros(BEYOND, np.uint8)]),
-        np.concatenate([cells.begin + start for cells, start in zip(columns, starts[:-1], strict=True)]),
-        np.concatenate([cells.length for cells in columns]),
+        np.concatenate([*(cells.text for cells in runs), np.zeros(BEYOND, np.uint8)]),
+        np.concatenate([cells.begin + start for cells, start in zip(runs, starts[:-1], strict=True)]),
+        np.concatenate([cells.length for cells in runs]),
     )
