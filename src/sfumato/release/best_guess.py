@@ -89,10 +89,11 @@ def _counts(values: GroupValues) -> ValueCounts:
     if values.rows is None and len(values.group) >= MANY and groups * codes <= _DENSE * len(values.group):
         return value_counts(values.group, values.code, groups, codes)
     of_pair, code, held = _pairs(values)
-    size, squares = np.bincount(of_pair, weights=held), np.bincount(of_pair, weights=held.astype(np.float64) ** 2)
+    size = np.bincount(of_pair, weights=held).astype(np.int64)
+    squares = np.bincount(of_pair, weights=held.astype(np.float64) ** 2).astype(np.float64)
     most = np.zeros(len(size), np.int64)
     np.maximum.at(most, of_pair, held)
-    return ValueCounts(size.astype(np.int64), most, squares, np.bincount(code, weights=held).astype(np.int64))
+    return ValueCounts(size, most, squares, np.bincount(code, weights=held).astype(np.int64))
 
 
 def _pairs(values: GroupValues) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.int64]]:

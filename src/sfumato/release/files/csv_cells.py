@@ -51,7 +51,9 @@ def coded_rows(frame: pl.DataFrame, output: OutputEntry | None, step: int) -> It
     """The rows of a frame, ``step`` at a time."""
     runs = _runs(frame)
     endings = [_COMMA] * (len(runs) - 1) + [_LINE_END]
-    listed = [_written(_combinations(run), output, end) if run.words else None for run, end in zip(runs, endings, strict=True)]
+    listed = [
+        _written(_combinations(run), output, end) if run.words else None for run, end in zip(runs, endings, strict=True)
+    ]
     for first in range(0, frame.height, step):
         rows = frame.slice(first, step)
         found = [

@@ -19,9 +19,7 @@ _BYTES = 1 << 18
 """How much of a file is read at a time: it stays in the cache until it is compared."""
 
 
-def holds(
-    file: Path, frame: pl.DataFrame, output: OutputEntry | None, cells: int = _CELLS, read: int = _BYTES
-) -> bool:
+def holds(file: Path, frame: pl.DataFrame, output: OutputEntry | None, cells: int = _CELLS, read: int = _BYTES) -> bool:
     """Whether a csv file holds the frame: byte for byte, or once read again if numbers are written differently."""
     return _same_bytes(file, [frame], output, cells, read) or _same_values(file, csv_of(frame, output))
 
@@ -59,14 +57,12 @@ class _Window:
         if len(self.text) < self.size + 2 * longest + BEYOND:
             self.text = np.empty(self.size + 2 * longest + BEYOND, np.uint8)
         self.text[: len(rest)] = rest
-        read = self.file.readinto(memoryview(self.text)[len(rest) : len(self.text) - longest - BEYOND])
+        read = self.file.readinto(self.text.data[len(rest) : len(self.text) - longest - BEYOND])
         self.at, self.end, self.ended = 0, len(rest) + read, self.ended or not read
         self.text[self.end :] = 0
 
 
-def _same_bytes(
-    file: Path, frames: Iterable[pl.DataFrame], output: OutputEntry | None, cells: int, read: int
-) -> bool:
+def _same_bytes(file: Path, frames: Iterable[pl.DataFrame], output: OutputEntry | None, cells: int, read: int) -> bool:
     with file.open("rb") as there:
         window = _Window(there, read)
         for number, frame in enumerate(frames):
@@ -80,7 +76,7 @@ def _same_bytes(
 
 
 def _same_rows(window: _Window, rows: CodedRows) -> bool:
-    done, number = 0, rows.codes.shape[1]
+    done, number = 0, len(rows.codes[0])
     while True:
         limit = window.limit(rows.longest)
         done, window.at = same_rows(rows.codes, done, rows.cells, window.text, window.at, limit)
