@@ -26,6 +26,11 @@ def test_twin(entries: list[tuple[int, int, int]]) -> None:
     total = sum(bag.total() for bag in groups.values())
     whole = sum(groups.values(), Counter[int]())
     found = best_guess(GroupValues(*(np.array(column) for column in zip(*entries, strict=True))))
+    single = [(group, value) for group, value, count in entries for _ in range(count)]
+    with pytest.MonkeyPatch.context() as patch:  # a row at a time, counted as many rows are
+        patch.setattr("sfumato.release.best_guess.MANY", 0)
+        patch.setattr("sfumato.release.best_guess._DENSE", 1000)
+        assert best_guess(GroupValues(*(np.array(column) for column in zip(*single, strict=True)))) == found
     assert found.rows == total
     assert found.certain == sum(bag.total() for bag in groups.values() if len(bag) == 1)
     assert found.worst == pytest.approx(max(max(bag.values()) / bag.total() for bag in groups.values()))

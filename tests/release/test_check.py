@@ -20,6 +20,7 @@ from sfumato.release.check.explained import loss_bounds
 from sfumato.release.check.finding import Finding
 from sfumato.release.manifest import LabelAttribute, Manifest
 from sfumato.requirement.local_privacy import statement
+from sfumato.table.published import text_counts
 
 DISEASES = ["flu", "HIV", "cancer", "gout"]
 
@@ -470,7 +471,7 @@ def test_sizes_beyond_memory_are_judged_without_listing_anyone(tmp_path: Path) -
 
 
 def _halves(entry: dict[str, Any], data: pl.DataFrame, name: str) -> tuple[float, float]:
-    return loss_bounds(LabelAttribute.from_plain(entry), data[name], None)
+    return loss_bounds(LabelAttribute.from_plain(entry), text_counts(data[name]))
 
 
 def test_a_table_that_unfolds_to_more_rows_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

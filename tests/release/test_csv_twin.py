@@ -75,7 +75,7 @@ TABLES = st.lists(st.tuples(st.sampled_from(["a", "=b", 'c"', "d,e", ""]), st.fl
 def test_some_rows_at_a_time_are_compared_as_all_at_once(
     tmp_path_factory: pytest.TempPathFactory,
     rows: list[tuple[str, float]],
-    step: int,
+    cells: int,
     spreadsheet: str,
     data: st.DataObject,
 ) -> None:
@@ -83,18 +83,37 @@ def test_some_rows_at_a_time_are_compared_as_all_at_once(
     file = tmp_path_factory.mktemp("twin") / "data.csv"
     content = csv_of(frame, {"spreadsheet": spreadsheet}).write_csv().encode()
     file.write_bytes(content)
-    assert holds(file, frame, {"spreadsheet": spreadsheet}, step)
+    assert holds(file, frame, {"spreadsheet": spreadsheet}, cells)
     file.write_bytes(content + b"more,1.0\n")
-    assert not holds(file, frame, {"spreadsheet": spreadsheet}, step)
+    assert not holds(file, frame, {"spreadsheet": spreadsheet}, cells)
     if rows:
         changed = bytearray(content)
         at = data.draw(st.sampled_from([i for i, c in enumerate(content) if chr(c) in "abcde"] or [0]))
         changed[at] ^= 1
         file.write_bytes(bytes(changed))
-        assert not holds(file, frame, {"spreadsheet": spreadsheet}, step)
+        assert not holds(file, frame, {"spreadsheet": spreadsheet}, cells)
 
 
 def test_numbers_may_be_written_in_another_way(tmp_path: Path) -> None:
     (tmp_path / "data.csv").write_text("x\n1.50\n2\n")
     assert holds(tmp_path / "data.csv", pl.DataFrame({"x": [1.5, 2.0]}), None, 1)
     assert not holds(tmp_path / "data.csv", pl.DataFrame({"x": [1.5, 2.5]}), None, 1)
+
+
+def restate(folder: Path, **facts: object) -> None:
+    path = folder / "manifest.json"
+    manifest = json.loads(path.read_text(encoding="utf-8"))
+    manifest.update(facts)
+    path.write_text(json.dumps(manifest), encoding="utf-8")
+
+
+def test_a_forged_twin_is_an_error_whatever_else_is_wrong_unless_the_structure_is(folder: Path) -> None:
+    """Claims are judged while the csv file is read, but none is told about a release with a forged one."""
+    claims = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))["requirements"]
+    restate(folder, requirements=[claims[0] | {"achieved": {"k": 99}}])
+    assert [f.status for f in sf.load(folder).findings()].count("broken") == 1
+    forge(folder, restated=True)
+    with pytest.raises(sf.ReleaseError, match=r"data\.csv differs in content from data\.parquet"):
+        sf.load(folder).findings()
+    restate(folder, rows=5)
+    assert sf.load(folder).findings()[-1].status == "broken"

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sfumato.engine import counts
 from sfumato.engine.counts import Counted, combine, count, tally
 from sfumato.kernel.arrange import by_group
-from sfumato.kernel.group import EqualRows, group_rows, packed_counts
+from sfumato.kernel.group import EqualRows, code_counts, group_rows, packed_counts
 from strategies import examples
 
 
@@ -65,6 +65,15 @@ def test_counting_packed_codes(case: tuple[list[list[int]], list[int]]) -> None:
     place = [int(np.ravel_multi_index([c[i] for c in columns], sizes)) for i in first]
     assert there == dict(zip(place, size, strict=True))
     assert len(found) == math.prod(sizes)
+
+
+@pytest.mark.parametrize("many", [0, 1 << 19])
+def test_counting_codes(monkeypatch: pytest.MonkeyPatch, many: int) -> None:
+    """As NumPy counts few rows and as a kernel counts many; codes without rows at the end are counted, too."""
+    monkeypatch.setattr("sfumato.kernel.group.MANY", many)
+    for dtype in (np.uint8, np.uint16, np.uint32):
+        assert code_counts(np.array([3, 0, 3, 1], dtype), 6).tolist() == [1, 1, 0, 2, 0, 0]
+    assert code_counts(np.zeros(0, np.uint8), 2).tolist() == [0, 0]
 
 
 @given(coded((3, 2**60, 2**62, 2**63 - 1), wide=3, long=9))

@@ -134,11 +134,14 @@ def tally(
 
     ``group`` is the group of each entry; an entry stands for as many rows as its weight, or for one without weights.
     """
+    sizes = _weighed(group, groups, weights)
+    different = {key: _distinct_in(group, groups, c) for key, c in distinct.items()}
+    if groups and not counted:  # there are no cells
+        yield Block(sizes, {}, different)
+        return
     widest = max([1] + [c.size for c in counted.values()])
     step = max(1, _BLOCK_CELLS // widest)
     order = None if groups <= step else np.argsort(group, kind="stable")
-    sizes = _weighed(group, groups, weights)
-    different = {key: _distinct_in(group, groups, c) for key, c in distinct.items()}
     ends = np.cumsum(np.bincount(group, minlength=groups))
     for first in range(0, groups, step):
         last = min(first + step, groups)

@@ -25,6 +25,7 @@ from sfumato.release.scheme.group_labels import Shown, shown_as
 from sfumato.requirement.base import GroupRequirement, Requirement
 from sfumato.table.encode import Column, Role
 from sfumato.table.microdata import Microdata
+from sfumato.table.published import text_counts
 
 
 def shown_labels(common: CommonTable, groups: Groups) -> list[Shown]:
@@ -93,7 +94,7 @@ class JointRelease:
             column = self.columns[s.name]
             domain = shown_domain(column.kind, column.declared, column.measured, s)
             entry = LabelAttribute(role=Role.QUASI, kind=column.kind, domain=domain, nodes=s.nodes)
-            loss = loss_bounds(entry, data[s.name], None)[1] if losses is None else losses[s.name]
+            loss = loss_bounds(entry, text_counts(data[s.name]))[1] if losses is None else losses[s.name]
             found[s.name] = replace(entry, loss=round(loss, 4))
         if self.class_column is not None:
             found |= attribute_entries(_only(self.class_column))

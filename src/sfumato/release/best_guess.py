@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.kernel.group import group_rows
+from sfumato.kernel.group import MANY, group_rows
+from sfumato.kernel.group_values import ValueCounts, value_counts
 from sfumato.table.encode import Role
 
 if TYPE_CHECKING:
@@ -66,13 +67,10 @@ def best_guess(values: GroupValues) -> BestGuess:
     >>> found.certain, found.worst, found.mean, found.base, found.value, found.linked, found.unlinked
     (2, 1.0, 0.75, 0.75, 'flu', 0.75, 0.625)
     """
-    of_pair, code, held = _pairs(values)
-    size, squares = np.bincount(of_pair, weights=held), np.bincount(of_pair, weights=held.astype(np.float64) ** 2)
-    top = np.zeros(len(size), np.int64)
-    np.maximum.at(top, of_pair, held)
-    rows, most, squares = (figure[size > 0] for figure in (size, top, squares))
+    counts = _counts(values)
+    rows, most, squares = (figure[counts.size > 0] for figure in (counts.size, counts.most, counts.squares))
     total = int(rows.sum())
-    shares = np.bincount(code, weights=held) / total
+    shares = counts.of_value / total
     return BestGuess(
         rows=total,
         certain=int(rows[most == rows].sum()),
@@ -83,6 +81,19 @@ def best_guess(values: GroupValues) -> BestGuess:
         linked=float((squares / rows).sum() / total),
         unlinked=float((shares**2).sum()),
     )
+
+
+def _counts(values: GroupValues) -> ValueCounts:
+    """Figures of each group and each value; where there are many rows, without a list of the pairs that occur."""
+    groups, codes = int(values.group.max()) + 1, int(values.code.max()) + 1
+    if values.rows is None and len(values.group) >= MANY and groups * codes <= _DENSE * len(values.group):
+        return value_counts(values.group, values.code, groups, codes)
+    of_pair, code, held = _pairs(values)
+    size = np.bincount(of_pair, weights=held).astype(np.int64)
+    squares = np.bincount(of_pair, weights=held.astype(np.float64) ** 2).astype(np.float64)
+    most = np.zeros(len(size), np.int64)
+    np.maximum.at(most, of_pair, held)
+    return ValueCounts(size, most, squares, np.bincount(code, weights=held).astype(np.int64))
 
 
 def _pairs(values: GroupValues) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.int64]]:

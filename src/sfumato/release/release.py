@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from sfumato.beside import beside
 from sfumato.errors import PolicyError, ReleaseError, nearest
 from sfumato.kernel.group import group_rows
 from sfumato.release.check.claims import judged
@@ -36,7 +37,7 @@ from sfumato.requirement.k_map import KMap
 from sfumato.table.encode import Role
 from sfumato.table.frames import to_pandas
 from sfumato.table.names import named
-from sfumato.table.published import distinct_texts, label_codes
+from sfumato.table.published import label_codes, text_counts
 
 if TYPE_CHECKING:
     import pandas
@@ -179,19 +180,14 @@ class Release:
         now = Release(
             self.manifest, self.tables, page=self.page
         )  # the mapping may have been changed since it was first read
+        twins = beside(self.verify_twins)
         found = list(structure(now))
         if any(finding.status == "broken" for finding in found):
-            return found
-        self.verify_twins()
-        given = given_after(now, after)
-        found += [*matching(now, given), *(judged(now, claim, given) for claim in now.description.requirements)]
-        found.append(examined(now))
-        if found[-1].status == "broken":
-            return found
-        found += [warned(now)] if now.scheme_class.shows_groups else []
-        return (
-            found if any(f.status == "broken" for f in found) else [*found, *explained_to_readers(now), *reworded(now)]
-        )
+            return found  # whatever the csv files hold
+        try:
+            return found + _claims(now, given_after(now, after))
+        finally:
+            twins.result()  # a csv file with other rows is an error, whatever else was found
 
     def verify_twins(self) -> None:
         """Raise if a csv file in the folder that this was read from is not what the manifest says."""
@@ -239,7 +235,7 @@ class Release:
         """How many rows of a counted table show each value of a column, as text; counted once."""
         return self.remembered(
             ("rows by value", table, name),
-            lambda: distinct_texts(self.counted[table][name]).counts(self.row_weights),
+            lambda: text_counts(self.counted[table][name], self.row_weights),
         )
 
     def same_labels(self, x: tuple[str, ...]) -> NDArray[np.int64]:
@@ -275,6 +271,18 @@ class Release:
         view = PublicSchema(self.description.attributes, self.tables)
         bound = requirement.bind(view)
         return self.scheme_class.judge(self, bound, view)
+
+
+def _claims(release: Release, given: "Mapping[str, Earlier]") -> list[Finding]:
+    """How the claims about people, method and warnings stand, for a release of sound structure."""
+    found = [*matching(release, given), *(judged(release, claim, given) for claim in release.description.requirements)]
+    found.append(examined(release))
+    if found[-1].status == "broken":
+        return found
+    found += [warned(release)] if release.scheme_class.shows_groups else []
+    if any(f.status == "broken" for f in found):
+        return found
+    return [*found, *explained_to_readers(release), *reworded(release)]
 
 
 def _equal_rows(columns: list[pl.Series]) -> NDArray[np.int64]:

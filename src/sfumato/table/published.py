@@ -12,7 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import SfumatoError
-from sfumato.kernel.group import packed_counts
+from sfumato.kernel.group import code_counts, packed_counts
 from sfumato.table.encode import Codes, smallest
 from sfumato.table.ordered_domain import MISSING
 from sfumato.table.taxonomy import named
@@ -52,11 +52,23 @@ def distinct_texts(column: pl.Series) -> DistinctTexts:
         column = text.cast(pl.Enum(text.unique().sort()))
     assert isinstance(column.dtype, pl.Enum)
     words, place = column.dtype.categories, column.to_physical().to_numpy()
-    there = np.bincount(place, minlength=len(words)) > 0
+    there = code_counts(place, len(words)) > 0
     if there.all():
         return DistinctTexts(words.to_list(), place)
     number = smallest(np.cumsum(there) - 1, len(words))
     return DistinctTexts(words.filter(pl.Series(there)).to_list(), number[place])
+
+
+def text_counts(column: pl.Series, weights: Integers | None = None) -> dict[str, int]:
+    """How many rows show each value, as text; with ``weights``, each entry stands for as many rows.
+
+    >>> text_counts(pl.Series(["b", None, "a", "b"]))
+    {'(missing)': 1, 'a': 1, 'b': 2}
+    """
+    if weights is not None or not isinstance(column.dtype, pl.Enum) or column.null_count():
+        return distinct_texts(column).counts(weights)
+    rows = code_counts(*label_codes(column)).tolist()
+    return {text: number for text, number in zip(column.dtype.categories, rows, strict=True) if number}
 
 
 def _is_number(dtype: pl.DataType) -> bool:

@@ -20,7 +20,7 @@ from sfumato.release.part_tables import as_stored
 from sfumato.table.checks import is_opaque
 from sfumato.table.encode import Role
 from sfumato.table.ordered_domain import MISSING
-from sfumato.table.published import domain_codes, outside
+from sfumato.table.published import domain_codes, outside, text_counts
 from sfumato.table.taxonomy import Taxonomy, named
 
 if TYPE_CHECKING:
@@ -106,7 +106,9 @@ def _outside(column: pl.Series, domain: Sequence[str]) -> str | None:
         return f"column {column.name!r} has categories that are not in its domain: {named(sorted(more))}"
     if column.null_count() and MISSING not in domain:
         return f"column {column.name!r} has missing values, but its domain says that none are missing"
-    codes = domain_codes(column, domain)
+    if not column.dtype.is_float() and text_counts(column).keys() <= {*domain}:
+        return None
+    codes = domain_codes(column, domain)  # also where a number is written in another way
     return outside(column, codes) if (codes < 0).any() else None
 
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from sfumato.errors import ReleaseError
 from sfumato.release.label_meaning import Interval, LabelMeaning, as_interval, read, shown_ends
@@ -16,7 +15,6 @@ from sfumato.release.manifest import BoxAttribute, LabelAttribute
 from sfumato.table.encode import Kind
 from sfumato.table.names import REST
 from sfumato.table.ordered_domain import MISSING, after, day_number, number_of, open_label
-from sfumato.table.published import distinct_texts
 from sfumato.table.taxonomy import SUPPRESSED, named, quoted
 
 _NUMBERED = re.compile(r" \([0-9]+\)$")
@@ -26,11 +24,11 @@ ROUNDED = 5.1e-5
 _PART = re.compile(r'"(?:[^"\\]|\\.)*"|\[[^\[\]]*[)\]]|[^,{}\[\]"]+')
 
 
-def fault_of(name: str, entry: LabelAttribute, column: pl.Series) -> str | None:
-    """What is wrong with the labels of a column, or None."""
+def fault_of(name: str, entry: LabelAttribute, column: pl.Series, rows: Mapping[str, int]) -> str | None:
+    """What is wrong with the labels of a column, or None; ``rows`` says how many rows show each."""
     try:
         labels = read(entry.nodes)
-        _all_there(name, labels, column)
+        _all_there(name, labels, column, {*rows})
         for label, known in labels.items():
             _fitting(name, label, known, entry, labels)
     except ReleaseError as e:
@@ -38,10 +36,9 @@ def fault_of(name: str, entry: LabelAttribute, column: pl.Series) -> str | None:
     return None
 
 
-def _all_there(name: str, labels: Mapping[str, LabelMeaning], column: pl.Series) -> None:
+def _all_there(name: str, labels: Mapping[str, LabelMeaning], column: pl.Series, shown: set[str]) -> None:
     if column.dtype not in (pl.String, pl.Enum, pl.Categorical) or column.null_count():
         raise ReleaseError(f"column {name!r} must hold one label per row")
-    shown = set(distinct_texts(column).texts)
     if unknown := sorted(shown - labels.keys()):
         raise ReleaseError(f"the manifest does not explain the labels {named(unknown)} of {name!r}")
     if unused := sorted(labels.keys() - shown):
@@ -161,15 +158,16 @@ def parts_of(label: str) -> list[str] | None:
     return [json.loads(part) if part.startswith('"') else part for part in found if part] or None
 
 
-def loss_bounds(entry: LabelAttribute, column: pl.Series, weights: NDArray[Any] | None) -> tuple[float, float]:
-    """The least and the greatest loss that these labels can have; the same if the public part determines it."""
+def loss_bounds(entry: LabelAttribute, rows: Mapping[str, int]) -> tuple[float, float]:
+    """The least and the greatest loss that labels can have, given how many rows show each.
+
+    They are the same if the public part determines it.
+    """
     labels, domain = read(entry.nodes), entry.domain
     counts = isinstance(entry, BoxAttribute)  # a sample counts values, even of an ordinal attribute
     bounds = {label: _share(label, known, entry.kind, domain, counts) for label, known in labels.items()}
-    shown = distinct_texts(column)
-    shares = np.array([bounds[text] for text in shown.texts], np.float64).reshape(-1, 2)
-    least, most = (float(np.average(share[shown.of_row], weights=weights)) for share in shares.T)
-    return least, most
+    least, most = np.average([bounds[label] for label in rows], axis=0, weights=list(rows.values()))
+    return float(least), float(most)
 
 
 def _share(label: str, known: LabelMeaning, kind: str, domain: Sequence[Any], counts: bool) -> tuple[float, float]:

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from sfumato.release.check.explained import ROUNDED, fault_of, loss_bounds
 from sfumato.release.check.finding import Finding
+from sfumato.table.published import text_counts
 
 if TYPE_CHECKING:
     from sfumato.release.release import Release
@@ -12,7 +13,8 @@ if TYPE_CHECKING:
 def labels_explained(release: "Release") -> Finding:
     claim = "every label is explained and means what it shows"
     for name in release.quasi():
-        if why := fault_of(name, release.description.label(name), release.counted["data"][name]):
+        column, rows = release.counted["data"][name], release.rows_by_value("data", name)
+        if why := fault_of(name, release.description.label(name), column, rows):
             return Finding(claim, "broken", why)
     return Finding(claim, "holds", f"{len(release.quasi())} quasi-identifiers")
 
@@ -29,5 +31,7 @@ def losses_fit(release: "Release") -> Finding:
 
 def loss_of(release: "Release", name: str) -> tuple[float, float]:
     """The least and the greatest loss that the labels of a quasi-identifier can have."""
-    weights = release.scheme_class.weights(release) if release.row_weights is None else release.row_weights
-    return loss_bounds(release.description.label(name), release.counted["data"][name], weights)
+    people = release.scheme_class.weights(release) if release.row_weights is None else None
+    sampled = people is not None
+    rows = text_counts(release.counted["data"][name], people) if sampled else release.rows_by_value("data", name)
+    return loss_bounds(release.description.label(name), rows)

@@ -1,0 +1,140 @@
+"""The cells of a frame as Polars writes them to a csv file: words that a column lists are written once for all rows.
+
+Neighbouring columns of few words are written together, so that a row consists of fewer pieces.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from io import BytesIO
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sfumato.errors import SfumatoError
+from sfumato.kernel.csv_rows import BEYOND, Cells
+from sfumato.release.files.spreadsheet import csv_of
+from sfumato.release.manifest import OutputEntry
+
+_QUOTE, _COMMA, _LINE_END = b'",\n'
+_TOGETHER = 1 << 10
+"""Columns are written together if they have at most so many combinations of words: they stay in the nearest cache."""
+
+
+class CodedRows(NamedTuple):
+    """Some rows as numbers of cells, a line per run of columns; ``longest``: the bytes of no row are more."""
+
+    codes: NDArray[np.uint32]
+    cells: Cells
+    longest: int
+
+
+class _Run(NamedTuple):
+    """Neighbouring columns, and the words that each lists; no words: they are written row by row."""
+
+    names: tuple[str, ...]
+    words: tuple[pl.Series, ...] = ()
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """How many words each column has."""
+        return tuple(len(words) for words in self.words)
+
+
+def header(frame: pl.DataFrame, output: OutputEntry | None) -> bytes:
+    """The first line of a csv file."""
+    return csv_of(frame.clear(), output).write_csv().encode()
+
+
+def coded_rows(frame: pl.DataFrame, output: OutputEntry | None, step: int) -> Iterator[CodedRows]:
+    """The rows of a frame, ``step`` at a time."""
+    runs = _runs(frame)
+    endings = [_COMMA] * (len(runs) - 1) + [_LINE_END]
+    listed = [
+        _written(_combinations(run), output, end) if run.words else None for run, end in zip(runs, endings, strict=True)
+    ]
+    for first in range(0, frame.height, step):
+        rows = frame.slice(first, step)
+        found = [
+            cells or _written(rows.select(run.names), output, ending)
+            for run, cells, ending in zip(runs, listed, endings, strict=True)
+        ]
+        codes, number = np.empty((len(runs), rows.height), np.uint32), 0
+        for line, run, cells in zip(codes, runs, found, strict=True):
+            _number(run, rows, line)
+            line += np.uint32(number)
+            number += len(cells.begin)
+        yield CodedRows(codes, _joined(found), sum(int(cells.length.max()) for cells in found))
+
+
+def _runs(frame: pl.DataFrame) -> list[_Run]:
+    """The columns from left to right, together where they have few combinations, or where all are written by row."""
+    found: list[_Run] = []
+    for column in frame.get_columns():
+        words = _words(column)
+        run = _Run((column.name,), () if words is None else (words,))
+        if found and _together(found[-1], run, frame.height):
+            run = _Run(found[-1].names + run.names, found.pop().words + run.words)
+        found.append(run)
+    return found
+
+
+def _together(left: _Run, right: _Run, rows: int) -> bool:
+    if left.words and right.words:
+        return math.prod(left.sizes + right.sizes) <= min(_TOGETHER, rows)
+    return not left.words and not right.words
+
+
+def _words(column: pl.Series) -> pl.Series | None:
+    """The words that a column lists, and a missing one if it has any; None if they are more than its rows."""
+    if not isinstance(column.dtype, pl.Enum) or len(column.dtype.categories) >= len(column):
+        return None
+    words = column.dtype.categories.cast(column.dtype)
+    return words.extend(pl.Series([None], dtype=column.dtype)) if column.null_count() else words
+
+
+def _combinations(run: _Run) -> pl.DataFrame:
+    """All combinations of words, in the order of their numbers."""
+    places = np.unravel_index(np.arange(math.prod(run.sizes)), run.sizes)
+    return pl.DataFrame([w.gather(p).alias(n) for n, w, p in zip(run.names, run.words, places, strict=True)])
+
+
+def _number(run: _Run, rows: pl.DataFrame, out: NDArray[np.uint32]) -> None:
+    """The combination of words that each row has, or the row itself."""
+    if not run.words:
+        out[:] = np.arange(rows.height)
+        return
+    out[:] = 0
+    for name, words in zip(run.names, run.words, strict=True):
+        places = rows[name].to_physical()
+        if places.null_count():
+            places = places.cast(pl.UInt32).fill_null(len(words) - 1)
+        out *= np.uint32(len(words))
+        np.add(out, places.to_numpy(), out=out, casting="unsafe")
+
+
+def _written(frame: pl.DataFrame, output: OutputEntry | None, ending: int) -> Cells:
+    """The cells of each row as Polars writes them, with its quotes."""
+    buffer = BytesIO()
+    csv_of(frame, output).write_csv(buffer, include_header=False)
+    text = np.frombuffer(buffer.getbuffer(), np.uint8)
+    quotes, ends = text == _QUOTE, text == _LINE_END
+    if quotes.any():
+        ends &= ~np.logical_xor.accumulate(quotes)  # a line end after an odd number of quotes belongs to a cell
+    last = np.flatnonzero(ends)
+    if len(last) != frame.height:
+        raise SfumatoError(f"Polars wrote {frame.height} rows as {len(last)} lines of csv; please report this bug")
+    text[last] = ending
+    begin = np.append(0, last[:-1] + 1)
+    return Cells(text, begin, last + 1 - begin)
+
+
+def _joined(runs: Sequence[Cells]) -> Cells:
+    """The cells of all runs, one after the other."""
+    starts = np.cumsum([0, *(len(cells.text) for cells in runs)])
+    return Cells(
+        np.concatenate([*(cells.text for cells in runs), np.zeros(BEYOND, np.uint8)]),
+        np.concatenate([cells.begin + start for cells, start in zip(runs, starts[:-1], strict=True)]),
+        np.concatenate([cells.length for cells in runs]),
+    )
