@@ -171,8 +171,8 @@ class LocalEngine:
             return pl.DataFrame(list(pool.map(lambda column: column(rows), ready)))
 
     def write(self, table: pl.DataFrame, file: Path) -> None:
-        """Write a published table as parquet or csv, by the ending of the file's name."""
-        write_table(table, file)
+        """Write a published table as parquet."""
+        write_parquet(table, file)
 
     def _column(self, output: Output, *, grouping: Grouping | None, draws: Draws) -> "Callable[[_Rows], pl.Series]":
         """Makes an output column once the row order is known: codes are cheaper to reorder than text."""
@@ -212,12 +212,9 @@ class _Rows(NamedTuple):
         return cls(order, placed, group, np.bincount(group, minlength=grouping.groups) > 0)
 
 
-def write_table(table: pl.DataFrame, file: Path) -> None:
-    """Write a table as parquet or csv, by the ending of the file's name."""
-    if file.suffix == ".parquet":
-        table.write_parquet(file)
-    else:
-        table.write_csv(file)
+def write_parquet(table: pl.DataFrame, file: Path) -> None:
+    """Write a table as parquet."""
+    table.write_parquet(file)
 
 
 def tally_of(series: pl.Series) -> pl.DataFrame:

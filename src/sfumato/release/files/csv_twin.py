@@ -19,9 +19,7 @@ _BYTES = 1 << 18
 """How much of a file is read at a time: it stays in the cache until it is compared."""
 
 
-def holds(
-    file: Path, frame: pl.DataFrame, output: OutputEntry | None, cells: int = _CELLS, read: int = _BYTES
-) -> bool:
+def holds(file: Path, frame: pl.DataFrame, output: OutputEntry | None, cells: int = _CELLS, read: int = _BYTES) -> bool:
     """Whether a csv file holds the frame: byte for byte, or once read again if numbers are written differently."""
     return _same_bytes(file, [frame], output, cells, read) or _same_values(file, csv_of(frame, output))
 
@@ -64,9 +62,7 @@ class _Window:
         self.text[self.end :] = 0
 
 
-def _same_bytes(
-    file: Path, frames: Iterable[pl.DataFrame], output: OutputEntry | None, cells: int, read: int
-) -> bool:
+def _same_bytes(file: Path, frames: Iterable[pl.DataFrame], output: OutputEntry | None, cells: int, read: int) -> bool:
     with file.open("rb") as there:
         window = _Window(there, read)
         for number, frame in enumerate(frames):
