@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from sfumato.engine.local import write_table
+from sfumato.engine.local import write_parquet
 from sfumato.release.files.store import digest
 from sfumato.release.files.table_files import write_tables, writing_tables
 
@@ -36,7 +36,7 @@ def test_the_folder_is_left_when_nobody_writes_any_more(tmp_path: Path) -> None:
     def slow(table: pl.DataFrame, file: Path) -> None:
         begun.set()
         time.sleep(0.2)
-        write_table(table, file)
+        write_parquet(table, file)
 
     def interrupted() -> None:
         with writing_tables(tmp_path, TABLES, None, slow):

@@ -116,7 +116,7 @@ class Engine(Protocol):
         ...
 
     def write(self, table: pl.DataFrame, file: Path) -> None:
-        """Write a published table as parquet or csv, by the ending of the file's name."""
+        """Write a published table as parquet."""
         ...
 
 

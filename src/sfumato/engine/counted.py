@@ -18,7 +18,7 @@ from sfumato.engine.counts import Counted, Counts, Integers, count
 from sfumato.engine.dealing import Dealer
 from sfumato.engine.decision import Grouping
 from sfumato.engine.draws import Draws
-from sfumato.engine.local import write_table
+from sfumato.engine.local import write_parquet
 from sfumato.engine.output_column import ENTRY, VECTOR, OutputColumn
 from sfumato.engine.parts import Compressing, Parts, write_parts
 from sfumato.engine.pieces import Pieces
@@ -269,5 +269,5 @@ class CountedEngine:
         return Parts(files, schema, height, counted, weights, self._spill)
 
     def write(self, table: pl.DataFrame, file: Path) -> None:
-        """Write a published table as parquet or csv, by the ending of the file's name."""
-        write_table(table, file)
+        """Write a published table as parquet."""
+        write_parquet(table, file)

@@ -157,22 +157,30 @@ class LocalEngine:
         its 32-bit word only as far as they matter, mostly one if the value is kept and two if it is not, and
         columns are drawn in parallel.
         """
-        entry = self.entries(counts, grouping, draws) if grouping is not None and counts is not None else None
-        if entry is not None and (entry < 0).any():
-            raise SfumatoError("rows that are left out must be removed before the others are published")
         build = partial(self._column, grouping=grouping, draws=draws)
         if not draws.secret:
+            entry = self._entries_of_all(counts, grouping, draws)
             rows = _Rows.of(draws.order(self._table.rows), entry, grouping)
             return pl.DataFrame([build(output)(rows) for output in outputs])
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             waiting = pool.submit(draws.order, self._table.rows)
+            entry = self._entries_of_all(counts, grouping, draws)
             ready = list(pool.map(build, outputs))
             rows = _Rows.of(waiting.result(), entry, grouping)
             return pl.DataFrame(list(pool.map(lambda column: column(rows), ready)))
 
+    def _entries_of_all(self, counts: Counts | None, grouping: Grouping | None, draws: Draws) -> Integers | None:
+        """The entry of each row, none of which may be left out; None if there is no grouping."""
+        if grouping is None or counts is None:
+            return None
+        entry = self.entries(counts, grouping, draws)
+        if (entry < 0).any():
+            raise SfumatoError("rows that are left out must be removed before the others are published")
+        return entry
+
     def write(self, table: pl.DataFrame, file: Path) -> None:
-        """Write a published table as parquet or csv, by the ending of the file's name."""
-        write_table(table, file)
+        """Write a published table as parquet."""
+        write_parquet(table, file)
 
     def _column(self, output: Output, *, grouping: Grouping | None, draws: Draws) -> "Callable[[_Rows], pl.Series]":
         """Makes an output column once the row order is known: codes are cheaper to reorder than text."""
@@ -212,12 +220,9 @@ class _Rows(NamedTuple):
         return cls(order, placed, group, np.bincount(group, minlength=grouping.groups) > 0)
 
 
-def write_table(table: pl.DataFrame, file: Path) -> None:
-    """Write a table as parquet or csv, by the ending of the file's name."""
-    if file.suffix == ".parquet":
-        table.write_parquet(file)
-    else:
-        table.write_csv(file)
+def write_parquet(table: pl.DataFrame, file: Path) -> None:
+    """Write a table as parquet."""
+    table.write_parquet(file)
 
 
 def tally_of(series: pl.Series) -> pl.DataFrame:

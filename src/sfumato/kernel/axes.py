@@ -1,6 +1,7 @@
 """Axes of codes: lines with positions and trees of ranges, all in flat arrays."""
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -13,6 +14,9 @@ LINE, TREE = 0, 1
 
 MOST_CHILDREN = 63
 """A node with more children than fit a bit mask is never shown as a set of some of them."""
+
+_MANY = 1 << 17
+"""So many rows are worth a second thread."""
 
 
 class Space(NamedTuple):
@@ -231,11 +235,11 @@ def line_width(space: Any, j: int, rows: Any, start: int, end: int) -> Any:
 
 
 @kernel
-def _summarize(space: Any, rows: Any, starts: Any, n: int, bits: Any, out: Any) -> None:
-    groups = len(starts)
+def _summarize(space: Any, rows: Any, starts: Any, n: int, first: int, last: int, bits: Any, out: Any) -> None:
+    """The groups from ``first`` up to ``last``."""
     for j in range(len(space.axes)):
-        for g in range(groups):
-            end = starts[g + 1] if g + 1 < groups else n
+        for g in range(first, last):
+            end = starts[g + 1] if g + 1 < len(starts) else n
             if space.axes[j, KIND] == LINE:
                 _, lo, hi = line_width(space, j, rows, starts[g], end)
                 out[0, j, g], out[1, j, g] = lo, hi
@@ -255,6 +259,15 @@ def summarize(space: Space, rows: NDArray[Any], starts: NDArray[np.int64], n: in
     The mask is 0 if the whole node is shown.
     """
     out = np.zeros((4, len(space.axes), len(starts)), np.int64)
-    largest = int(space.axes[:, SIZE].max(initial=1))
-    _summarize(space, rows, starts, n, np.zeros((largest + 63) // 64, np.uint64), out)
+    words = (int(space.axes[:, SIZE].max(initial=1)) + 63) // 64
+
+    def some(first: int, last: int) -> None:
+        _summarize(space, rows, starts, n, first, last, np.zeros(words, np.uint64), out)
+
+    half = int(np.searchsorted(starts, n // 2))  # of the rows, not of the groups
+    if n < _MANY:
+        some(0, len(starts))
+    else:
+        with ThreadPoolExecutor(2) as pool:
+            list(pool.map(some, (0, half), (half, len(starts))))
     return out

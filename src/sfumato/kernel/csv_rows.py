@@ -1,4 +1,4 @@
-"""Compare the bytes of a csv file with rows that are given as numbers of cells."""
+"""Rows that are given as numbers of cells, as the bytes of a csv file: written, or compared with a file."""
 
 from typing import Any, NamedTuple
 
@@ -10,7 +10,7 @@ from sfumato.kernel.jit import inner, kernel
 _WORDS = 4
 _BYTES = 8 * _WORDS
 BEYOND = _BYTES
-"""How many bytes must follow the last cell and the last row that is compared: the kernel reads whole words."""
+"""How many bytes must follow the last cell, and the last row in a text: the kernels read and write whole words."""
 
 
 def _masks() -> NDArray[np.uint64]:
@@ -41,6 +41,57 @@ def _word(text: Any, at: Any) -> Any:
     at += u(4)
     high = u(text[at]) | u(text[at + u(1)]) << u(8) | u(text[at + u(2)]) << u(16) | u(text[at + u(3)]) << u(24)
     return low | high << u(32)
+
+
+@inner
+def _put_word(text: Any, at: Any, word: Any) -> None:
+    """The eight bytes of a number; LLVM makes one store of it."""
+    u, byte = np.uint64, np.uint8
+    text[at], text[at + u(1)], text[at + u(2)] = byte(word), byte(word >> u(8)), byte(word >> u(16))
+    text[at + u(3)], text[at + u(4)], text[at + u(5)] = byte(word >> u(24)), byte(word >> u(32)), byte(word >> u(40))
+    text[at + u(6)], text[at + u(7)] = byte(word >> u(48)), byte(word >> u(56))
+
+
+@kernel
+def _put_rows(codes: Any, first: int, cells: Any, begin: Any, length: Any, text: Any, limit: int) -> Any:
+    """Each cell is copied 16 bytes at a time; what is copied beyond its end is overwritten by the next cell."""
+    u = np.uint64
+    step, eight = u(16), u(8)
+    at = u(0)
+    for row in range(first, codes.shape[1]):
+        if at >= u(limit):
+            return row, np.int64(at)
+        for column in range(codes.shape[0]):
+            cell = codes[column, row]
+            place = u(begin[cell])
+            end = at + u(length[cell])
+            while at < end:
+                low, high = _word(cells, place), _word(cells, place + eight)
+                _put_word(text, at, low)
+                _put_word(text, at + eight, high)
+                at += step
+                place += step
+            at = end
+    return codes.shape[1], np.int64(at)
+
+
+def put_rows(
+    codes: NDArray[np.uint32], first: int, cells: Cells, text: NDArray[np.uint8], limit: int
+) -> tuple[int, int]:
+    """Write the rows from ``first`` on into a text, as long as a row starts before ``limit``.
+
+    ``codes`` has a line per column: the cell of each row. Returns the row before which it stopped, and where the text
+    ends. From ``limit`` on, the text has room for a row and `BEYOND` bytes.
+
+    >>> cells = Cells(np.frombuffer(b"1,2,a\\n" + bytes(BEYOND), np.uint8), np.array([0, 2, 4]), np.array([2, 2, 2]))
+    >>> text = np.empty(8 + BEYOND, np.uint8)
+    >>> put_rows(np.array([[0, 1], [2, 2]], np.uint32), 0, cells, text, 8)
+    (2, 8)
+    >>> text[:8].tobytes()
+    b'1,a\\n2,a\\n'
+    """
+    row, end = _put_rows(codes, first, *cells, text, limit)
+    return int(row), int(end)
 
 
 @kernel

@@ -11,16 +11,17 @@ from pathlib import Path
 import polars as pl
 
 from sfumato.beside import beside
-from sfumato.engine.local import write_table
+from sfumato.engine.base import Table
+from sfumato.engine.local import write_parquet
 from sfumato.engine.parts import Parts
+from sfumato.release.files.csv_file import write_csv
 from sfumato.release.files.part_files import put_parts
-from sfumato.release.files.spreadsheet import csv_of
 from sfumato.release.manifest import OutputEntry, TableFile
 from sfumato.release.part_tables import as_stored
 from sfumato.table.checks import open_regular
 
 Write = Callable[[pl.DataFrame, Path], None]
-"""How a table is written to a file: that of an engine."""
+"""How a table is written to a parquet file: that of an engine."""
 
 
 def digest(file: Path) -> str:
@@ -34,7 +35,7 @@ def writing_tables(
     draft: Path,
     tables: Mapping[str, pl.DataFrame],
     output: OutputEntry | None,
-    write: Write = write_table,
+    write: Write = write_parquet,
     *,
     csv_of_parts: bool = False,
 ) -> Iterator[Callable[[], list[TableFile]]]:
@@ -53,7 +54,7 @@ def write_tables(
     draft: Path,
     tables: Mapping[str, pl.DataFrame],
     output: OutputEntry | None,
-    write: Write = write_table,
+    write: Write = write_parquet,
     *,
     csv_of_parts: bool = False,
 ) -> list[TableFile]:
@@ -66,30 +67,23 @@ def write_tables(
         for name, frame in as_stored(tables).items():
             if isinstance(frame, Parts):
                 files.append(pool.submit(put_parts, draft, name, frame, digest))
-                if csv_of_parts:
-                    files.append(pool.submit(_csv_of_parts, draft / f"{name}.csv", frame, output))
-                continue
-            files.append(pool.submit(_written, draft / f"{name}.parquet", frame, None, write))
-            files.append(pool.submit(_written, draft / f"{name}.csv", frame, output, write))
+            else:
+                files.append(pool.submit(_parquet, draft / f"{name}.parquet", frame, write))
+            if csv_of_parts or not isinstance(frame, Parts):
+                files.append(pool.submit(_csv, draft / f"{name}.csv", frame, output))
         return [entry for file in files for entry in file.result()]
 
 
-def _written(file: Path, frame: pl.DataFrame, output: OutputEntry | None, write: Write) -> list[TableFile]:
-    """One file, flushed to the disk, with its digest; ``output`` changes the cells of a csv file only."""
-    write(csv_of(frame, output), file)
-    return _described(file, frame.columns)
-
-
-def _csv_of_parts(file: Path, parts: Parts, output: OutputEntry | None) -> list[TableFile]:
-    """One csv file of all parts, written a part at a time."""
-    with file.open("wb") as there:
-        for number, frame in enumerate(parts.frames()):
-            csv_of(frame, output).write_csv(there, include_header=number == 0)
-    return _described(file, parts.columns)
-
-
-def _described(file: Path, columns: list[str]) -> list[TableFile]:
+def _parquet(file: Path, frame: pl.DataFrame, write: Write) -> list[TableFile]:
+    """One file, flushed to the disk, with its digest."""
+    write(frame, file)
     found = digest(file)
     with file.open("rb") as written:
         os.fsync(written.fileno())
-    return [TableFile(name=file.stem, file=file.name, sha256=found, columns=columns)]
+    return [TableFile(name=file.stem, file=file.name, sha256=found, columns=frame.columns)]
+
+
+def _csv(file: Path, table: Table, output: OutputEntry | None) -> list[TableFile]:
+    """One csv file of a table, or of all its parts, a part at a time; ``output`` changes its cells."""
+    found = write_csv(file, table.frames() if isinstance(table, Parts) else [table], output)
+    return [TableFile(name=file.stem, file=file.name, sha256=found, columns=table.columns)]
