@@ -1,5 +1,6 @@
 """Ordered domains: numbers, dates and ordinal values, where any range of neighbours is a group's label."""
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -160,8 +161,9 @@ class OrderedDomain:
         if len(self.values) < 2:
             place = np.zeros(len(self.values))
         else:
-            half = self.values / 2  # halved, since the difference of two finite numbers may overflow
-            place = (half - half[0]) / (half[-1] - half[0])
+            huge = max(abs(self.values[0]), abs(self.values[-1])) > sys.float_info.max / 2
+            values = self.values / 2 if huge else self.values  # or else the difference of the two might overflow
+            place = (values - values[0]) / (values[-1] - values[0])
             if (np.diff(place) <= 0).any():
                 for i in range(1, len(place)):
                     place[i] = max(place[i], np.nextafter(place[i - 1], np.inf))
