@@ -71,12 +71,14 @@ def _grown(work: str, rows: int, values: int, took: float, first: tuple[int, flo
 
 
 def many_values() -> Iterator[Line]:
-    """Mondrian on a quasi-identifier without a taxonomy: at 10,000 values at most three times as long as at 100."""
+    """Cuts of a quasi-identifier without a taxonomy: at 10,000 values at most three times as long as at 100."""
     k, l = sf.KAnonymity(k=5), sf.LDiversity(l=3)
     for name, method, required in (
         ("mondrian, k", "mondrian", [k]),
         ("mondrian, k and l", "mondrian", [k, l]),
         ("mondrian+, l", "mondrian+", [l]),
+        ("mondrian-blur, l", "mondrian-blur", [l]),
+        ("pg, k", sf.PG(p=0.3, domain="occurring"), [k]),
     ):
         first = None
         for values in VALUES:

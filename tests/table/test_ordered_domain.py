@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sfumato.table.ordered_domain import MISSING, OrderedDomain, number_text
@@ -86,6 +86,8 @@ def test_the_last_of_numbers_without_a_step(value: float) -> None:
 
 
 @given(st.lists(st.floats(-1e9, 1e9), min_size=1, max_size=20, unique=True).map(sorted))
+@example([0.0, 5e-324])
+@example([-1.7e308, 0.0, 1.7e308])
 @examples(60)
 def test_positions(values: list[float]) -> None:
     for missing in (False, True):

@@ -270,10 +270,12 @@ def recode(name: str, labels: Sequence[str], codes: NDArray[Any], *, unseen: boo
 def _numbered(name: str, labels: Sequence[str], codes: NDArray[Any]) -> tuple[pl.Series, NDArray[Any]]:
     """The distinct labels that some code shows, in text order, and the place of each code's label among them."""
     there = _occurring(codes, len(labels))
-    distinct = sorted({label for label, shown in zip(labels, there, strict=True) if shown})
+    shown = labels if there.all() else [labels[i] for i in np.flatnonzero(there).tolist()]
+    distinct = sorted(dict.fromkeys(shown))  # not a set: many labels are in order already
     at = {label: i for i, label in enumerate(distinct)}
     number = np.array([at.get(label, 0) for label in labels], dtype=np.uint8 if len(distinct) <= 256 else np.uint32)
-    return pl.Series(name, distinct, dtype=pl.Enum(distinct)), number
+    words = pl.Series(name, distinct, dtype=pl.String)
+    return words.cast(pl.Enum(words)), number
 
 
 def _occurring(codes: NDArray[Any], size: int) -> NDArray[np.bool_]:

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -46,7 +45,6 @@ class Axis(NamedTuple):
     lo: Sequence[int] | NDArray[np.int32] = ()
     hi: Sequence[int] | NDArray[np.int32] = ()
     parent: Sequence[int] | NDArray[np.int32] = ()
-    children: Sequence[Sequence[int]] = ()
     leaf_node: Sequence[int] | NDArray[np.int32] = ()
     sets: bool = False
 
@@ -60,11 +58,12 @@ def make_space(axes: Sequence[Axis]) -> Space:
     def firsts(parts: Sequence[Any]) -> NDArray[np.int64]:
         return np.cumsum([0] + [len(p) for p in parts])[:-1].astype(np.int64)
 
-    children = [c for axis in axes for c in axis.children]
-    nodes = np.zeros((len(children) + 1, 4), np.int64)
+    nodes = np.zeros((sum(len(a.lo) for a in axes) + 1, 4), np.int64)
     for column, part in enumerate(("lo", "hi", "parent")):
         nodes[:-1, column] = flat([getattr(a, part) for a in axes], np.int64)
-    nodes[:, CHILD] = np.cumsum([0] + [len(c) for c in children])
+    below = [np.asarray(a.parent, np.int64)[1:] for a in axes]  # of all nodes but the root
+    numbers = flat([np.bincount(parent, minlength=len(a.lo)) for a, parent in zip(axes, below, strict=True)], np.int64)
+    nodes[1:, CHILD] = np.cumsum(numbers)
     table = np.zeros((len(axes), 6), np.int64)
     table[:, KIND] = [LINE if len(a.position) else TREE for a in axes]
     table[:, SETS] = [a.sets for a in axes]
@@ -76,7 +75,7 @@ def make_space(axes: Sequence[Axis]) -> Space:
         axes=table,
         position=flat([a.position for a in axes], np.float64),
         nodes=nodes,
-        child=np.fromiter(chain.from_iterable(children), np.int64, int(nodes[-1, CHILD])),
+        child=flat([np.argsort(parent, kind="stable") + 1 for parent in below], np.int64),
         leaf_node=flat([a.leaf_node for a in axes], np.int64),
     )
 

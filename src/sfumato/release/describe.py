@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.release.judgement import Judgement
-from sfumato.release.label_meaning import finite_ends, read
+from sfumato.release.label_meaning import stated_ends
 from sfumato.release.manifest import (
     AttributeEntry,
     BoxAttribute,
@@ -90,6 +90,6 @@ def shown_domain(kind: Kind, declared: list[str | float] | None, measured: bool,
 
 def _between_ends(kind: Kind, shown: Shown) -> list[Any]:
     """From the least to the greatest end that the labels show; nothing if they show fewer than two."""
-    ends = finite_ends(read(shown.nodes))
+    ends = stated_ends(shown.nodes)
     dated = kind is Kind.DATE
     return [day_text(end) if dated else end for end in (ends[0], ends[-1])] if len(ends) > 1 else []

@@ -132,6 +132,22 @@ def finite_ends(labels: Mapping[str, LabelMeaning]) -> list[float]:
     return sorted(end for end in ends if np.isfinite(end))
 
 
+def stated_ends(nodes: Mapping[str, Any]) -> list[float]:
+    """The same of what nodes state; two numbers, which most labels mean, are ends without being read.
+
+    >>> stated_ends({"[20, 40)": [20.0, 40.0], "< 20": [None, 20.0], "*": None})
+    [20.0, 40.0]
+    """
+    ends: set[float] = set()
+    others = {}
+    for label, meaning in nodes.items():
+        if meaning is not None and len(meaning) == 2 and type(meaning[0]) is type(meaning[1]) is float:
+            ends.update(meaning)
+        else:
+            others[label] = meaning
+    return sorted({end for end in ends if np.isfinite(end)}.union(finite_ends(read(others))))
+
+
 def closed(interval: Interval, labels: Mapping[str, LabelMeaning]) -> Interval | None:
     """An interval whose open ends are guessed: one average step of the labels' ends beyond the last of these.
 

@@ -26,6 +26,14 @@ class BoxLabel(NamedTuple):
     share: float
 
 
+class BoxLabels(NamedTuple):
+    """The same of many parts, in their order."""
+
+    labels: list[str]
+    meanings: list[Meaning]
+    shares: NDArray[np.float64]
+
+
 class AxisData(TypedDict):
     """A domain as the kernels see it: a line has positions, a tree has nodes."""
 
@@ -34,7 +42,6 @@ class AxisData(TypedDict):
     lo: NotRequired[NDArray[np.int32]]
     hi: NotRequired[NDArray[np.int32]]
     parent: NotRequired[NDArray[np.int32]]
-    children: NotRequired[Sequence[Sequence[int]]]
     leaf_node: NotRequired[NDArray[np.int32]]
     sets: NotRequired[bool]
 
@@ -107,6 +114,9 @@ class Domain(Protocol):
     def box(self, lo: int, hi: int, node: int, mask: int) -> BoxLabel:
         """How a box of the kernels is shown: the least and the greatest code, and on a tree the lowest node around them
         or some of its children."""
+
+    def boxes(self, boxes: Integers) -> BoxLabels:
+        """How many boxes are shown, each as `box` shows it; their least codes, greatest codes, nodes and children."""
 
     def box_codes(self, lo: int, hi: int, node: int, mask: int) -> tuple[int, ...]:
         """The codes that the label of such a box covers."""

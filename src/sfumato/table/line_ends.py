@@ -3,6 +3,9 @@
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from sfumato.table.domain import BoxLabels, Integers, Meaning
 from sfumato.table.names import SUPPRESSED
 from sfumato.table.numbers import after, day_text, first_day, number_text, open_label, roundest
 
@@ -45,6 +48,32 @@ def sample_ends(line: "OrderedDomain", lo: int, hi: int) -> list[End]:
     return _told(line, *(None if code in (0, len(line.values)) else boundary(line, code) for code in (lo, hi)))
 
 
+def box_labels(line: "OrderedDomain", lo: Integers, hi: Integers) -> BoxLabels:
+    """Many ranges of codes, from ``lo`` to ``hi``, each as `OrderedDomain.box` shows it.
+
+    Unless only one row has it, an end depends on one code, so that each is found and written once.
+    """
+    plain = (hi < len(line.values)) & line.measured
+    if line.lone is not None:
+        lone = np.append(line.lone, True)  # the last one is for a missing value
+        plain &= (lo == hi) | ~(lone[lo] | lone[hi])
+    begins = {code: _written(line, line.bounds(code, code + 1)[0]) for code in np.unique(lo[plain]).tolist()}
+    ends = {code: _written(line, line.bounds(code, code + 1)[1]) for code in np.unique(hi[plain]).tolist()}
+    shares = (line.position[hi] - line.position[lo]) / line.whole  # at most 1 between ends that are not lone
+    labels: list[str] = []
+    meanings: list[Meaning] = []
+    for i, (first, last, is_plain) in enumerate(zip(lo.tolist(), hi.tolist(), plain.tolist(), strict=True)):
+        if is_plain:
+            (low, low_text), (high, high_text) = begins[first], ends[last]
+            labels.append(f"[{low_text}, {high_text})" if first < last else line.leaves[first])
+            meanings.append([low, high])
+        else:
+            label, meaning, shares[i] = line.box(first, last, -1, 0)
+            labels.append(label)
+            meanings.append(meaning)
+    return BoxLabels(labels, meanings, shares)
+
+
 def interval_label(ends: list[End]) -> str:
     """How an interval with these ends is shown; one with neither end stated hides everything."""
     low, high = (None if end is None else end if isinstance(end, str) else number_text(end) for end in ends)
@@ -55,6 +84,12 @@ def interval_label(ends: list[End]) -> str:
 
 def _told(line: "OrderedDomain", *ends: float | None) -> list[End]:
     return [None if end is None else day_text(end) if line.form == "date" else end for end in ends]
+
+
+def _written(line: "OrderedDomain", end: float) -> tuple[End, str]:
+    """An end as the manifest states it, and as a label does."""
+    (told,) = _told(line, end)
+    return told, told if isinstance(told, str) else number_text(end)
 
 
 def boundary(line: "OrderedDomain", code: int) -> float:

@@ -100,6 +100,7 @@ def after(value: float, step: float) -> float:
     return high if high > value else float(np.nextafter(value, np.inf))
 
 
+@lru_cache(_REMEMBERED)
 def roundest(below: float, limit: float, greatest: bool = False) -> float:
     """The smallest number with the fewest digits above ``below`` and up to ``limit``; or the greatest such number.
 

@@ -1,5 +1,6 @@
 """Ordered domains: numbers, dates and ordinal values, where any range of neighbours is a group's label."""
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -9,8 +10,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.table.domain import AxisData, BoxLabel, Integers, Interval, Meaning, NumberScale
-from sfumato.table.line_ends import cut_ends, group_ends, interval_label, sample_ends
+from sfumato.table.domain import AxisData, BoxLabel, BoxLabels, Integers, Interval, Meaning, NumberScale
+from sfumato.table.line_ends import box_labels, cut_ends, group_ends, interval_label, sample_ends
 from sfumato.table.names import MISSING as MISSING
 from sfumato.table.names import SUPPRESSED, quoted
 from sfumato.table.numbers import after as after
@@ -146,7 +147,7 @@ class OrderedDomain:
         """How many codes there are."""
         return len(self.words) + self.missing
 
-    @property
+    @cached_property
     def leaves(self) -> tuple[str, ...]:
         """The values as text, in code order."""
         return (*self.words, MISSING) if self.missing else self.words
@@ -160,8 +161,9 @@ class OrderedDomain:
         if len(self.values) < 2:
             place = np.zeros(len(self.values))
         else:
-            half = self.values / 2  # halved, since the difference of two finite numbers may overflow
-            place = (half - half[0]) / (half[-1] - half[0])
+            huge = max(abs(self.values[0]), abs(self.values[-1])) > sys.float_info.max / 2
+            values = self.values / 2 if huge else self.values  # or else the difference of the two might overflow
+            place = (values - values[0]) / (values[-1] - values[0])
             if (np.diff(place) <= 0).any():
                 for i in range(1, len(place)):
                     place[i] = max(place[i], np.nextafter(place[i - 1], np.inf))
@@ -178,7 +180,7 @@ class OrderedDomain:
         """
         if self.is_open(lo, hi):
             return (hi - lo) / self.size
-        return min((self._listed.position[hi - 1] - self._listed.position[lo]) / self._whole, 1.0)
+        return min((self._listed.position[hi - 1] - self._listed.position[lo]) / self.whole, 1.0)
 
     @cached_property
     def _listed(self) -> "_Listed":
@@ -186,7 +188,7 @@ class OrderedDomain:
         return _Listed(self.values.tolist(), self.position.tolist(), [] if self.lone is None else self.lone.tolist())
 
     @cached_property
-    def _whole(self) -> float:
+    def whole(self) -> float:
         """The range of the line, without an end that only one row has."""
         first, last = int(self.is_lone(0)), len(self.values) - 1 - int(self.is_lone(-1))
         return float(self.position[last] - self.position[first]) if 0 <= first < last else 1.0
@@ -243,6 +245,10 @@ class OrderedDomain:
         else:
             label, meaning = self.label(lo, hi + 1), self.meaning(lo, hi + 1)
         return BoxLabel(label, None if label == SUPPRESSED else meaning, self.share(lo, hi + 1))
+
+    def boxes(self, boxes: Integers) -> BoxLabels:
+        """How many ranges of codes are shown."""
+        return box_labels(self, *boxes[:2])
 
     def box_codes(self, lo: int, hi: int, node: int, mask: int) -> tuple[int, ...]:
         """The codes from ``lo`` to ``hi``; all of them if a range mixes a missing value with others."""

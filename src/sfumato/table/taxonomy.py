@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.table import tree_labels
-from sfumato.table.domain import AxisData, BoxLabel, Integers, Interval, Meaning, NumberScale
+from sfumato.table.domain import AxisData, BoxLabel, BoxLabels, Integers, Interval, Meaning, NumberScale
 from sfumato.table.names import MISSING
 from sfumato.table.names import SUPPRESSED as SUPPRESSED
 from sfumato.table.names import all_named as all_named
@@ -81,11 +81,13 @@ class Taxonomy:
     @cached_property
     def leaf_nodes(self) -> NDArray[np.int32]:
         """The node of each leaf code."""
-        nodes = np.zeros(int(self.hi[0]), np.int32)
-        for node in range(len(self.labels)):
-            if self.hi[node] - self.lo[node] == 1:
-                nodes[self.lo[node]] = node  # in depth-first order the deepest comes last
+        nodes, single = np.zeros(int(self.hi[0]), np.int32), np.flatnonzero(self.hi - self.lo == 1)
+        nodes[self.lo[single]] = single  # in depth-first order the deepest comes last, and the last one stays
         return nodes
+
+    def is_leaf(self, node: int) -> bool:
+        """Whether a node is that of a leaf code."""
+        return bool(self.leaf_nodes[self.lo[node]] == node)
 
     @cached_property
     def leaves(self) -> tuple[str, ...]:
@@ -191,7 +193,6 @@ class Taxonomy:
             lo=self.lo,
             hi=self.hi,
             parent=self.parent,
-            children=self.children,
             leaf_node=self.leaf_nodes,
             sets=sets and not self.shown_or_suppressed,
         )
@@ -203,6 +204,10 @@ class Taxonomy:
     def box(self, lo: int, hi: int, node: int, mask: int) -> BoxLabel:
         """How one leaf, a node or some of its children are shown."""
         return self.value(lo) if lo == hi >= 0 else tree_labels.set_label(self, node, mask)
+
+    def boxes(self, boxes: Integers) -> BoxLabels:
+        """How many leaves, nodes or some of their children are shown."""
+        return tree_labels.box_labels(self, boxes)
 
     def box_codes(self, lo: int, hi: int, node: int, mask: int) -> tuple[int, ...]:
         """The leaf codes of one leaf, of a node or of some of its children."""

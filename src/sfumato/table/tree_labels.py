@@ -4,7 +4,9 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from sfumato.table.domain import BoxLabel, Interval, Meaning
+import numpy as np
+
+from sfumato.table.domain import BoxLabel, BoxLabels, Integers, Interval, Meaning
 from sfumato.table.names import MISSING, SUPPRESSED, quoted
 from sfumato.table.numbers import number_text
 
@@ -27,9 +29,22 @@ def set_label(tree: "Taxonomy", node: int, mask: int) -> BoxLabel:
     return BoxLabel(label, _meaning(tree, label, codes, node, mask), len(codes) / tree.size)
 
 
+def box_labels(tree: "Taxonomy", boxes: Integers) -> BoxLabels:
+    """Many boxes of the kernels; single values, of which there may be thousands, are only looked up."""
+    lo, hi = boxes[:2]
+    looked_up = (lo == hi) & (lo >= 0) & (tree.intervals is None)
+    leaves = tree.leaves
+    labels = [leaves[code] for code in np.where(looked_up, lo, 0).tolist()]
+    meanings: list[Meaning] = [[label] for label in labels]
+    shares = np.zeros(len(labels))
+    for i in np.flatnonzero(~looked_up).tolist():
+        labels[i], meanings[i], shares[i] = tree.box(*boxes[:, i].tolist())
+    return BoxLabels(labels, meanings, shares)
+
+
 def node_label(tree: "Taxonomy", node: int) -> BoxLabel:
     """A node shown by its own name, on a level of the whole tree."""
-    if node in tree.leaf_nodes:
+    if tree.is_leaf(node):
         return leaf_label(tree, int(tree.lo[node]))
     codes = tree.codes_of(node)
     label, share = tree.labels[node], 0.0 if len(codes) == 1 else len(codes) / tree.size
@@ -40,7 +55,7 @@ def node_label(tree: "Taxonomy", node: int) -> BoxLabel:
 def _lists_values(tree: "Taxonomy", node: int, mask: int) -> bool:
     """Whether a set of children would name values of a tree built from the data: one may belong to a single person."""
     below = tree.some_children(node, mask) if tree.derived else []
-    return any(child in tree.leaf_nodes and tree.labels[child] != MISSING for child in below)
+    return any(tree.is_leaf(child) and tree.labels[child] != MISSING for child in below)
 
 
 def _meaning(tree: "Taxonomy", label: str, codes: list[int], node: int = 0, mask: int = 0) -> Meaning:
@@ -65,13 +80,15 @@ def _joined(parts: list[Interval]) -> Meaning:
 
 def range_label(tree: "Taxonomy", lo: int, hi: int) -> tuple[str, Meaning]:
     """The codes ``[lo, hi)`` by the fewest nodes that cover them."""
+    if hi - lo == 1 < tree.size and tree.shown_or_suppressed:  # most ranges of a tree with many values
+        return tree.leaves[lo], [tree.leaves[lo]]
     nodes = _covering(tree, lo, hi)
     names = [tree.labels[node] for node in nodes]
     if tree.intervals is not None and (hi - lo > 1 or names[0] in tree.intervals):
         return _of_intervals(tree.intervals, names)
     label = names[0] if len(names) == 1 else "{" + ", ".join(quoted(name) for name in names) + "}"
     if tree.derived:
-        return label, names if nodes[0] in tree.leaf_nodes or len(names) > 1 else None
+        return label, names if tree.is_leaf(nodes[0]) or len(names) > 1 else None
     return label, [tree.leaves[code] for code in range(lo, hi)]
 
 

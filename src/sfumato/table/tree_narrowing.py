@@ -44,7 +44,7 @@ def _idle(tree: "Taxonomy", intervals: dict[str, tuple[float, float]]) -> int | 
     below = tree.children[outer]
     if len(below) != 1 or tree.labels[below[0]] not in intervals:
         return None
-    may_go = tree.labels[outer] not in intervals or (tree.derived and below[0] not in tree.leaf_nodes)
+    may_go = tree.labels[outer] not in intervals or (tree.derived and not tree.is_leaf(below[0]))
     return outer if may_go else None
 
 

@@ -17,6 +17,7 @@ from sfumato.kernel.axes import (
     SIZE,
     Space,
     cover,
+    has_only_leaves,
     shows_sets,
     tree_width,
     words_for,
@@ -234,6 +235,10 @@ def child_of(space: Any, j: int, first: int, last: int, code: int) -> int:
 @inner
 def child_cuts(space: Any, j: int, node: int, runs: int, s: Any) -> int:
     """A cut per child of the node that occurs: the runs that lie below it. Returns how many there are."""
+    if has_only_leaves(space, j, node):  # such as the values of an attribute without a tree, which may be many
+        for r in range(runs):
+            s.ints[CUT_FIRST, r], s.ints[CUT_LAST, r] = r, r + 1
+        return runs
     base = space.axes[j, NODE]
     c, last = space.nodes[base + node, CHILD], space.nodes[base + node + 1, CHILD]
     used, r = 0, 0

@@ -43,7 +43,7 @@ class Shown:
         """The labels that some group shows, in text order, with their meanings."""
         there = np.bincount(self.of_group, minlength=len(self.labels)) > 0
         told = {label: meaning for label, meaning, here in zip(self.labels, self.meanings, there, strict=True) if here}
-        return dict(sorted(told.items()))
+        return {label: told[label] for label in sorted(told)}
 
     def loss(self, sizes: NDArray[np.int64]) -> float:
         """The share of the domain that the labels hide on average, given how many rows each group has."""
@@ -51,6 +51,8 @@ class Shown:
 
     def numbered(self) -> NDArray[np.int64]:
         """A number for the label of each group: labels with the same text share one."""
+        if len(set(self.labels)) == len(self.labels):
+            return self.of_group
         number = {label: i for i, label in enumerate(dict.fromkeys(self.labels))}
         return np.array([number[label] for label in self.labels], np.int64)[self.of_group]
 
@@ -77,8 +79,8 @@ def shown_boxes(column: Column, summary: NDArray[np.int64]) -> Shown:
     found = group_rows([*(boxes[:3] + 1), boxes[3]], sizes)
     distinct = boxes[:, found.first]
     order = np.lexsort(distinct[::-1])
-    named = [column.domain.box(*box) for box in distinct[:, order].T.tolist()]
-    return shown_as(column.name, named, np.argsort(order)[found.of_row])
+    labels, meanings, shares = column.domain.boxes(distinct[:, order])
+    return Shown(column.name, told_apart(labels, meanings), meanings, shares, np.argsort(order)[found.of_row])
 
 
 def shown_as(name: str, named: Sequence[BoxLabel], of_group: NDArray[np.int64]) -> Shown:
@@ -139,6 +141,8 @@ def told_apart(labels: list[str], meanings: list[Meaning]) -> list[str]:
     >>> told_apart(["a", "*", "*"], [["a"], ["*"], None])
     ['a', '* (2)', '*']
     """
+    if len(set(labels)) == len(labels):
+        return labels
     owner: dict[str, Meaning] = {}
     out = list(labels)
     for i in sorted(range(len(labels)), key=lambda i: meanings[i] is not None):

@@ -152,23 +152,15 @@ def one_of_each(grouping: Grouping, draws: Draws) -> NDArray[np.int64]:
 def show_boxes(column: Column, lo: NDArray[np.int64], hi: NDArray[np.int64]) -> Shown:
     """The labels of the ranges ``[lo, hi)`` of codes, one per group."""
     pairs, of_group = np.unique(lo * (column.size + 1) + hi, return_inverse=True)
-    bounds = [(int(pair) // (column.size + 1), int(pair) % (column.size + 1)) for pair in pairs]
-    named = [column.domain.range_label(a, b) for a, b in bounds]
+    first, end = np.divmod(pairs, column.size + 1)
+    named = [column.domain.range_label(a, b) for a, b in zip(first.tolist(), end.tolist(), strict=True)]
     meanings = [meaning for _, meaning in named]
     labels = told_apart([label for label, _ in named], meanings)
-    ends = np.unique(bounds)
-    ranks = [[int(np.searchsorted(ends, a)), int(np.searchsorted(ends, b))] for a, b in bounds]
-    hidden = np.array([_share(column.domain, a, b) for a, b in bounds])
+    ranks = np.searchsorted(np.unique([first, end]), np.stack([first, end], axis=1)).tolist()
     ranges = dict(sorted(zip(labels, ranks, strict=True)))
+    # on a line, too, values are counted, not measured: otherwise the loss would reveal how far the extremes lie
+    hidden = np.where(end - first == 1, 0.0, (end - first) / column.size)
     return Shown(column.name, labels, meanings, hidden, of_group.astype(np.int64), ranges)
-
-
-def _share(domain: Domain, lo: int, hi: int) -> float:
-    """The share of the values that a range hides, 0 for a single one.
-
-    On a line, too, values are counted, not measured: otherwise the loss would reveal how far the extremes lie.
-    """
-    return 0.0 if hi - lo == 1 else (hi - lo) / domain.size
 
 
 def overlapping(manifest: Manifest, data: pl.DataFrame, quasi: Sequence[str]) -> int:
