@@ -61,7 +61,7 @@ def lean(function: F) -> F:
     """As ``inner``, for functions that make and return no arrays: they count no references to those they are given.
 
     Whoever calls them holds the arrays anyway. Otherwise every call counts each array of a tuple up and down, which
-    took more than half of the time of top-down refinement.
+    took up to half of the time of top-down refinement.
     """
     return _inner(function, counts_no_references())
 
