@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.kernel.jit import inner, kernel
+from sfumato.kernel.jit import kernel, lean
 from sfumato.kernel.local_recoding.move import add, cheapest, drop, relocate_and_dissolve, widen
 
 
@@ -39,7 +39,7 @@ def make_change(rows: int, groups: int) -> Change:
     )
 
 
-@inner
+@lean
 def _mark(weights: Any, adopted: Any, group: Any, change: Any) -> int:
     """Mark the rows, and note what each group gives; returns how many groups give rows."""
     givers = 0
@@ -52,7 +52,7 @@ def _mark(weights: Any, adopted: Any, group: Any, change: Any) -> int:
     return givers
 
 
-@inner
+@lean
 def _unmark(adopted: Any, givers: int, change: Any) -> None:
     """Forget marks and givers."""
     for i in adopted:
@@ -61,7 +61,7 @@ def _unmark(adopted: Any, givers: int, change: Any) -> None:
         change.given[change.givers[t]] = 0
 
 
-@inner
+@lean
 def _box_cost(climbs: Any, codes: Any, weights: Any, adopted: Any, m: Any) -> float:
     """What the rows cost together in a group of their own; the draft gets its box."""
     draft = len(m.size) - 1
@@ -72,7 +72,7 @@ def _box_cost(climbs: Any, codes: Any, weights: Any, adopted: Any, m: Any) -> fl
     return m.cost[draft] * m.size[draft]
 
 
-@inner
+@lean
 def _most(givers: int, m: Any, change: Any) -> float:
     """What could be saved at best, before the new group's own cost: all that the givers cost."""
     most = 0.0
@@ -81,7 +81,7 @@ def _most(givers: int, m: Any, change: Any) -> float:
     return most
 
 
-@inner
+@lean
 def _leave(climbs: Any, codes: Any, weights: Any, least: int, g: int, group: Any, m: Any, change: Any) -> float:
     """Let the marked rows leave a group, and all of them if too few stay; returns what is saved."""
     before, broken = m.cost[g] * m.size[g], m.size[g] - change.given[g] < least
@@ -97,7 +97,7 @@ def _leave(climbs: Any, codes: Any, weights: Any, least: int, g: int, group: Any
     return before - m.cost[g] * m.size[g]
 
 
-@inner
+@lean
 def _put_back(climbs: Any, codes: Any, weights: Any, settled: int, group: Any, m: Any, change: Any) -> None:
     """Undo the change; the first so many leftovers, and all marked rows, are in other groups now."""
     leftovers = 0
@@ -110,7 +110,7 @@ def _put_back(climbs: Any, codes: Any, weights: Any, settled: int, group: Any, m
         add(climbs, codes, weights, change.rows[t], change.former[t], group, m)
 
 
-@inner
+@lean
 def free_group(m: Any) -> int:
     """A group without rows; there is always one."""
     g = 0
@@ -119,7 +119,7 @@ def free_group(m: Any) -> int:
     return g
 
 
-@inner
+@lean
 def _seat(climbs: Any, codes: Any, weights: Any, saved: float, slack: float, group: Any, m: Any, change: Any) -> int:
     """Let leftovers join groups while something is saved: how many did, or -1 if all did."""
     settled = 0
@@ -136,7 +136,7 @@ def _seat(climbs: Any, codes: Any, weights: Any, saved: float, slack: float, gro
     return -1 if saved > slack else settled
 
 
-@inner
+@lean
 def _gather(
     climbs: Any, codes: Any, weights: Any, least: int, saved: float, slack: float, group: Any, m: Any, change: Any
 ) -> bool:  # fmt: skip
@@ -157,7 +157,7 @@ def _gather(
     return True
 
 
-@inner
+@lean
 def adopt_rows(
     climbs: Any, codes: Any, weights: Any, least: int, slack: float, adopted: Any, group: Any, m: Any, change: Any
 ) -> bool:  # fmt: skip

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.kernel.jit import inner
+from sfumato.kernel.jit import inner, lean
 
 
 class Chains(NamedTuple):
@@ -57,7 +57,7 @@ def _list_fitting(climbs: Any, codes: Any, m: Any, most: int) -> Any:
     return begin, found[:number]
 
 
-@inner
+@lean
 def _reach(weights: Any, least: int, source: int, begin: Any, fitting: Any, m: Any, chains: Any) -> Any:
     """Look for chains from a group, short ones first: how many groups are reached, and the one that saves most."""
     chains.queue[0], chains.row[source], chains.saved[source] = source, -2, 0.0
@@ -83,7 +83,7 @@ def _reach(weights: Any, least: int, source: int, begin: Any, fitting: Any, m: A
     return reached, best
 
 
-@inner
+@lean
 def unlink(weights: Any, i: int, g: int, m: Any) -> None:
     """Take a row out of a group, which keeps its box."""
     if m.first[g] == i:
@@ -96,7 +96,7 @@ def unlink(weights: Any, i: int, g: int, m: Any) -> None:
     m.size[g] -= weights[i]
 
 
-@inner
+@lean
 def _pass(weights: Any, i: int, g: int, h: int, group: Any, m: Any) -> None:
     """Let a row leave a group for another one that it fits in; both keep their boxes."""
     unlink(weights, i, g, m)
@@ -105,7 +105,7 @@ def _pass(weights: Any, i: int, g: int, h: int, group: Any, m: Any) -> None:
     group[i] = h
 
 
-@inner
+@lean
 def _shift(
     weights: Any, least: int, slack: float, source: int, begin: Any, fitting: Any, group: Any, m: Any, chains: Any
 ) -> bool:  # fmt: skip

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.kernel.jit import inner, kernel
+from sfumato.kernel.jit import inner, kernel, lean
 from sfumato.kernel.local_recoding.peel import FIRST, KEY, LAST, LOAD, spread
 
 
@@ -70,7 +70,7 @@ def _slot(rows: Any, boxes: Any, level: int, i: int, stamp: int, mask: int, room
     return slot, key
 
 
-@inner
+@lean
 def _weigh(rows: Any, boxes: Any, visits: Any, visit: int, cost: float, price: Any, room: Any, loans: Any) -> Any:
     """Weigh the boxes of the rows that are left, with what they would save: (stamp, mask, slots used)."""
     here = np.int64(0)
@@ -101,13 +101,13 @@ def _weigh(rows: Any, boxes: Any, visits: Any, visit: int, cost: float, price: A
     return stamp, mask, used
 
 
-@inner
+@lean
 def _lacks(weight: int, least: int, saved: float) -> bool:
     """Whether a box of this weight looks for lenders: it has a fourth of what it needs, and something to save."""
     return weight < least and 4 * weight >= least and saved > 0
 
 
-@inner
+@lean
 def _list_lenders(
     rows: Any, boxes: Any, visits: Any, visit: int, least: int, stamp: int, mask: int, room: Any, loans: Any
 ) -> None:
@@ -126,7 +126,7 @@ def _list_lenders(
                 loans.head[slot] = i
 
 
-@inner
+@lean
 def _give_back(rows: Any, chosen: int, loans: Any) -> int:
     """Undo the choice of lenders; returns 0, how many are chosen then."""
     for t in range(chosen):
@@ -167,7 +167,7 @@ def _borrow(rows: Any, slot: int, cost: float, least: int, weight: int, saved: f
     return chosen if saved > 0 else _give_back(rows, chosen, loans)
 
 
-@inner
+@lean
 def _make_groups(
     rows: Any, cost: float, least: int, discount: float, stamp: int, used: int, room: Any, loans: Any, groups: int
 ) -> int:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.kernel.jit import inner, kernel
+from sfumato.kernel.jit import inner, kernel, lean
 from sfumato.kernel.local_recoding.chain import shift_along_chains, unlink
 
 _ENDLESS = 1e300
@@ -46,7 +46,7 @@ def make_members(rows: int, groups: int, attributes: int) -> Members:
     )
 
 
-@inner
+@lean
 def widen(climbs: Any, codes: Any, i: int, g: int, m: Any) -> None:
     """Let the box of a group, which may have none yet, take in a row's codes."""
     m.cost[g] = 0.0
@@ -60,7 +60,7 @@ def widen(climbs: Any, codes: Any, i: int, g: int, m: Any) -> None:
         m.cost[g] += climbs.cost[j, level, m.code[g, j]]
 
 
-@inner
+@lean
 def add(climbs: Any, codes: Any, weights: Any, i: int, g: int, group: Any, m: Any) -> None:
     """Put a row into a group."""
     widen(climbs, codes, i, g, m)
@@ -70,7 +70,7 @@ def add(climbs: Any, codes: Any, weights: Any, i: int, g: int, group: Any, m: An
     group[i] = g
 
 
-@inner
+@lean
 def drop(climbs: Any, codes: Any, weights: Any, i: int, g: int, group: Any, m: Any) -> None:
     """Take a row out of a group, whose box may become smaller."""
     at, m.first[g], m.size[g], m.cost[g] = m.first[g], -1, 0, 0.0
@@ -81,7 +81,7 @@ def drop(climbs: Any, codes: Any, weights: Any, i: int, g: int, group: Any, m: A
         at = following
 
 
-@inner
+@lean
 def _remove(climbs: Any, codes: Any, weights: Any, i: int, g: int, m: Any) -> None:
     """Take a row out of a group whose box without it is the draft."""
     unlink(weights, i, g, m)
@@ -90,7 +90,7 @@ def _remove(climbs: Any, codes: Any, weights: Any, i: int, g: int, m: Any) -> No
         m.level[g, j], m.code[g, j] = m.level[-1, j], m.code[-1, j]
 
 
-@inner
+@lean
 def _cost_without(climbs: Any, codes: Any, weights: Any, i: int, g: int, m: Any) -> float:
     """What the box of a group costs without one of its rows; the draft gets that box."""
     draft = len(m.size) - 1
@@ -104,7 +104,7 @@ def _cost_without(climbs: Any, codes: Any, weights: Any, i: int, g: int, m: Any)
     return m.cost[draft]
 
 
-@inner
+@lean
 def cheapest(climbs: Any, codes: Any, weights: Any, i: int, but: int, limit: float, m: Any) -> Any:
     """The group that a row joins at the least cost in all, below a limit: (group or -1, cost)."""
     best, least = -1, limit
@@ -126,7 +126,7 @@ def cheapest(climbs: Any, codes: Any, weights: Any, i: int, but: int, limit: flo
     return best, least
 
 
-@inner
+@lean
 def _relocate(climbs: Any, codes: Any, weights: Any, least: int, slack: float, group: Any, m: Any) -> int:
     """Move each row that its group can spare to where it costs least; returns how many moved."""
     moved = 0
@@ -143,7 +143,7 @@ def _relocate(climbs: Any, codes: Any, weights: Any, least: int, slack: float, g
     return moved
 
 
-@inner
+@lean
 def _could_dissolve(climbs: Any, codes: Any, weights: Any, slack: float, g: int, m: Any) -> bool:
     """Whether the rows of a group cost less elsewhere, each by itself."""
     left = m.cost[g] * m.size[g] - slack
@@ -207,7 +207,7 @@ def relocate_and_dissolve(
     return sweeps
 
 
-@inner
+@lean
 def _add_all(climbs: Any, codes: Any, weights: Any, group: Any, m: Any) -> None:
     """Put all rows into their groups, which are empty."""
     for i in range(len(group) - 1, -1, -1):

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.kernel.jit import inner
+from sfumato.kernel.jit import inner, lean
 from sfumato.kernel.local_recoding.peel import spread
 
 MOST_BOXES = 50_000
@@ -79,7 +79,7 @@ def make_near(groups: int, attributes: int, limits: Limits) -> Near:
     )
 
 
-@inner
+@lean
 def draw(state: Any) -> float:
     """A number from 0 to 1 that looks random, the next one each time (splitmix64)."""
     state[0] += np.uint64(0x9E3779B97F4A7C15)
@@ -90,7 +90,7 @@ def draw(state: Any) -> float:
     return np.float64(h >> np.uint64(11)) / 9007199254740992.0
 
 
-@inner
+@lean
 def _measure(climbs: Any, centre: int, blur: float, m: Any, state: Any, near: Any) -> None:
     """The distance of a group is what the box around it and the centre costs, blurred; labels of cost 0 are far."""
     for g in range(len(near.distance)):
@@ -172,7 +172,7 @@ def _list_rows(climbs: Any, strides: Any, rows: int, near: Any) -> int:
     return used
 
 
-@inner
+@lean
 def _is_tight(climbs: Any, slot: int, near: Any) -> bool:
     """Whether no lower level of any attribute would hold the same rows."""
     first = near.first[slot]
@@ -188,7 +188,7 @@ def _is_tight(climbs: Any, slot: int, near: Any) -> bool:
     return True
 
 
-@inner
+@lean
 def _keep_box(climbs: Any, slot: int, rows: int, dearest: float, boxes: int, near: Any) -> int:
     """Keep a box, if it is cheaper than the dearest group and no narrower one holds its rows; returns their number."""
     at, cost = near.begin[boxes], 0.0

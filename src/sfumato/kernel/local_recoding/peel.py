@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.kernel.jit import inner, kernel
+from sfumato.kernel.jit import kernel, lean
 from sfumato.kernel.judge import YES, verdict
 
 FIRST, LAST = range(2)
@@ -86,7 +86,7 @@ def make_room(n: int, values: int) -> Room:
     )
 
 
-@inner
+@lean
 def spread(key: int) -> int:
     """Another number for each key, every bit of which depends on all bits of the key (MurmurHash3's finalizer)."""
     h = np.uint64(key)
@@ -98,7 +98,7 @@ def spread(key: int) -> int:
     return np.int64(h)
 
 
-@inner
+@lean
 def _find_keys(rows: Any, boxes: Any, visits: Any, visit: int, room: Any) -> int:
     """A number for the box of each row of a visit, different for different boxes; returns how many rows there are."""
     level = visits.levels[visit]
@@ -115,7 +115,7 @@ def _find_keys(rows: Any, boxes: Any, visits: Any, visit: int, room: Any) -> int
     return seen
 
 
-@inner
+@lean
 def _divide(seen: int, most: int, room: Any) -> int:
     """List the rows by parts of about ``most`` rows, boxes kept whole; returns how many bits tell parts apart."""
     bits = 0
@@ -140,7 +140,7 @@ def _divide(seen: int, most: int, room: Any) -> int:
     return bits
 
 
-@inner
+@lean
 def _weigh_part(bits: int, first: int, last: int, least: int, heavy: int, room: Any) -> int:
     """Weigh the boxes of a part and number those that are heavy; returns how many heavy ones there are now."""
     slots = 16
@@ -177,7 +177,7 @@ def _weigh_part(bits: int, first: int, last: int, least: int, heavy: int, room: 
     return heavy
 
 
-@inner
+@lean
 def _settle(rows: Any, visits: Any, visit: int, room: Any, group: Any, groups: int) -> None:
     """Give the rows of each heavy box its group, and keep the others."""
     seen = 0
@@ -201,7 +201,7 @@ def _settle(rows: Any, visits: Any, visit: int, room: Any, group: Any, groups: i
         rows.bounds[c, LAST] = free
 
 
-@inner
+@lean
 def _fits(rows: Any, first: int, last: int, sizes: Any, spec: Any, aux: Any, costly: Any, room: Any) -> bool:
     """Whether the rows ``order[first:last]`` pass all tests."""
     weight = np.int64(0)
@@ -223,7 +223,7 @@ def _fits(rows: Any, first: int, last: int, sizes: Any, spec: Any, aux: Any, cos
     return good
 
 
-@inner
+@lean
 def _list_boxes(rows: Any, visits: Any, visit: int, seen: int, heavy: int, room: Any) -> None:
     """List the rows box by box: ``begin[h]`` is where those of heavy box ``h`` end, after those of the boxes before."""
     for h in range(heavy + 1):
@@ -244,7 +244,7 @@ def _list_boxes(rows: Any, visits: Any, visit: int, seen: int, heavy: int, room:
                 room.begin[box] += 1
 
 
-@inner
+@lean
 def _passing(rows: Any, seen: int, heavy: int, sizes: Any, spec: Any, aux: Any, costly: Any, room: Any) -> int:
     """Number the listed boxes that pass all tests; the others are heavy no more. Returns how many pass."""
     first, passing = np.int64(0), 0

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.kernel.jit import inner, kernel
+from sfumato.kernel.jit import inner, kernel, lean
 from sfumato.kernel.local_recoding.adopt import free_group
 from sfumato.kernel.local_recoding.move import Members, add, cheapest, relocate_and_dissolve
 from sfumato.kernel.local_recoding.near import draw, gather, list_boxes
@@ -35,7 +35,7 @@ def make_draft(rows: int, groups: int) -> Draft:
     return Draft(np.zeros(rows, np.int64), np.zeros(rows, np.int64), np.zeros(both), np.zeros(both, np.int64))
 
 
-@inner
+@lean
 def _free_rows(box: int, near: Any, draft: Any) -> Any:
     """The weight of a box's rows that are in no group yet, and what they would save."""
     weight, saved = np.int64(0), 0.0
@@ -59,7 +59,7 @@ def _lender(least: int, box: int, near: Any, draft: Any, t: Any) -> int:
     return best
 
 
-@inner
+@lean
 def _borrow(least: int, box: int, weight: int, saved: float, near: Any, draft: Any, t: Any) -> int:
     """Take rows out of their groups for a box: how many, or -1 if there are too few or it does not pay."""
     number = 0
@@ -135,7 +135,7 @@ def _entered(climbs: Any, rows: int, groups: int, near: Any, draft: Any, t: Any)
     return t
 
 
-@inner
+@lean
 def _root(part: Any, x: int) -> int:
     """The first group of a part."""
     while part[x] != x:
@@ -144,7 +144,7 @@ def _root(part: Any, x: int) -> int:
     return x
 
 
-@inner
+@lean
 def _compare(rows: int, olds: int, news: int, near: Any, m: Any, draft: Any, t: Any) -> float:
     """Find the parts and what each saves; returns what the best one saves."""
     for x in range(olds + news):
@@ -164,7 +164,7 @@ def _compare(rows: int, olds: int, news: int, near: Any, m: Any, draft: Any, t: 
     return most
 
 
-@inner
+@lean
 def _replace(
     climbs: Any, codes: Any, weights: Any, slack: float, olds: int, news: int, near: Any, group: Any, m: Any,
     draft: Any, t: Any,

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.kernel.jit import inner, kernel
+from sfumato.kernel.jit import kernel, lean
 from sfumato.kernel.local_recoding.adopt import adopt_rows
 from sfumato.kernel.local_recoding.move import relocate_and_dissolve
 from sfumato.kernel.local_recoding.peel import spread
@@ -60,7 +60,7 @@ def make_opening(rows: int, groups: int) -> Opening:
     )
 
 
-@inner
+@lean
 def _slot(boxes: Any, chunks: Any, level: int, i: int, o: Any) -> Any:
     """The slot of a row's box, or the free one where it would be, and its key."""
     key = np.int64(0)
@@ -72,7 +72,7 @@ def _slot(boxes: Any, chunks: Any, level: int, i: int, o: Any) -> Any:
     return slot, key
 
 
-@inner
+@lean
 def _list_rows(
     climbs: Any, codes: Any, weights: Any, least: int, levels: Any, boxes: Any, chunks: Any, level: int, group: Any,
     m: Any, o: Any,
@@ -99,7 +99,7 @@ def _list_rows(
     return used
 
 
-@inner
+@lean
 def _take(weights: Any, i: int, slot: int, number: int, group: Any, m: Any, o: Any) -> float:
     """Choose a row; returns what it saves in the box, which may be negative."""
     o.taken[i], o.chosen[number] = True, i
@@ -107,7 +107,7 @@ def _take(weights: Any, i: int, slot: int, number: int, group: Any, m: Any, o: A
     return weights[i] * (m.cost[group[i]] - o.cost[slot])
 
 
-@inner
+@lean
 def _largest(weights: Any, least: int, slot: int, group: Any, m: Any, o: Any) -> int:
     """The group, of those that keep enough, that has the most rows in the box beside the chosen ones; or -1."""
     largest, most = -1, 0
@@ -126,7 +126,7 @@ def _largest(weights: Any, least: int, slot: int, group: Any, m: Any, o: Any) ->
     return largest
 
 
-@inner
+@lean
 def _lender(weights: Any, least: int, slot: int, way: int, broken: int, group: Any, m: Any, o: Any) -> int:
     """The next row to borrow: of a group that is broken up anyway, else the one that loses least; or -1."""
     best, lowest = -1, _ENDLESS
@@ -143,7 +143,7 @@ def _lender(weights: Any, least: int, slot: int, way: int, broken: int, group: A
     return best
 
 
-@inner
+@lean
 def _takers(weights: Any, least: int, slot: int, way: int, group: Any, m: Any, o: Any) -> Any:
     """Choose the rows that save something: (how many, their weight, what they save)."""
     number, weight, saved = 0, np.int64(0), 0.0
@@ -158,7 +158,7 @@ def _takers(weights: Any, least: int, slot: int, way: int, group: Any, m: Any, o
     return number, weight, saved
 
 
-@inner
+@lean
 def _choose(weights: Any, least: int, slack: float, slot: int, way: int, group: Any, m: Any, o: Any) -> int:
     """Choose rows for a box: how many, or 0 if there are too few or they save nothing even at best."""
     number, weight, saved = _takers(weights, least, slot, way, group, m, o)
@@ -178,7 +178,7 @@ def _choose(weights: Any, least: int, slack: float, slot: int, way: int, group: 
     return number if weight >= least and saved > slack else 0
 
 
-@inner
+@lean
 def _open(
     climbs: Any, codes: Any, weights: Any, least: int, slack: float, slot: int, group: Any, m: Any, change: Any, o: Any
 ) -> bool:  # fmt: skip
