@@ -159,7 +159,7 @@ def test_groups_are_adopted_only_with_gain_and_nothing_is_lost(
     vectors = Vectors.of(counts, wanted, "granularity")
     solutions = [_solution(vectors, k, seed) for seed in seeds]
     with patch.object(adopting, "ROUNDS", 50):
-        group, number = adopting.adopted(vectors, solutions, wanted)
+        group, number = adopting.adopted(vectors, solutions, wanted, lambda _: None)
     assert sorted(set(group.tolist())) == list(range(number))
     assert np.bincount(group, weights=vectors.weights).min() >= min(k, counts.rows)
     boxes = _Boxes(vectors, k)

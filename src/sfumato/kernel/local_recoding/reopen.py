@@ -195,19 +195,20 @@ def _open(
 @kernel
 def reopen(
     climbs: Any, codes: Any, weights: Any, least: int, slack: float, sweeps: int, order: Any, levels: Any, boxes: Any,
-    chunks: Any, share: int, group: Any, m: Any, change: Any, o: Any,
+    chunks: Any, share: int, before: int, group: Any, m: Any, change: Any, o: Any,
 ) -> int:  # fmt: skip
-    """Try the boxes on the levels ``order``, then moves if some were opened; returns how many were.
+    """Try the boxes on the levels ``order``, then moves, in so many sweeps, if some were opened.
 
-    A box is tried if the rows that save something there are at least 1/``share`` of what it needs.
+    A box is tried if the rows that save something there are at least 1/``share`` of what it needs. Returns how many
+    boxes were opened, with those that were opened ``before``.
     """
-    opened = 0
+    opened = before
     for level in order:
         used = _list_rows(climbs, codes, weights, least, levels, boxes, chunks, level, group, m, o)
         for u in range(used):
             slot = o.used[u]
             if o.gain[slot] > slack and share * o.weight[slot] >= least:
                 opened += _open(climbs, codes, weights, least, slack, slot, group, m, change, o)
-    if opened > 0:
+    if opened > 0 and sweeps > 0:
         relocate_and_dissolve(climbs, codes, weights, least, slack, sweeps, group, m)
     return opened

@@ -1,6 +1,6 @@
 """One solution out of several: the cheapest adopts groups of the others wherever that saves something in all."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -13,7 +13,9 @@ ROUNDS = 2
 """How often all other solutions are tried, at most."""
 
 
-def adopted(vectors: Vectors, solutions: Sequence[tuple[Integers, int]], wanted: Wanted) -> tuple[Integers, int]:
+def adopted(
+    vectors: Vectors, solutions: Sequence[tuple[Integers, int]], wanted: Wanted, progress: Callable[[float], None]
+) -> tuple[Integers, int]:
     """The first solution with the groups that it adopts from the others; sizes alone must decide what a group needs."""
     group, groups = solutions[0]
     if len(solutions) < 2 or not can_move(vectors, groups):
@@ -22,9 +24,10 @@ def adopted(vectors: Vectors, solutions: Sequence[tuple[Integers, int]], wanted:
     most = max(groups, int(vectors.weights.sum()) // wanted.least) + 1  # one is always free
     found, members = entered(climbs, codes, vectors.weights, group, most)
     change = make_change(len(group), most)
-    for _ in range(ROUNDS):
+    for round_ in range(ROUNDS):
         taken = 0
-        for other, number in solutions[1:]:
+        for tried, (other, number) in enumerate(solutions[1:]):
+            progress((round_ + tried / len(solutions[1:])) / ROUNDS)
             order = np.argsort(other, kind="stable")
             begin = np.searchsorted(other[order], np.arange(number + 1))
             taken += adopt(

@@ -25,6 +25,7 @@ from sfumato.release.judgement import TableSchema, on_groups, whole_tally
 from sfumato.release.manifest import Manifest
 from sfumato.release.scheme.base import Grouped
 from sfumato.requirement.base import GroupRequirement, Requirement, as_fraction, is_number, share, whole_number
+from sfumato.table.batches import Told, part_of
 from sfumato.table.taxonomy import named
 
 _PASSES = 4
@@ -156,16 +157,16 @@ class LocalRecoding(CountingMethod):
         """Groups that cost less, found by loans, moves, adoption, and boxes and neighbourhoods that are tried again."""
         solutions = begun.solutions(self.rounds, lambda done: progress("loans", done))
         best, turns = solutions[0], -(-self.rounds // _PASSES)
+
+        def part(first: float, last: float) -> Told:
+            return part_of(lambda done: progress("reopening", done), first / (turns + 0.4), last / (turns + 0.4))
+
         for turn in range(turns):
-
-            def told(done: float, turn: int = turn) -> None:
-                progress("reopening", (turn + done) / turns)
-
-            told(0.0)
-            best = adopted(begun.vectors, [best, *solutions], begun.wanted)
-            best = reopened(begun, best, 1, lambda _: None)
-            best = renewed(begun, best, _PASSES, turn, told)
-        return adopted(begun.vectors, [best, *solutions], begun.wanted) if turns else best
+            best = adopted(begun.vectors, [best, *solutions], begun.wanted, part(turn, turn + 0.4))
+            best = reopened(begun, best, 1, part(turn + 0.4, turn + 0.6))
+            best = renewed(begun, best, _PASSES, turn, part(turn + 0.6, turn + 1))
+        last = [best, *solutions]
+        return adopted(begun.vectors, last, begun.wanted, part(turns, turns + 0.4)) if turns else best
 
     def _leaves_out(self, group: Integers, vectors: Vectors, counts: Counts) -> bool:
         """Whether rows are left, few enough to be suppressed, and not all rows."""

@@ -14,6 +14,9 @@ from sfumato.method.local_recoding.paths import Integers
 SHARE = 4
 """A box is tried if a fourth of the rows that it needs would cost less there."""
 
+_BATCH = 50
+"""Combinations of levels that are tried before anyone is told."""
+
 
 def reopened(
     begun: Begun, solution: tuple[Integers, int], sweeps: int, progress: Callable[[float], None]
@@ -33,11 +36,16 @@ def reopened(
     most = max(groups, int(vectors.weights.sum()) // wanted.least) + 1  # one is always free
     found, members = entered(climbs, codes, vectors.weights, group, most)
     change, opening = make_change(len(group), most), make_opening(len(group), most)
-    for done in range(sweeps):
-        progress(done / sweeps)
-        if not reopen(
-            climbs, codes, vectors.weights, wanted.least, SLACK, SWEEPS, order, levels, lattice.boxes, lattice.chunks,
-            SHARE, found, members, change, opening,
-        ):  # fmt: skip
+    batches = np.array_split(order, -(-len(order) // _BATCH))
+    for sweep in range(sweeps):
+        opened = 0
+        for done, batch in enumerate(batches):
+            progress((sweep + done / len(batches)) / sweeps)
+            moves = SWEEPS if done == len(batches) - 1 else 0
+            opened = reopen(
+                climbs, codes, vectors.weights, wanted.least, SLACK, moves, batch, levels, lattice.boxes,
+                lattice.chunks, SHARE, opened, found, members, change, opening,
+            )  # fmt: skip
+        if not opened:
             break
     return cheaper(vectors, found, group, groups)
