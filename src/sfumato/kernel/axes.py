@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.kernel.jit import inner, kernel
+from sfumato.kernel.jit import kernel, lean
 
 LINE, TREE = 0, 1
 
@@ -80,13 +80,13 @@ def make_space(axes: Sequence[Axis]) -> Space:
     )
 
 
-@inner
+@lean
 def words_for(size: int) -> int:
     """The number of 64-bit words that hold one bit per code."""
     return (size + 63) // 64
 
 
-@inner
+@lean
 def mark(rows: Any, start: int, end: int, j: int, size: int, bits: Any) -> None:
     """Set the bit of each code that occurs on axis ``j`` in rows ``[start, end)``."""
     one = np.uint64(1)
@@ -104,7 +104,7 @@ def mark(rows: Any, start: int, end: int, j: int, size: int, bits: Any) -> None:
         bits[code >> np.uint64(6)] |= one << (code & np.uint64(63))
 
 
-@inner
+@lean
 def any_in(bits: Any, lo: int, hi: int) -> bool:
     """Whether a bit is set in ``[lo, hi)``."""
     full = ~np.uint64(0)
@@ -121,7 +121,7 @@ def any_in(bits: Any, lo: int, hi: int) -> bool:
     return False
 
 
-@inner
+@lean
 def ends(bits: Any, size: int) -> Any:
     """The first and the last code whose bit is set."""
     one = np.uint64(1)
@@ -145,7 +145,7 @@ def ends(bits: Any, size: int) -> Any:
     return lo, hi
 
 
-@inner
+@lean
 def cover(space: Any, j: int, lo: int, hi: int) -> int:
     """The lowest node of axis ``j`` that contains the codes ``lo`` to ``hi``, both included."""
     base = space.axes[j, NODE]
@@ -155,7 +155,7 @@ def cover(space: Any, j: int, lo: int, hi: int) -> int:
     return node
 
 
-@inner
+@lean
 def touched(space: Any, j: int, node: int, bits: Any) -> Any:
     """The children of a node with a set bit below them: as a mask, and how many codes they have."""
     base = space.axes[j, NODE]
@@ -171,7 +171,7 @@ def touched(space: Any, j: int, node: int, bits: Any) -> Any:
     return mask, codes
 
 
-@inner
+@lean
 def tree_ends(space: Any, rows: Any, start: int, end: int, j: int, bits: Any) -> Any:
     """The first and last code of tree ``j`` in the rows, and the covering node; bits are set if it can show sets."""
     size = space.axes[j, SIZE]
@@ -186,7 +186,7 @@ def tree_ends(space: Any, rows: Any, start: int, end: int, j: int, bits: Any) ->
     return lo, hi, node
 
 
-@inner
+@lean
 def tree_width(space: Any, j: int, bits: Any, lo: int, hi: int, node: int) -> float:
     """The share of axis ``j``'s codes that a group with these ends and bits shows, 0 for one code."""
     if lo == hi:
@@ -198,7 +198,7 @@ def tree_width(space: Any, j: int, bits: Any, lo: int, hi: int, node: int) -> fl
     return codes / space.axes[j, SIZE]
 
 
-@inner
+@lean
 def shows_sets(space: Any, j: int, node: int) -> bool:
     """Whether a set of some children of this node can be shown."""
     base = space.axes[j, NODE]
@@ -206,7 +206,7 @@ def shows_sets(space: Any, j: int, node: int) -> bool:
     return count <= MOST_CHILDREN
 
 
-@inner
+@lean
 def has_only_leaves(space: Any, j: int, node: int) -> bool:
     """Whether all children of this node are leaves."""
     base = space.axes[j, NODE]
@@ -214,7 +214,7 @@ def has_only_leaves(space: Any, j: int, node: int) -> bool:
     return count == space.nodes[base + node, HI] - space.nodes[base + node, LO]
 
 
-@inner
+@lean
 def span(rows: Any, start: int, end: int, j: int) -> Any:
     """The first and last code of axis ``j`` in rows ``[start, end)``."""
     lo = hi = np.int64(rows[start, j])
@@ -225,7 +225,7 @@ def span(rows: Any, start: int, end: int, j: int) -> Any:
     return lo, hi
 
 
-@inner
+@lean
 def line_width(space: Any, j: int, rows: Any, start: int, end: int) -> Any:
     """The normalized range of rows ``[start, end)`` on line ``j``, and its ends."""
     lo, hi = span(rows, start, end, j)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.kernel.jit import inner, kernel
+from sfumato.kernel.jit import inner, kernel, lean
 
 SIZE, DISTINCT, SHARE, ENTROPY, TAIL, EQUAL, ORDERED, TREE, AHEAD, SHARE_AT_LEAST = range(10)
 """What a test compares with its limit ``p/q``.
@@ -50,7 +50,7 @@ def pack(rows: Sequence[tuple[int, int, int, int, int]], vectors: Sequence[Seque
     return Tests(np.array(rows, dtype=np.int64).reshape(len(rows), 5), aux)
 
 
-@inner
+@lean
 def _product(a: Any, b: Any) -> Any:
     """The 128-bit product of two non-negative 63-bit integers, as (high, low)."""
     mask = np.uint64(0xFFFFFFFF)
@@ -64,7 +64,7 @@ def _product(a: Any, b: Any) -> Any:
     return a1 * b1 + (mid >> s) + (mid2 >> s), (mid2 << s) | (low & mask)
 
 
-@inner
+@lean
 def at_most(a: Any, b: Any, c: Any, d: Any) -> bool:
     """Whether a*b <= c*d, exactly, for non-negative 63-bit integers."""
     h1, l1 = _product(a, b)
@@ -72,7 +72,7 @@ def at_most(a: Any, b: Any, c: Any, d: Any) -> bool:
     return h1 < h2 or (h1 == h2 and l1 <= l2)
 
 
-@inner
+@lean
 def _add_primes(number: int, times: int, primes: Any, powers: Any, used: int) -> int:
     """Add ``times`` times the prime exponents of ``number``; returns how many primes there are now."""
     f = 2
@@ -143,7 +143,7 @@ def _tail(counts: Any, p: int, q: int, l: int) -> bool:
     return len(r) > 0 and not at_most(p, tail, q, r[0])
 
 
-@inner
+@lean
 def _total(counts: Any, aux: Any) -> int:
     """How many rows the whole table has."""
     total = np.int64(0)
@@ -152,7 +152,7 @@ def _total(counts: Any, aux: Any) -> int:
     return total
 
 
-@inner
+@lean
 def _tree_cost(extra: Any, values: int, aux: Any) -> Any:
     """The cost of moving mass through a tree: at each node height times what its children exchange."""
     nodes = aux[5, 0]
@@ -175,13 +175,13 @@ def _tree_cost(extra: Any, values: int, aux: Any) -> Any:
     return cost
 
 
-@inner
+@lean
 def _room(op: int, values: int, aux: Any) -> int:
     """How many numbers ``_moved`` works on: the differences, and three per node of a tree."""
     return values + 3 * aux[5, 0] if op == TREE else values
 
 
-@inner
+@lean
 def _moved(op: int, extra: Any, values: int, aux: Any) -> Any:
     """The mass times distance that turns one distribution into the other, given the differences ``extra[:values]``."""
     if op == TREE:
@@ -198,7 +198,7 @@ def _moved(op: int, extra: Any, values: int, aux: Any) -> Any:
     return moved
 
 
-@inner
+@lean
 def _unit(op: int, values: int, aux: Any) -> int:
     """The divisor of mass times distance that makes the greatest distance 1."""
     if op == TREE:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernel.axes import Space
-from sfumato.kernel.jit import inner, kernel
+from sfumato.kernel.jit import inner, kernel, lean
 from sfumato.kernel.mondrian.cut import balanced_cut, clear_counts, load_counts
 from sfumato.kernel.mondrian.partition import (
     FIRST,
@@ -58,7 +58,7 @@ _FLAT, _LAST, _AXES, _BORNE, _BUDGET = range(5)
 that it bears, and what it can bear."""
 
 
-@inner
+@lean
 def _begin(
     space: Any, rules: Any, rows: Any, weights: Any, counted: Any, sizes: Any, start: int, end: int, state: Any,
     measures: Any, ledger: Any, s: Any, cuts: Any,
@@ -78,7 +78,7 @@ def _begin(
     state[_BUDGET] = budget(rules.levels, sizes, s)
 
 
-@inner
+@lean
 def _by_side(j: int, state: Any, measures: Any, ledger: Any, cuts: Any, units: Any) -> None:
     """What each side of the cut of axis ``j`` would bear."""
     lo, hi, a, b = np.int64(measures[FIRST, j]), np.int64(measures[LAST, j]), cuts[_CUT_A, j], cuts[_CUT_B, j]
@@ -86,7 +86,7 @@ def _by_side(j: int, state: Any, measures: Any, ledger: Any, cuts: Any, units: A
     units[1] = state[_AXES] + borne(ledger, state[_LAST], measures, j, b if a <= lo else lo, a - 1 if b > hi else hi)
 
 
-@inner
+@lean
 def _offer(
     space: Any, rules: Any, rows: Any, weights: Any, sizes: Any, start: int, end: int, j: int, state: Any,
     measures: Any, ledger: Any, s: Any, cuts: Any, units: Any,

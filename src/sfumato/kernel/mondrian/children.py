@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.kernel.axes import KIND, SETS, TREE, cover, shows_sets
-from sfumato.kernel.jit import inner
+from sfumato.kernel.jit import inner, lean
 from sfumato.kernel.mondrian.cut import (
     BALANCE,
     CUT_FIRST,
@@ -38,13 +38,13 @@ The hint is for a rest below two or more children; otherwise a lower node covers
 """
 
 
-@inner
+@lean
 def is_cut_by_child(space: Any, j: int, lo: int, hi: int) -> bool:
     """Whether the codes ``lo`` to ``hi`` lie in a tree below a node of which no set of children can be shown."""
     return space.axes[j, KIND] == TREE and not (space.axes[j, SETS] and shows_sets(space, j, cover(space, j, lo, hi)))
 
 
-@inner
+@lean
 def _weigh(children: int, need: int, s: Any) -> Any:
     """Weigh the children, in TALLY: (the heaviest, its weight, how many weigh at least ``need``)."""
     heaviest, most, heavy = 0, np.int64(0), 0
@@ -59,7 +59,7 @@ def _weigh(children: int, need: int, s: Any) -> Any:
     return heaviest, most, heavy
 
 
-@inner
+@lean
 def _by_weight(children: int, total: int, s: Any) -> None:
     """List the children in PART_FIRST by falling weight, equal ones in their order; TALLY tells their weights.
 
@@ -72,7 +72,7 @@ def _by_weight(children: int, total: int, s: Any) -> None:
     sort_keys(s.ints[TALLY], s.ints[PART_FIRST], children)
 
 
-@inner
+@lean
 def _drop_left(counted: Any, first: int, last: int, s: Any) -> None:
     """Forget the rows of the runs ``[first, last)``, which are all on the left side."""
     for o in range(s.ints[RUN_FIRST, first], s.ints[RUN_FIRST, last]):
@@ -144,13 +144,13 @@ def split_off(
     return parts, SKIP if children - parts > 1 and not judged else NO_HINT, a, b
 
 
-@inner
+@lean
 def _codes_of(child: int, s: Any) -> Any:
     """The first code of a child that occurs, and the one after the last."""
     return s.ints[RUN_CODE, s.ints[CUT_FIRST, child]], s.ints[RUN_CODE, s.ints[CUT_LAST, child] - 1] + 1
 
 
-@inner
+@lean
 def _number_codes(children: int, parts: int, lo: int, s: Any) -> None:
     """By code from ``lo`` on, the part that it goes to, in TALLY; what is not split off is the last part."""
     for child in range(children):
@@ -159,7 +159,7 @@ def _number_codes(children: int, parts: int, lo: int, s: Any) -> None:
             s.ints[TALLY, s.ints[RUN_CODE, r] - lo] = part
 
 
-@inner
+@lean
 def deal(
     rows: Any, words: Any, ids: Any, weights: Any, counted: Any, start: int, end: int, j: int, lo: int, parts: int,
     buffer: Any, s: Any,

@@ -22,7 +22,7 @@ from sfumato.kernel.axes import (
     tree_width,
     words_for,
 )
-from sfumato.kernel.jit import inner
+from sfumato.kernel.jit import inner, lean
 from sfumato.kernel.judge import AHEAD, YES, verdict
 
 
@@ -61,7 +61,7 @@ def make_scratch(space: Space, n: int, sizes: NDArray[np.int64], *, deep: bool =
     )
 
 
-@inner
+@lean
 def sort_keys(key: Any, order: Any, n: int) -> None:
     """Heapsort ``key[:n]``, permuting ``order`` along with it."""
     for size in range(n // 2 - 1, -n, -1):
@@ -83,7 +83,7 @@ def sort_keys(key: Any, order: Any, n: int) -> None:
             root = child
 
 
-@inner
+@lean
 def _place(codes: Any, count: int, code: int) -> int:
     """Where ``code`` stands among the ascending ``codes[:count]``."""
     lo, hi = 0, count
@@ -96,7 +96,7 @@ def _place(codes: Any, count: int, code: int) -> int:
     return lo
 
 
-@inner
+@lean
 def runs_on(rows: Any, weights: Any, start: int, end: int, j: int, lo: int, hi: int, s: Any) -> int:
     """The codes that occur on axis ``j``, ascending, with their weights; returns how many there are."""
     runs = 0
@@ -126,7 +126,7 @@ def runs_on(rows: Any, weights: Any, start: int, end: int, j: int, lo: int, hi: 
     return runs
 
 
-@inner
+@lean
 def sort_by_run(rows: Any, start: int, end: int, j: int, runs: int, s: Any) -> None:
     """List the rows by their run: those of run ``r`` are at ``order[run_first[r] : run_first[r + 1]]``."""
     for r in range(runs + 1):
@@ -147,7 +147,7 @@ def sort_by_run(rows: Any, start: int, end: int, j: int, runs: int, s: Any) -> N
     s.ints[RUN_FIRST, runs] = end - start
 
 
-@inner
+@lean
 def load_counts(weights: Any, counted: Any, start: int, end: int, s: Any) -> None:
     """Count the whole group on the right side."""
     s.sums[0, -1] = s.sums[1, -1] = 0
@@ -161,7 +161,7 @@ def load_counts(weights: Any, counted: Any, start: int, end: int, s: Any) -> Non
             s.sides[1, c, code] += weights[i]
 
 
-@inner
+@lean
 def clear_counts(counted: Any, start: int, end: int, s: Any) -> None:
     """Set the counts of a group back to zero."""
     for i in range(start, end):
@@ -169,7 +169,7 @@ def clear_counts(counted: Any, start: int, end: int, s: Any) -> None:
             s.sides[1, c, counted[i, c]] = 0
 
 
-@inner
+@lean
 def _move(weights: Any, counted: Any, i: int, to_left: bool, s: Any) -> None:
     """Move one row from the right side to the left one, or back."""
     w = weights[i] if to_left else -weights[i]
@@ -184,7 +184,7 @@ def _move(weights: Any, counted: Any, i: int, to_left: bool, s: Any) -> None:
         s.sums[1, c] += np.int64(before_right - w > 0) - np.int64(before_right > 0)
 
 
-@inner
+@lean
 def look_ahead(sizes: Any, spec: Any, s: Any) -> int:
     """The smallest size of a side that the look-ahead tests allow, with the whole group on the right."""
     least = np.int64(0)
@@ -198,7 +198,7 @@ def look_ahead(sizes: Any, spec: Any, s: Any) -> int:
     return least
 
 
-@inner
+@lean
 def judges_sides(spec: Any) -> bool:
     """Whether there is a test that needs the counts of the two sides."""
     judging = 0
@@ -219,7 +219,7 @@ def both_pass(sizes: Any, spec: Any, aux: Any, costly: Any, s: Any) -> bool:
     return True
 
 
-@inner
+@lean
 def child_of(space: Any, j: int, first: int, last: int, code: int) -> int:
     """Which of the children ``[first, last)`` has the code below it."""
     base = space.axes[j, NODE]
@@ -232,7 +232,7 @@ def child_of(space: Any, j: int, first: int, last: int, code: int) -> int:
     return first
 
 
-@inner
+@lean
 def child_cuts(space: Any, j: int, node: int, runs: int, s: Any) -> int:
     """A cut per child of the node that occurs: the runs that lie below it. Returns how many there are."""
     if has_only_leaves(space, j, node):  # such as the values of an attribute without a tree, which may be many
@@ -253,7 +253,7 @@ def child_cuts(space: Any, j: int, node: int, runs: int, s: Any) -> int:
     return used
 
 
-@inner
+@lean
 def _candidates(space: Any, j: int, lo: int, hi: int, runs: int, s: Any) -> int:
     """List the cuts of axis ``j``, each a range of runs to split off from the rest, in the order that breaks ties.
 
@@ -272,7 +272,7 @@ def _candidates(space: Any, j: int, lo: int, hi: int, runs: int, s: Any) -> int:
     return children + prefixes
 
 
-@inner
+@lean
 def move_runs(weights: Any, counted: Any, first: int, last: int, to_left: bool, s: Any) -> None:
     for o in range(s.ints[RUN_FIRST, first], s.ints[RUN_FIRST, last]):
         _move(weights, counted, s.ints[ORDER, o], to_left, s)
@@ -339,7 +339,7 @@ def best_cut(
     return True, s.ints[RUN_CODE, s.ints[CUT_FIRST, best]], s.ints[RUN_CODE, s.ints[CUT_LAST, best] - 1] + 1
 
 
-@inner
+@lean
 def balanced_cut(
     space: Any, rows: Any, weights: Any, least: int, total: int, start: int, end: int, j: int, lo: int, hi: int, s: Any
 ) -> Any:
@@ -355,7 +355,7 @@ def balanced_cut(
     return inside, s.ints[RUN_CODE, first], s.ints[RUN_CODE, last - 1] + 1
 
 
-@inner
+@lean
 def _balance_cuts(cuts: int, least: int, total: int, s: Any) -> int:
     """Weigh the lighter side of each cut, -1 if it is too light; returns the first of the most balanced, or -1."""
     best, best_balance, reached, below = -1, np.int64(-1), np.int64(0), np.int64(0)
@@ -376,7 +376,7 @@ def _balance_cuts(cuts: int, least: int, total: int, s: Any) -> int:
     return best
 
 
-@inner
+@lean
 def _part_width(space: Any, rows: Any, first: int, last: int, j: int, s: Any) -> float:
     """The width on axis ``j`` of the rows ``[first, last)`` in order, which is sorted by code."""
     lo, hi = np.int64(rows[s.ints[ORDER, first], j]), np.int64(rows[s.ints[ORDER, last - 1], j])

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.kernel.jit import inner, kernel
+from sfumato.kernel.jit import kernel, lean
 from sfumato.kernel.mondrian.refusal import ONE
 
 
-@inner
+@lean
 def _may_fit(most: Any, levels: Any, rows: int, parts: int) -> bool:
     """Whether the part that gets the most of the most frequent values can be good enough."""
     good = True
@@ -22,7 +22,7 @@ def _may_fit(most: Any, levels: Any, rows: int, parts: int) -> bool:
     return good
 
 
-@inner
+@lean
 def _fit(counted: Any, levels: Any, begin: int, end: int, parts: int, counts: Any) -> bool:
     """Whether each part weighs enough for each of its values."""
     good = True

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernel.axes import KIND, LINE, SETS, Space, cover, has_only_leaves, line_width, tree_ends, tree_width
-from sfumato.kernel.jit import inner, kernel
+from sfumato.kernel.jit import inner, kernel, lean
 from sfumato.kernel.judge import Tests, costly_tests
 from sfumato.kernel.mondrian.children import GO_ON, SKIP, deal, is_cut_by_child, split_off
 from sfumato.kernel.mondrian.cut import (
@@ -44,7 +44,7 @@ WIDTH, FIRST, LAST, LEFT = range(4)
 """Rows of the measures of a group, with one column per axis: width, first and last code, width still to be tried."""
 
 
-@inner
+@lean
 def measure(space: Any, rows: Any, start: int, end: int, flat: Any, measures: Any, bits: Any) -> Any:
     """The width and ends of each axis; axes in ``flat`` are known to hold one code. Returns the new ``flat``."""
     one = np.uint64(1)
@@ -65,7 +65,7 @@ def measure(space: Any, rows: Any, start: int, end: int, flat: Any, measures: An
     return flat
 
 
-@inner
+@lean
 def take_greatest(measures: Any) -> int:
     """Take the axis of the greatest score that is left, the first of several; -1 when all are taken."""
     best, at = 0.0, -1
@@ -77,7 +77,7 @@ def take_greatest(measures: Any) -> int:
     return at
 
 
-@inner
+@lean
 def without_cuts(space: Any, best: Any, flat: Any) -> Any:
     """``flat`` and the axes on which no part of a group can be cut by size, since the group cannot.
 
@@ -89,7 +89,7 @@ def without_cuts(space: Any, best: Any, flat: Any) -> Any:
     return flat
 
 
-@inner
+@lean
 def _only_values_left(space: Any, measures: Any, flat: Any, j: int) -> bool:
     """Whether no axis but ``j`` has a cut, now or later, and there all that can be cut off are single values.
 
@@ -213,7 +213,7 @@ def twice(rows: Any) -> Any:
     return more
 
 
-@inner
+@lean
 def divide(words: Any, ids: Any, weights: Any, counted: Any, flags: Any, start: int, end: int, buffer: Any) -> int:
     """Move the flagged rows of ``[start, end)`` to the front, keeping order; returns where the others start."""
     b_words, b_ids, b_weights, b_counted = buffer
@@ -246,7 +246,7 @@ def divide(words: Any, ids: Any, weights: Any, counted: Any, flags: Any, start: 
     return left
 
 
-@inner
+@lean
 def flag_range(rows: Any, start: int, end: int, j: int, a: int, b: int, flags: Any) -> None:
     for i in range(start, end):
         code = np.int64(rows[i, j])

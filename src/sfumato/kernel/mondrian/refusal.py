@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.kernel.jit import inner
+from sfumato.kernel.jit import lean
 from sfumato.kernel.mondrian.partition import FIRST, LAST
 
 ONE = 1 << 20
@@ -46,7 +46,7 @@ class Rules(NamedTuple):
 LEAST, DEAREST, ENOUGH, PER_AXIS, RISKS = range(5)
 
 
-@inner
+@lean
 def borne(ledger: Any, last: int, measures: Any, j: int, lo: int, hi: int) -> int:
     """The prices of the refusals up to ``last`` that would part rows, on axis ``j`` with codes ``[lo, hi]`` only.
 
@@ -63,7 +63,7 @@ def borne(ledger: Any, last: int, measures: Any, j: int, lo: int, hi: int) -> in
     return units
 
 
-@inner
+@lean
 def most_frequent(sizes: Any, c: int, s: Any) -> int:
     """The weight of the most frequent code of a counted column in the group."""
     most = np.int64(0)
@@ -72,7 +72,7 @@ def most_frequent(sizes: Any, c: int, s: Any) -> int:
     return most
 
 
-@inner
+@lean
 def budget(levels: Any, sizes: Any, s: Any) -> int:
     """The most units that the group's own counts allow to spend; -1 if none."""
     low, total = levels.shape[1] - 1, s.sums[1, -1]
@@ -88,7 +88,7 @@ def budget(levels: Any, sizes: Any, s: Any) -> int:
     return low
 
 
-@inner
+@lean
 def price_of(rules: Any, sizes: Any, weights: Any, units: Any, s: Any) -> int:
     """The least price at which a cut with sides of these weights, like the group, is refused rarely.
 
@@ -108,7 +108,7 @@ def price_of(rules: Any, sizes: Any, weights: Any, units: Any, s: Any) -> int:
     return max(np.int64(np.ceil(rules.numbers[ENOUGH] / distance)), np.int64(1))
 
 
-@inner
+@lean
 def count_left(rows: Any, weights: Any, counted: Any, start: int, end: int, j: int, a: int, b: int, s: Any) -> None:
     """Count the rows with codes ``[a, b)`` on axis ``j`` on the left side."""
     s.sums[0, -1] = 0
@@ -120,7 +120,7 @@ def count_left(rows: Any, weights: Any, counted: Any, start: int, end: int, j: i
                 s.sides[0, c, counted[i, c]] += weights[i]
 
 
-@inner
+@lean
 def distance_of(levels: Any, sizes: Any, units: Any, s: Any) -> int:
     """How many exchanges between the sides make one of them fail: at most 0 if one does, NEVER if none can.
 
@@ -138,7 +138,7 @@ def distance_of(levels: Any, sizes: Any, units: Any, s: Any) -> int:
     return least
 
 
-@inner
+@lean
 def is_refused(rules: Any, sizes: Any, units: Any, price: int, words: Any, used: Any, s: Any) -> bool:
     """Whether the cut whose left side is counted is refused; ``words`` holds random words and what they were below."""
     distance = distance_of(rules.levels, sizes, units, s)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.kernel.axes import CHILD, HI, KIND, LEAF, LINE, LO, NODE, PARENT, POSITION, SETS, SIZE, cover, shows_sets
-from sfumato.kernel.jit import inner
+from sfumato.kernel.jit import inner, lean
 from sfumato.kernel.mondrian.cut import (
     BALANCE,
     CUT_FIRST,
@@ -26,13 +26,13 @@ from sfumato.kernel.mondrian.cut import (
 )
 
 
-@inner
+@lean
 def _share(space: Any, j: int, codes: int) -> float:
     """The loss of so many codes of a tree."""
     return (codes - 1) / (space.axes[j, SIZE] - 1)
 
 
-@inner
+@lean
 def _loss(space: Any, j: int, first: int, last: int, s: Any) -> float:
     """The loss on axis ``j`` of a group with the runs ``[first, last)``."""
     lo, hi = s.ints[RUN_CODE, first], s.ints[RUN_CODE, last - 1]
@@ -55,7 +55,7 @@ def _loss(space: Any, j: int, first: int, last: int, s: Any) -> float:
     return _share(space, j, codes)
 
 
-@inner
+@lean
 def _lighter(inside: int, total: int) -> int:
     """The weight of the lighter side of a cut."""
     return inside if inside <= total - inside else total - inside
@@ -69,7 +69,7 @@ def _score(total: int, whole: float, inside: int, inner_loss: float, outer_loss:
     return np.float64(counts if counts > 0.0 else 0.0).view(np.int64)
 
 
-@inner
+@lean
 def _weigh(first: int, last: int, s: Any) -> int:
     """The weight of the runs ``[first, last)``."""
     weight = np.int64(0)
@@ -229,7 +229,7 @@ def most_saving_cut(
     return True, at, best[1, at], best[2, at]
 
 
-@inner
+@lean
 def _greatest(best: Any) -> Any:
     """The first axis whose cut counts most, and what it counts; -1 if none has one."""
     at, most = -1, np.int64(-1)
