@@ -24,6 +24,8 @@ HERE = Path(__file__).parents[1]
 LIMIT = 1.10
 _DOUBTFUL = 1.05
 """Above this ratio twice as many turns again are taken: noise adds time, so the least of more is nearer the truth."""
+_LONG, _FEW = 3.0, 2
+"""Work that takes more seconds on the clock gets only so many turns: noise is a small part of it."""
 
 
 @dataclass(frozen=True)
@@ -133,7 +135,9 @@ def _in_turns(part: str, work: str, old: Side, new: Side, turns: int) -> Iterato
     name, rows = work.split(" | ")
     least: dict[Side, list[float]] = {}
     try:
-        old.turn(work), new.turn(work)  # warmed
+        old.turn(work)
+        if new.turn(work)[1] > _LONG:  # both are warm now
+            turns = _FEW
         for round_ in range(3 * turns):
             if round_ == turns and least[new][0] <= _DOUBTFUL * least[old][0]:
                 break
@@ -173,8 +177,9 @@ def _head(before: str, turns: int) -> str:
 
 Commit {before} ("before") beside the tree of {now} ("now"), by `python -m benchmarks.against`: {machine}.
 Two processes did the same work of `benchmarks/` in turns. Each figure is the least CPU time of {turns} turns after a
-warm-up, of {3 * turns} where the ratio was above {_DOUBTFUL} after {turns}. Load averages (1, 5 and 15 minutes) at the
-start: {load}. A ratio above {LIMIT:.2f} is marked.
+warm-up, of {3 * turns} where the ratio was above {_DOUBTFUL} after {turns}; of {_FEW} and {3 * _FEW} if it takes
+more than {_LONG:g} s; a line that is a mean stands for all its works together. Load averages (1, 5 and
+15 minutes) at the start: {load}. A ratio above {LIMIT:.2f} is marked.
 Lines that one of the two does not have cannot be compared.
 
 | part | work | rows | before, CPU s | now, CPU s | ratio | | wall-clock ratio |

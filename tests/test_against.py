@@ -22,6 +22,8 @@ def lines():
     print("what a part prints is no answer")
     for n in (20_000, 40_000):
         yield Line(f"sum of {n}", n, median_time(lambda n=n: sum(range(n * TIMES))))
+    both = [median_time(lambda n=n: sum(range(n * TIMES))) for n in (10_000, 30_000)]
+    yield Line("mean of two", 2, sum(both) / 2)
     with tempfile.TemporaryDirectory() as folder:
         written = median_time(lambda: Path(folder, "file").write_text("x"))
     yield Line("write", 1, written)
@@ -45,8 +47,10 @@ def test_two_trees(tmp_path: Path) -> None:
     trees = _tree(tmp_path / "a", 5), _tree(tmp_path / "b", 1)
     found = list(compared("toy", trees, tmp_path, turns=3))
     lines = {x.work: x for x in found if isinstance(x, Compared)}
-    assert list(lines) == ["sum of 20000", "sum of 40000", "write", "memory"]
+    assert list(lines) == ["sum of 20000", "sum of 40000", "mean of two", "write", "memory"]
     assert all(lines[f"sum of {n}"].ratio < 2 / 3 for n in (20_000, 40_000))  # a fifth of the work
+    assert lines["mean of two"].ratio < 2 / 3  # both works in one turn, as long as that of 40,000
+    assert 0.7 < lines["mean of two"].now / lines["sum of 40000"].now < 1.4
     assert (lines["memory"].rows, lines["memory"].before, lines["memory"].now) == ("7", 500.0, 100.0)
     assert "WORSE" not in str(lines["sum of 20000"])
     assert [x for x in found if isinstance(x, str)] == [
