@@ -1,5 +1,6 @@
 """The entry point of the command line: the group of commands, each in a file of `sfumato.command`, and `main`."""
 
+import os
 import sys
 
 import click
@@ -53,6 +54,7 @@ for command in COMMANDS:
 def main(arguments: list[str] | None = None) -> None:
     """Run a command; every error becomes one paragraph on stderr and an exit code."""
     given = sys.argv[1:] if arguments is None else arguments
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # more would spin, for nothing, when NumPy is imported
     exit_on_termination()
     fill_closed_streams()
     prepare_streams()

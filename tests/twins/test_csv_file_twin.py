@@ -18,7 +18,9 @@ from strategies import examples
 
 WORDS = st.one_of(
     st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=40),
-    st.sampled_from(["", '"', ",", "\n", '""', 'a"b,c\nd', "=1", "-", "[20, 40)", "x" * 15, "x" * 16, "x" * 17]),
+    st.sampled_from(
+        ["*", "^.*$", "", '"', ",", "\n", '""', 'a"b,c\nd', "=1", "-", "[20, 40)", "x" * 15, "x" * 16, "x" * 17]
+    ),
 )
 
 

@@ -57,7 +57,7 @@ def coded_rows(frame: pl.DataFrame, output: OutputEntry | None, step: int) -> It
     for first in range(0, frame.height, step):
         rows = frame.slice(first, step)
         found = [
-            cells or _written(rows.select(run.names), output, ending)
+            cells or _written(pl.DataFrame([rows[name] for name in run.names]), output, ending)  # "*" may be a name
             for run, cells, ending in zip(runs, listed, endings, strict=True)
         ]
         codes, number = np.empty((len(runs), rows.height), np.uint32), 0
