@@ -15,7 +15,7 @@ from sfumato.adversary.algorithm_aware import with_codes
 from sfumato.engine.draws import Draws
 from sfumato.engine.local import LocalEngine
 from sfumato.errors import PolicyError
-from sfumato.method.blur.association import _by_chance, _moved, preferences, units_per_attribute
+from sfumato.method.blur.association import _by_chance, _moved, _pairs, preferences, units_per_attribute
 from sfumato.method.catalogue import from_table
 from sfumato.release.judgement import bind
 from sfumato.table.microdata import Microdata, read
@@ -133,9 +133,9 @@ def test_one_exchange_changes_the_association_by_two_at_most(rows: int, codes: i
     exchanged = table["s"].codes.copy()
     exchanged[[t, u]] = exchanged[[u, t]]
     after = LocalEngine(with_codes(table, {"s": exchanged})).count(["s"])
-    moved = abs(_moved(before, "q", "s") - _moved(after, "q", "s"))
+    moved = abs(_moved(_pairs(before, "q", "s")) - _moved(_pairs(after, "q", "s")))
     assert moved <= (2 if table["q"].codes[t] != table["q"].codes[u] else 0)
-    assert _by_chance(before, "q", "s") == pytest.approx(_by_chance(after, "q", "s"))
+    assert _by_chance(_pairs(before, "q", "s")) == pytest.approx(_by_chance(_pairs(after, "q", "s")))
 
 
 def test_the_order_prefers_attributes_that_have_little_to_do_with_the_values() -> None:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.kernel.jit import inner, kernel, lean
+from sfumato.kernel.jit import kernel, lean
 
 SIZE, DISTINCT, SHARE, ENTROPY, TAIL, EQUAL, ORDERED, TREE, AHEAD, SHARE_AT_LEAST = range(10)
 """What a test compares with its limit ``p/q``.
@@ -97,8 +97,8 @@ def _add_primes(number: int, times: int, primes: Any, powers: Any, used: int) ->
     return used
 
 
-@inner
-def _entropy(counts: Any, n: int, p: int, q: int) -> int:
+@lean
+def _entropy(counts: Any, n: int, p: int, q: int, room: Any) -> int:
     """Whether H(counts) >= ln(p/q): n^n q^n >= p^n prod c^c, ties settled by unique factorization."""
     if n == 0:
         return NO
@@ -112,8 +112,7 @@ def _entropy(counts: Any, n: int, p: int, q: int) -> int:
         return YES
     if gap < -1e-11:
         return NO
-    primes = np.empty(16 * (len(counts) + 3), np.int64)  # a 63-bit number has at most 15 different prime factors
-    powers = np.empty(len(primes), np.int64)
+    primes, powers = room.ints[0], room.ints[1]
     used = _add_primes(n, n, primes, powers, 0)
     used = _add_primes(q, n, primes, powers, used)
     used = _add_primes(p, -n, primes, powers, used)
@@ -127,20 +126,20 @@ def _entropy(counts: Any, n: int, p: int, q: int) -> int:
     return YES
 
 
-@inner
-def _tail(counts: Any, p: int, q: int, l: int) -> bool:
+@lean
+def _tail(counts: Any, p: int, q: int, l: int, room: Any) -> bool:
     """Recursive (c, l): r_1 < c (r_l + ... + r_m) with c = p/q and r sorted from the largest."""
-    r = np.empty(len(counts), np.int64)
-    for i in range(len(r)):  # insertion sort, from the largest down; most counts of a small group are 0
+    r = room.ints[0]
+    for i in range(len(counts)):  # insertion sort, from the largest down; most counts of a small group are 0
         value, at = counts[i], i
         while at > 0 and r[at - 1] < value:
             r[at] = r[at - 1]
             at -= 1
         r[at] = value
     tail = np.int64(0)
-    for i in range(l - 1, len(r)):
+    for i in range(l - 1, len(counts)):
         tail += r[i]
-    return len(r) > 0 and not at_most(p, tail, q, r[0])
+    return len(counts) > 0 and not at_most(p, tail, q, r[0])
 
 
 @lean
@@ -176,12 +175,6 @@ def _tree_cost(extra: Any, values: int, aux: Any) -> Any:
 
 
 @lean
-def _room(op: int, values: int, aux: Any) -> int:
-    """How many numbers ``_moved`` works on: the differences, and three per node of a tree."""
-    return values + 3 * aux[5, 0] if op == TREE else values
-
-
-@lean
 def _moved(op: int, extra: Any, values: int, aux: Any) -> Any:
     """The mass times distance that turns one distribution into the other, given the differences ``extra[:values]``."""
     if op == TREE:
@@ -206,33 +199,32 @@ def _unit(op: int, values: int, aux: Any) -> int:
     return max(values - 1, 1) if op == ORDERED else 2
 
 
-@inner
-def _distance(op: int, counts: Any, n: int, aux: Any) -> float:
+@lean
+def _distance(op: int, counts: Any, n: int, aux: Any, room: Any) -> float:
     """The distance of the counts to the totals, in floating point."""
-    total = _total(counts, aux)
-    extra = np.empty(_room(op, len(counts), aux), np.float64)
+    total, extra = _total(counts, aux), room.floats
     for i in range(len(counts)):
         extra[i] = counts[i] / max(n, 1) - aux[0, i] / max(total, 1)
     return _moved(op, extra, len(counts), aux) / _unit(op, len(counts), aux)
 
 
-@inner
-def _near(op: int, counts: Any, n: int, p: int, q: int, aux: Any) -> int:
+@lean
+def _near(op: int, counts: Any, n: int, p: int, q: int, aux: Any, room: Any) -> int:
     """Whether the distance is at most p/q: in integers if they fit, otherwise as far as floats can tell."""
     total = _total(counts, aux)
     unit = _unit(op, len(counts), aux)
     if float(unit) * float(n) * float(total) < 4e18:
-        extra = np.empty(_room(op, len(counts), aux), np.int64)
+        extra = room.ints[0]
         for i in range(len(counts)):  # both distributions times n times total, so that all numbers are whole
             extra[i] = counts[i] * total - aux[0, i] * n
         return YES if at_most(_moved(op, extra, len(counts), aux), q, p, unit * n * total) else NO
-    gap = p / q - _distance(op, counts, n, aux)
+    gap = p / q - _distance(op, counts, n, aux, room)
     return YES if gap > 1e-11 else (NO if gap < -1e-11 else CLOSE)
 
 
-@inner
+@lean
 def verdict(spec: Any, aux: Any, counts: Any, n: int, distinct: int, costly: Any) -> int:
-    """Judge one vector of counts by one test; ``costly`` is as ``costly_tests`` says."""
+    """Judge one vector of counts by one test; ``costly`` is what ``costly_tests`` gives."""
     op, p, q = spec[0], spec[2], spec[3]
     if op == SIZE:
         return YES if n >= p else NO
@@ -252,16 +244,33 @@ def verdict(spec: Any, aux: Any, counts: Any, n: int, distinct: int, costly: Any
         return YES
     if costly is not None:  # None is known at compile time, so what follows is then not compiled
         if op == ENTROPY:
-            return _entropy(counts, n, p, q)
+            return _entropy(counts, n, p, q, costly)
         if op == TAIL:
-            return YES if _tail(counts, p, q, spec[4]) else NO
-        return _near(op, counts, n, p, q, aux)
+            return YES if _tail(counts, p, q, spec[4], costly) else NO
+        return _near(op, counts, n, p, q, aux, costly)
     return NO
 
 
-def costly_tests(spec: NDArray[np.int64]) -> bool | None:
-    """True if a test is not cheap; else None, and the code of such tests is not compiled."""
-    return None if np.isin(spec.reshape(-1, 5)[:, 0], _CHEAP).all() else True
+class Room(NamedTuple):
+    """Working memory for the tests that are not cheap, for one thread."""
+
+    ints: NDArray[np.int64]
+    floats: NDArray[np.float64]
+
+
+def make_room(values: int, aux: NDArray[np.int64]) -> Room:
+    """Room to judge vectors of up to so many counts.
+
+    For prime factors: a 63-bit number has at most 15 different ones, and limit and size have some too. For distances:
+    the differences, and three numbers per node of a tree, of which there are no more than ``aux`` has columns.
+    """
+    differences = values + 3 * aux.shape[-1]
+    return Room(np.empty((2, max(16 * (values + 3), differences)), np.int64), np.empty(differences, np.float64))
+
+
+def costly_tests(tests: Tests, values: int) -> Room | None:
+    """Room for vectors of up to ``values`` counts if a test is not cheap; if none is, None, and none is compiled."""
+    return None if np.isin(tests.spec.reshape(-1, 5)[:, 0], _CHEAP).all() else make_room(values, tests.aux)
 
 
 @kernel
@@ -278,21 +287,21 @@ def _judge_rows(spec: Any, aux: Any, counts: Any, costly: Any, out: Any) -> None
 def verdicts(spec: NDArray[np.int64], aux: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int8]:
     """Judge each row of a matrix of counts by one test."""
     out = np.empty(len(counts), np.int8)
-    _judge_rows(spec, aux, counts, costly_tests(spec), out)
+    _judge_rows(spec, aux, counts, costly_tests(Tests(spec, aux), counts.shape[1]), out)
     return out
 
 
 @kernel
-def _measure_rows(op: int, counts: Any, aux: Any, out: Any) -> None:
+def _measure_rows(op: int, counts: Any, aux: Any, room: Any, out: Any) -> None:
     for g in range(len(counts)):
         n = np.int64(0)
         for c in counts[g]:
             n += c
-        out[g] = _distance(op, counts[g], n, aux)
+        out[g] = _distance(op, counts[g], n, aux, room)
 
 
 def distances(op: int, counts: NDArray[np.int64], aux: NDArray[np.int64]) -> NDArray[np.float64]:
     """The distance of each row of a matrix of counts to the totals."""
     out = np.empty(len(counts), np.float64)
-    _measure_rows(op, counts, aux, out)
+    _measure_rows(op, counts, aux, make_room(counts.shape[1], aux), out)
     return out

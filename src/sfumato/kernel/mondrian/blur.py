@@ -7,13 +7,14 @@ it. The counts of the two sides of a cut that is not made matter only for whethe
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import chain, repeat
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernel.axes import Space
-from sfumato.kernel.jit import inner, kernel, lean
+from sfumato.kernel.jit import kernel, lean
 from sfumato.kernel.mondrian.cut import balanced_cut, clear_counts, load_counts
 from sfumato.kernel.mondrian.partition import (
     FIRST,
@@ -106,26 +107,23 @@ def _offer(
     return price
 
 
-@inner
-def _refuse(j: int, price: int, state: Any, ledger: Any, entered: Any, cuts: Any) -> Any:
-    """Enter a refusal into the ledger, which is returned, and let the group bear its price."""
+@lean
+def _refuse(j: int, price: int, state: Any, ledger: Any, entered: Any, cuts: Any) -> None:
+    """Enter a refusal into the ledger and let the group bear its price."""
     at = entered[0]
-    if at == len(ledger):
-        ledger = twice(ledger)
     ledger[at, AXIS], ledger[at, FROM], ledger[at, TO] = j, cuts[_CUT_A, j], cuts[_CUT_B, j]
     ledger[at, PRICE], ledger[at, NEXT] = price, state[_LAST]
     entered[0] += 1
     state[_LAST] = at
     state[_BORNE] += price
-    return ledger
 
 
-@inner
+@lean
 def _blurred_cut(
     space: Any, rules: Any, rows: Any, weights: Any, counted: Any, sizes: Any, start: int, end: int, state: Any,
     ledger: Any, entered: Any, words: Any, used: Any, measures: Any, flags: Any, s: Any, cuts: Any, units: Any,
-) -> Any:  # fmt: skip
-    """Flag the rows to split off, if a cut is accepted: (accepted, the ledger with what was refused).
+) -> bool:  # fmt: skip
+    """Flag the rows to split off, if a cut is accepted; the ledger must have room to refuse each axis twice.
 
     Axes are tried by preference. A cut that costs more than half of what is left is not tried. If the rules ask
     for it, it waits until the others have been refused; then all that is left goes into those that wait, the most
@@ -151,12 +149,12 @@ def _blurred_cut(
             continue
         count_left(rows, weights, counted, start, end, j, cuts[_CUT_A, j], cuts[_CUT_B, j], s)
         if is_refused(rules, sizes, units, price, words, used, s):
-            ledger = _refuse(j, price, state, ledger, entered, cuts)
+            _refuse(j, price, state, ledger, entered, cuts)
         else:
             found = True
             flag_range(rows, start, end, j, cuts[_CUT_A, j], cuts[_CUT_B, j], flags)
     clear_counts(counted, start, end, s)
-    return found, ledger
+    return found
 
 
 @kernel
@@ -187,7 +185,9 @@ def _split(
                 pending[given_back, x] = stack[depth, x]
             given_back += 1
             continue
-        found, ledger = _blurred_cut(
+        while entered[0] + 2 * len(space.axes) > len(ledger):
+            ledger = twice(ledger)
+        found = _blurred_cut(
             space, rules, rows, weights, counted, sizes, start, end, state, ledger, entered, words, used, measures,
             flags, scratch, cuts, units,
         )  # fmt: skip
@@ -295,12 +295,13 @@ def blurred_partition(
         words[0] = draw(words.shape[1])
         return words
 
-    pieces, _ = table.split(table.whole(), max(n // PIECES, SMALL), words_for(n // 16))
+    pieces, stops = [table.whole()], chain((n, max(n // PIECES, SMALL)) if n > SMALL else (), repeat(0))
     with ThreadPoolExecutor(THREADS) as pool:
-        while pieces:
+        while pieces:  # one cut first, so that both threads have something to do
+            stop = next(stops)
             pieces.sort(key=lambda piece: piece.begin - piece.finish)
-            work = [(piece, words_for(piece.finish - piece.begin)) for piece in pieces]
-            handed_back = pool.map(lambda w: table.split(w[0], 0, w[1])[0], work)
+            work = [(piece, words_for((piece.finish - piece.begin) // (4 if stop else 1))) for piece in pieces]
+            handed_back = pool.map(lambda w, least=stop: table.split(w[0], least, w[1])[0], work)
             pieces = [piece for pending in handed_back for piece in pending]
             progress(1 - sum(piece.finish - piece.begin for piece in pieces) / n)
     return table.blurred()

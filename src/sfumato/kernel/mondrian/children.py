@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.kernel.axes import KIND, SETS, TREE, cover, shows_sets
-from sfumato.kernel.jit import inner, lean
+from sfumato.kernel.jit import lean
 from sfumato.kernel.mondrian.cut import (
     BALANCE,
     CUT_FIRST,
@@ -82,7 +82,7 @@ def _drop_left(counted: Any, first: int, last: int, s: Any) -> None:
         s.sums[0, c] = 0
 
 
-@inner
+@lean
 def _may_go(
     weights: Any, counted: Any, sizes: Any, spec: Any, aux: Any, costly: Any, judged: bool, child: int, s: Any
 ) -> bool:
@@ -96,7 +96,7 @@ def _may_go(
     return True
 
 
-@inner
+@lean
 def split_off(
     space: Any, rows: Any, weights: Any, counted: Any, sizes: Any, spec: Any, aux: Any, costly: Any, least: int,
     need: int, total: int, at_once: bool, start: int, end: int, j: int, lo: int, hi: int, s: Any,

@@ -22,7 +22,7 @@ from sfumato.kernel.axes import (
     tree_width,
     words_for,
 )
-from sfumato.kernel.jit import inner, lean
+from sfumato.kernel.jit import lean
 from sfumato.kernel.judge import AHEAD, YES, verdict
 
 
@@ -207,7 +207,7 @@ def judges_sides(spec: Any) -> bool:
     return judging > 0
 
 
-@inner
+@lean
 def both_pass(sizes: Any, spec: Any, aux: Any, costly: Any, s: Any) -> bool:
     """Whether both sides pass all tests."""
     for t in range(len(spec)):
@@ -278,7 +278,7 @@ def move_runs(weights: Any, counted: Any, first: int, last: int, to_left: bool, 
         _move(weights, counted, s.ints[ORDER, o], to_left, s)
 
 
-@inner
+@lean
 def _sweep(weights: Any, counted: Any, sizes: Any, spec: Any, aux: Any, costly: Any, cuts: int, s: Any) -> int:
     """The most balanced cut whose sides pass all tests; each row is moved a bounded number of times.
 
@@ -304,7 +304,7 @@ def _sweep(weights: Any, counted: Any, sizes: Any, spec: Any, aux: Any, costly: 
     return best
 
 
-@inner
+@lean
 def judged_cut(
     rows: Any, weights: Any, counted: Any, sizes: Any, spec: Any, aux: Any, costly: Any, start: int, end: int,
     j: int, runs: int, cuts: int, best: int, s: Any,
@@ -320,7 +320,7 @@ def judged_cut(
     return best if good else _sweep(weights, counted, sizes, spec, aux, costly, cuts, s)
 
 
-@inner
+@lean
 def best_cut(
     space: Any, rows: Any, weights: Any, counted: Any, sizes: Any, spec: Any, aux: Any, costly: Any, least: int,
     total: int, start: int, end: int, j: int, lo: int, hi: int, s: Any,
@@ -391,7 +391,7 @@ def _part_width(space: Any, rows: Any, first: int, last: int, j: int, s: Any) ->
     return tree_width(space, j, s.bits, lo, hi, cover(space, j, lo, hi))
 
 
-@inner
+@lean
 def relaxed_cut(
     space: Any, rows: Any, weights: Any, counted: Any, sizes: Any, spec: Any, aux: Any, costly: Any, least: int,
     start: int, end: int, measures: Any, flags: Any, s: Any,
@@ -427,7 +427,7 @@ def relaxed_cut(
     return best_gain > 1e-9
 
 
-@inner
+@lean
 def _place_passes(weights: Any, counted: Any, sizes: Any, spec: Any, aux: Any, costly: Any, place: int, s: Any) -> bool:
     """Whether the first ``place`` rows in order and the others both pass all tests."""
     for o in range(place):

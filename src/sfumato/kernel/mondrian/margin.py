@@ -115,7 +115,7 @@ def cut_by_margins(
         scratch, lo, hi = make_scratch(space, len(rows), sizes, deep=saving), measured[j][1], measured[j][2]
         parts, a, b = (_saving_cut if saving else _cut)(
             space, rows, margin.weights.astype(np.int64), counted, sizes, tests.spec, tests.aux,
-            costly_tests(tests.spec), max(least, 1), total, j, lo, hi, scratch,
+            costly_tests(tests, int(sizes.max())), max(least, 1), total, j, lo, hi, scratch,
         )  # fmt: skip
         if saving and (parts > most or (best is not None and parts == most and j < best.axis)):
             best, most = AxisCut(j, [(int(a), int(b))]), parts

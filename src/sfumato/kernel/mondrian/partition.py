@@ -102,7 +102,7 @@ def _only_values_left(space: Any, measures: Any, flat: Any, j: int) -> bool:
     return is_cut_by_child(space, j, lo, hi) and has_only_leaves(space, j, cover(space, j, lo, hi))
 
 
-@inner
+@lean
 def _median_cut(
     space: Any, rows: Any, weights: Any, counted: Any, sizes: Any, spec: Any, aux: Any, costly: Any, least: int,
     need: int, total: int, start: int, end: int, hint: int, measures: Any, scratch: Any,
@@ -137,7 +137,7 @@ def _median_cut(
     return parts, by_code, hint, j, a, b
 
 
-@inner
+@lean
 def _saving_cut(
     space: Any, rows: Any, weights: Any, counted: Any, sizes: Any, spec: Any, aux: Any, costly: Any, need: int,
     total: int, start: int, end: int, measures: Any, best: Any, scratch: Any,
@@ -149,7 +149,7 @@ def _saving_cut(
     return np.int64(found), -1, 0, j, a, b
 
 
-@inner
+@lean
 def _find_cut(
     space: Any, rows: Any, weights: Any, counted: Any, sizes: Any, spec: Any, aux: Any, costly: Any, least: int,
     saving: Any, relaxed: Any, start: int, end: int, flat: Any, hint: int, measures: Any, best: Any, flags: Any,
@@ -335,7 +335,7 @@ def partition(
         longest = int((ranges[:, 1] - ranges[:, 0]).max(initial=0))
         pending: NDArray[np.int64] = _split(
             space, rows, words, ids, w, c, values, tests.spec if len(tests.spec) else None, tests.aux,
-            costly_tests(tests.spec), max(least, 1),
+            costly_tests(tests, int(values.max())), max(least, 1),
             saving or None, relaxed or None, ranges, stop, is_start,
             make_room(space, longest, words, c, values, deep=saving),
         )  # fmt: skip

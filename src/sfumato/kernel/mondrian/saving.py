@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.kernel.axes import CHILD, HI, KIND, LEAF, LINE, LO, NODE, PARENT, POSITION, SETS, SIZE, cover, shows_sets
-from sfumato.kernel.jit import inner, lean
+from sfumato.kernel.jit import lean
 from sfumato.kernel.mondrian.cut import (
     BALANCE,
     CUT_FIRST,
@@ -61,7 +61,7 @@ def _lighter(inside: int, total: int) -> int:
     return inside if inside <= total - inside else total - inside
 
 
-@inner
+@lean
 def _score(total: int, whole: float, inside: int, inner_loss: float, outer_loss: float) -> int:
     """What a cut counts: as the bits of a number that is not negative, whose order is that of the number."""
     saved = total * whole - inside * inner_loss - (total - inside) * outer_loss
@@ -78,7 +78,7 @@ def _weigh(first: int, last: int, s: Any) -> int:
     return weight
 
 
-@inner
+@lean
 def _line_cuts(space: Any, j: int, runs: int, least: int, total: int, s: Any) -> int:
     """Count the cuts of a line: the runs up to each boundary. Returns how many there are."""
     whole, inside = _loss(space, j, 0, runs, s), np.int64(0)
@@ -90,7 +90,7 @@ def _line_cuts(space: Any, j: int, runs: int, least: int, total: int, s: Any) ->
     return runs - 1
 
 
-@inner
+@lean
 def _child_cuts(
     space: Any, j: int, children: int, runs: int, sets: bool, whole: float, shown: int, least: int, total: int, s: Any
 ) -> int:
@@ -118,7 +118,7 @@ def _child_cuts(
     return cuts
 
 
-@inner
+@lean
 def _deeper_cuts(
     space: Any, j: int, node: int, children: int, runs: int, cuts: int, whole: float, least: int, total: int, s: Any
 ) -> int:
@@ -148,7 +148,7 @@ def _deeper_cuts(
     return cuts
 
 
-@inner
+@lean
 def _count_cuts(space: Any, j: int, lo: int, hi: int, runs: int, least: int, total: int, s: Any) -> int:
     """List the cuts of axis ``j`` with what they count, in BALANCE, -1 if a side is too light; returns how many."""
     if space.axes[j, KIND] == LINE:
@@ -170,7 +170,7 @@ def _count_cuts(space: Any, j: int, lo: int, hi: int, runs: int, least: int, tot
     return _deeper_cuts(space, j, node, children, runs, cuts, whole, least, total, s)
 
 
-@inner
+@lean
 def saving_cut(
     space: Any, rows: Any, weights: Any, counted: Any, sizes: Any, spec: Any, aux: Any, costly: Any, least: int,
     total: int, judge: bool, start: int, end: int, j: int, lo: int, hi: int, s: Any,
@@ -193,7 +193,7 @@ def saving_cut(
     return s.ints[BALANCE, best], s.ints[RUN_CODE, first], s.ints[RUN_CODE, last - 1] + 1
 
 
-@inner
+@lean
 def most_saving_cut(
     space: Any, rows: Any, weights: Any, counted: Any, sizes: Any, spec: Any, aux: Any, costly: Any, least: int,
     total: int, start: int, end: int, measures: Any, best: Any, s: Any,

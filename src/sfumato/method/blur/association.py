@@ -7,6 +7,7 @@ in the attribute.
 
 import math
 from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,8 +40,9 @@ def units_per_attribute(people: int, attributes: int, budget: int) -> int:
 def preferences(counts: Counts, sensitive: Sequence[str], units: int, draws: Draws) -> NDArray[np.float64]:
     """A weight for each quasi-identifier, the greater the less it has to do with the sensitive values."""
     noise = draws.two_sided_geometric(len(counts.quasi), units * LOG_UNIT / 2)
-    moved = [max(_moved(counts, quasi.name, name) for name in sensitive) for quasi in counts.quasi]
-    by_chance = [max(_by_chance(counts, quasi.name, name) for name in sensitive) for quasi in counts.quasi]
+    pairs = [[_pairs(counts, quasi.name, name) for name in sensitive] for quasi in counts.quasi]
+    moved = [max(_moved(found) for found in of_quasi) for of_quasi in pairs]
+    by_chance = [max(_by_chance(found) for found in of_quasi) for of_quasi in pairs]
     share = (np.array(moved) + noise - np.array(by_chance)) / counts.rows
     return np.asarray(1 / (np.maximum(share, 0) + _TYPICAL))
 
@@ -51,28 +53,36 @@ def declared(order: Sequence[str], names: Sequence[str]) -> NDArray[np.float64]:
     return np.asarray(1 / (_TYPICAL * (1 + np.array(places))))
 
 
-def _column(counts: Counts, name: str) -> Counted:
-    return Counted(counts[name].codes, counts[name].size)
+class _Pairs(NamedTuple):
+    """The pairs of values of two columns that occur: how many people have each, and the totals of both columns."""
+
+    first: NDArray[Any]
+    second: NDArray[Any]
+    number: NDArray[np.int64]
+    totals: tuple[NDArray[np.int64], NDArray[np.int64]]
+    people: int
 
 
-def _moved(counts: Counts, quasi: str, sensitive: str) -> int:
+def _pairs(counts: Counts, quasi: str, sensitive: str) -> _Pairs:
+    a, b = counts[quasi], counts[sensitive]
+    found = count([Counted(a.codes, a.size), Counted(b.codes, b.size)])
+    number = totals(Counted(found.of_row, len(found.first)), counts.weights)
+    first, second = a.codes[found.first], b.codes[found.first]
+    by_column = totals(Counted(first, a.size), number), totals(Counted(second, b.size), number)
+    return _Pairs(first, second, number, by_column, counts.rows)
+
+
+def _moved(pairs: _Pairs) -> int:
     """How many people would have to move for the two attributes to be independent, rounded down.
 
     The sum of what each pair of values has beyond row total times column total / n; exact in integers.
     """
-    a, b, n = _column(counts, quasi), _column(counts, sensitive), counts.rows
-    pairs = count([a, b])
-    found = np.bincount(pairs.of_row, weights=counts.weights, minlength=len(pairs.first)).astype(np.int64)
-    expected = totals(a, counts.weights)[a.codes[pairs.first]] * totals(b, counts.weights)[b.codes[pairs.first]]
-    return int(np.maximum(found * n - expected, 0).sum()) // n
+    expected = pairs.totals[0][pairs.first] * pairs.totals[1][pairs.second]
+    return int(np.maximum(pairs.number * pairs.people - expected, 0).sum()) // pairs.people
 
 
-def _by_chance(counts: Counts, quasi: str, sensitive: str) -> float:
+def _by_chance(pairs: _Pairs) -> float:
     """About how many these are if the two are independent; it depends on the totals alone."""
-
-    def spread(column: Counted) -> float:
-        share = totals(column, counts.weights) / counts.rows
-        return float(np.sqrt(share * (1 - share)).sum())
-
-    independent = spread(_column(counts, quasi)) * spread(_column(counts, sensitive))
-    return math.sqrt(counts.rows / (2 * math.pi)) * independent
+    shares = [total / pairs.people for total in pairs.totals]
+    spreads = [float(np.sqrt(share * (1 - share)).sum()) for share in shares]
+    return math.sqrt(pairs.people / (2 * math.pi)) * math.prod(spreads)

@@ -65,7 +65,7 @@ def peeled(
     room = make_room(n, int(wanted.sizes.max()))
     group, groups = np.full(n, -1, np.int64), 0
     step = -(-visits // _BATCHES)
-    costly, tested = judge.costly_tests(wanted.tests.spec), None if wanted.by_size else True
+    costly, tested = judge.costly_tests(wanted.tests, int(wanted.sizes.max())), None if wanted.by_size else True
     for begin in range(0, visits, step):
         groups = peel(
             rows, lattice.boxes, lattice.visits, begin, min(begin + step, visits), wanted.least, wanted.sizes,
