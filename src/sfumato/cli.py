@@ -1,7 +1,9 @@
 """The entry point of the command line: the group of commands, each in a file of `sfumato.command`, and `main`."""
 
+import atexit
 import os
 import sys
+from contextlib import suppress
 
 import click
 
@@ -61,4 +63,16 @@ def main(arguments: list[str] | None = None) -> None:
     with errors_to_exit_codes(debug="--debug" in given):
         code = cli.main(given, prog_name="sfumato", standalone_mode=False)
         flush_output()
-    sys.exit(code if isinstance(code, int) else 0)
+    status = code if isinstance(code, int) else 0
+    if arguments is None:
+        _end_process(status)
+    sys.exit(status)
+
+
+def _end_process(status: int) -> None:
+    """End at once. Python would first take apart everything in memory, which takes 50 ms after a million rows."""
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError, AttributeError):
+            stream.flush()
+    os._exit(status)

@@ -23,7 +23,7 @@ from sfumato.publisher.ledger import Entry, Ledger, entry_of, finish, policy_dig
 from sfumato.publisher.policy import Policy, read_policy
 from sfumato.publisher.private_part import Log, private_part
 from sfumato.publisher.publish import Published
-from sfumato.publisher.read_job import coded_and_known, entities, refuse_odd
+from sfumato.publisher.read_job import begin_digests_and_report, coded_and_known, entities, refuse_odd
 from sfumato.release.files.output import refuse_existing, refuse_public, whole_folder, write_private
 from sfumato.release.files.recognize import PUBLIC
 from sfumato.release.files.store import MANIFEST, digest, fill
@@ -132,6 +132,7 @@ class _Side:
         self.ledger = Ledger.of(job)
         engine, self.digests = coded_and_known(job, self.heard)
         refuse_odd(job, overview(engine))
+        begin_digests_and_report(self.digests)
         self.table = engine.table
 
     def keep(self, work: Integration) -> str | None:

@@ -25,7 +25,7 @@ from sfumato.publisher.again import Notices, published_again
 from sfumato.publisher.ledger import Entry, Ledger, entry_of, finish, policy_digest
 from sfumato.publisher.policy import Policy
 from sfumato.publisher.private_part import Log, PrivatePart, private_part
-from sfumato.publisher.read_job import Digests, engine_of, entities, refuse_odd
+from sfumato.publisher.read_job import Digests, begin_digests_and_report, engine_of, entities, refuse_odd
 from sfumato.publisher.reading_ahead import Ahead
 from sfumato.release.files import stages
 from sfumato.release.files.output import refuse_existing, refuse_public, whole_folder, write_private
@@ -100,6 +100,7 @@ def read_private_table(job: Policy, asked: Asked, ahead: Ahead | None) -> tuple[
     asked.log.lines.append(f"engine: {where}")
     counts = overview(there, entities(job, there.table))
     refuse_odd(job, counts)
+    begin_digests_and_report(digests)
     if there.pieces is not None and "method" not in job.content:
         raise there.pieces.refuse("no method is named, and to choose one takes all of it; name one under [method]")
     heard = with_rows(asked.progress, there.table.rows)

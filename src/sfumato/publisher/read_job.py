@@ -1,6 +1,5 @@
 """The table of a job: read and coded, with its digests, and what is refused about it."""
 
-from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -8,7 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from sfumato.adversary.population_risk import refuse_smaller
-from sfumato.beside import beside, known
+from sfumato.beside import Later, beside
 from sfumato.engine.base import Engine
 from sfumato.engine.choice import Choice, choose_engine
 from sfumato.engine.local import LocalEngine
@@ -45,10 +44,15 @@ def entities(job: Policy, table: Microdata) -> list[str]:
 
 @dataclass(frozen=True)
 class Digests:
-    """What identifies the private table; found on another core while the job goes on, and waited for when needed."""
+    """What identifies the private table; found on another core while the job goes on."""
 
-    of_cells: Future[str]
-    of_file: Future[str]
+    of_cells: Later[str]
+    of_file: Later[str]
+
+    def find(self) -> None:
+        """Find them, as far as nobody does yet."""
+        self.of_cells.run()
+        self.of_file.run()
 
     @property
     def cells(self) -> str:
@@ -62,7 +66,7 @@ class Digests:
 
 
 def coded_and_known(job: Policy, progress: Progress, ahead: Ahead | None = None) -> tuple[LocalEngine, Digests]:
-    """The coded data and their digests; what does not need codes runs meanwhile, on another core."""
+    """The coded data and their digests, which are not looked for yet: coding keeps both cores busy."""
     if job.engine.name not in ("auto", "local"):
         raise PolicyError(
             f"this command reads the table into memory, but the policy asks for the engine {job.engine.name}; "
@@ -77,8 +81,7 @@ def coded_and_known(job: Policy, progress: Progress, ahead: Ahead | None = None)
     told = partial(progress, "code")
     ranking = part_of(told, 0.0, _RANKED)
     ranks = begun.take_ranks(ranking) if begun else ranked_columns(frame, ranking)
-    digests = Digests(begun.digest if begun else beside(table_digest, frame, ranks), beside(file_digest, job))
-    beside(prepare_report)
+    digests = Digests(Later(partial(table_digest, frame, ranks)), Later(partial(file_digest, job)))
     wanted, coded = job.covering(frame.columns), part_of(told, _RANKED, 1.0)
     table = Microdata.from_frame(frame, wanted, missing=job.missing, folder=job.folder, ranks=ranks, progress=coded)
     return LocalEngine(table), digests
@@ -104,7 +107,18 @@ def engine_of(job: Policy, progress: Progress, ahead: Ahead | None = None) -> tu
         settings=job.engine,
         progress=progress,
     )
-    return stored, Digests(known(stored.digest()), known(file_digest(job))), choice
+    cells, file = stored.digest(), file_digest(job)
+    return stored, Digests(Later(lambda: cells), Later(lambda: file)), choice
+
+
+def begin_digests_and_report(digests: Digests) -> None:
+    """Find on another core, while a release is made, what is needed only when it is written: one after the other."""
+
+    def work() -> None:
+        digests.find()
+        prepare_report()
+
+    beside(work)
 
 
 def _engine_class(name: str) -> "type[DuckDBEngine] | type[SparkEngine]":

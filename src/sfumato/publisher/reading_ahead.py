@@ -12,7 +12,6 @@ import polars as pl
 
 from sfumato.table.batches import Told, unheard
 from sfumato.table.checks import open_regular
-from sfumato.table.digest import table_digest
 from sfumato.table.ranked import Ranks, ranked_columns
 from sfumato.table.source import read_frame
 
@@ -23,14 +22,13 @@ _PAUSE = 0.1
 
 @dataclass
 class Ahead:
-    """A file that is being read, by which settings, and the ranks and the digest of its cells."""
+    """A file that is being read, by which settings, and the ranks of its cells."""
 
     source: str
     nulls: tuple[str, ...]
     folder: Path
     frame: Future[pl.DataFrame] = field(default_factory=Future)
     ranks: Future[Ranks] = field(default_factory=Future)
-    digest: Future[str] = field(default_factory=Future)
     share: float = 0.0
     """How much of the file has been read."""
     ranked: float = 0.0
@@ -99,15 +97,13 @@ _TEXT = (".csv", ".tsv", ".txt", ".parquet")
 
 
 def _read(ahead: Ahead) -> None:
-    """Read the file, rank its cells, then compute their digest; errors are raised where the results are asked for."""
+    """Read the file and rank its cells; errors are raised where the results are asked for."""
     rows = ahead.frame
     try:
         frame = read_frame(ahead.source, nulls=ahead.nulls, folder=ahead.folder, told=ahead.reached)
         rows.set_result(frame)
-        ranks = ranked_columns(frame, ahead.rank_reached)
-        ahead.ranks.set_result(ranks)
-        ahead.digest.set_result(table_digest(frame, ranks))
+        ahead.ranks.set_result(ranked_columns(frame, ahead.rank_reached))
     except BaseException as error:
-        for promised in (rows, ahead.ranks, ahead.digest):
+        for promised in (rows, ahead.ranks):
             if not promised.done():
                 promised.set_exception(error)
