@@ -13,7 +13,7 @@ from sfumato.engine.duckdb.engine import DuckDBEngine
 from sfumato.engine.progress import Share, silent, watched, with_rows
 from sfumato.engine.spark.engine import SparkEngine
 from sfumato.engine.stored_rows import Limits
-from sfumato.publisher.private_part import Log
+from sfumato.publisher.log import Log
 
 POLICY = """[data]
 source = "t.parquet"

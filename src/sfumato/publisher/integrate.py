@@ -20,8 +20,9 @@ from sfumato.method.topdown.two_party import TopDownTwoParty
 from sfumato.publisher.again import published_again
 from sfumato.publisher.integrate_section import IntegrateSection
 from sfumato.publisher.ledger import Entry, Ledger, entry_of, finish, policy_digest
+from sfumato.publisher.log import Log
 from sfumato.publisher.policy import Policy, read_policy
-from sfumato.publisher.private_part import Log, private_part
+from sfumato.publisher.private_part import private_part
 from sfumato.publisher.publish import Published
 from sfumato.publisher.read_job import begin_digests_and_report, coded_and_known, entities, refuse_odd
 from sfumato.release.files.output import refuse_existing, refuse_public, whole_folder, write_private

@@ -10,10 +10,9 @@ from typing import Any, NamedTuple
 
 from sfumato.adversary.audit import Audit
 from sfumato.engine.overview import Overview
-from sfumato.method.base import Progress
+from sfumato.publisher.log import Log
 from sfumato.publisher.policy import Policy
 from sfumato.publisher.read_job import Digests
-from sfumato.publisher.stage_words import StageClock, how_far
 from sfumato.release.release import Release
 from sfumato.report.earlier_releases import Dangling
 from sfumato.report.markdown import render_markdown
@@ -37,7 +36,7 @@ def private_part(
     table: Overview,
     release: Release,
     seed: int | None,
-    log: "Log",
+    log: Log,
     summary: Summary,
     warnings: list[str],
     dangling: Dangling | None = None,
@@ -135,31 +134,3 @@ def _population(job: Policy) -> str:
 def _written(folder: Path) -> str:
     """A path as text; bytes that are not UTF-8 are replaced."""
     return os.fsencode(folder).decode("utf-8", "replace")
-
-
-_SELDOM = 10.0
-"""Seconds of a stage between two lines of the log."""
-
-
-class Log:
-    """When each stage began, and how far a long one was."""
-
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-        self._clock, self._next = StageClock(), 0.0
-
-    def listening(self, progress: Progress) -> Progress:
-        """The same progress, with each new stage recorded, and every few seconds how far it is."""
-
-        def heard(stage: str, done: float) -> None:
-            begins, seconds = stage != self._clock.stage, self._clock.hear(stage)
-            if begins or seconds >= self._next:
-                self._next = seconds + _SELDOM
-                told = f": {far}" if (far := how_far(done, seconds)) else ""
-                self.lines.append(f"{dt.datetime.now(dt.UTC).isoformat(timespec='milliseconds')} {stage}{told}")
-            progress(stage, done)
-
-        return heard
-
-    def text(self) -> str:
-        return "\n".join(self.lines) + "\n"

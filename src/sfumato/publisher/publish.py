@@ -22,20 +22,17 @@ from sfumato.publisher.job_steps import (
     published_before,
     read_private_table,
     told_engine,
-    write_output,
 )
 from sfumato.publisher.ledger import Ledger
 from sfumato.publisher.policy import Policy, read_policy
 from sfumato.publisher.reading_ahead import Ahead
 from sfumato.release.judgement import bind, listed
 from sfumato.release.release import Release
-from sfumato.report.plain_facts import plain_facts
-from sfumato.report.summary import Summary
 from sfumato.requirement.base import Requirement
 from sfumato.table.microdata import Microdata, refuse_raw
 
 if TYPE_CHECKING:
-    pass
+    from sfumato.report.summary import Summary
 
 
 @dataclass(frozen=True)
@@ -44,7 +41,7 @@ class Published:
 
     release: Release
     folder: Path
-    summary: Summary
+    summary: "Summary"
     """The release in short: rows in and out, groups, information kept, what was suppressed."""
     warnings: tuple[str, ...] = ()
     """Everything the steward should know: the warnings of the release, then those that must stay private."""
@@ -173,6 +170,8 @@ def publish_policy(
     private_table, asked = read_private_table(job, asked, ahead)
     job, release = make_release(job, private_table, asked)
     told = published_before(job, private_table, asked, known)
+    from sfumato.publisher.write_steps import plain_facts, write_output  # imported while the release was made
+
     written = write_output(job, private_table, release, asked, known, told, pdf=pdf)
     progress("done", 1.0)
     warnings = [*release.warnings, *written.examined.warnings, *(known.warnings if known else ())]

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -19,7 +20,6 @@ from sfumato.publisher.insensitive import refuse_unnamed_identifiers
 from sfumato.publisher.policy import Policy
 from sfumato.publisher.reading_ahead import Ahead
 from sfumato.release.files.store import digest
-from sfumato.report import prepare_report
 from sfumato.table.address import expanded
 from sfumato.table.batches import Told, part_of, unheard
 from sfumato.table.digest import table_digest
@@ -116,7 +116,8 @@ def begin_digests_and_report(digests: Digests) -> None:
 
     def work() -> None:
         digests.find()
-        prepare_report()
+        import_module("sfumato.publisher.write_steps")
+        import_module("sfumato.report").prepare_report()
 
     beside(work)
 

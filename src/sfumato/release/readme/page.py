@@ -3,10 +3,7 @@
 from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
-from typing import Any
-
-import jinja2
-from markupsafe import Markup
+from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import SfumatoError
 from sfumato.release.check.made import may_change_values
@@ -18,6 +15,10 @@ from sfumato.release.readme.texts import shortened
 from sfumato.release.scheme.catalogue import SCHEMES
 from sfumato.requirement.catalogue import MODELS, from_table
 from sfumato.requirement.guarantee import Guarantee, figure, percent
+
+if TYPE_CHECKING:
+    import jinja2
+    from markupsafe import Markup
 
 README = "README.html"
 _MOST_FILES = 40
@@ -46,21 +47,25 @@ def prepare_readme() -> None:
     _template()
 
 
-def environment() -> jinja2.Environment:
+def environment() -> "jinja2.Environment":
     """How pages are rendered: everything is escaped, and a missing fact is an error."""
+    import jinja2  # not before a page is made: most of what reads a release shows none
+
     found = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     found.filters |= {"percent": percent, "figure": figure, "short": shortened, "number": "{:,}".format}
     return found
 
 
 @cache
-def _template() -> jinja2.Template:
+def _template() -> "jinja2.Template":
     return environment().from_string(resource("template.html.j2"))
 
 
 @cache
-def page_style() -> Markup:
+def page_style() -> "Markup":
     """The style sheet of all pages, which is part of the package, not data."""
+    from markupsafe import Markup
+
     return Markup(resource("page.css"))
 
 
