@@ -132,8 +132,8 @@ class _Side:
         self.heard = self.log.listening(progress)
         self.ledger = Ledger.of(job)
         engine, self.digests = coded_and_known(job, self.heard)
-        refuse_odd(job, overview(engine))
         begin_digests_and_report(self.digests)
+        refuse_odd(job, overview(engine))
         self.table = engine.table
 
     def keep(self, work: Integration) -> str | None:

@@ -63,9 +63,9 @@ def read_private_table(job: Policy, asked: Asked, ahead: Ahead | None) -> tuple[
     """The table that a policy names, read and coded; from then on the rows are told with the progress."""
     there, digests, where = engine_of(job, asked.progress, ahead)
     asked.log.lines.append(f"engine: {where}")
+    begin_digests_and_report(digests)
     counts = overview(there, entities(job, there.table))
     refuse_odd(job, counts)
-    begin_digests_and_report(digests)
     if there.pieces is not None and "method" not in job.content:
         raise there.pieces.refuse("no method is named, and to choose one takes all of it; name one under [method]")
     heard = with_rows(asked.progress, there.table.rows)
