@@ -15,6 +15,7 @@ from sfumato.engine.local import LocalEngine
 from sfumato.engine.overview import Overview
 from sfumato.engine.progress import with_rows
 from sfumato.errors import DataError, PolicyError
+from sfumato.kernel.group import load_first_kernel
 from sfumato.method.base import Progress
 from sfumato.publisher.insensitive import refuse_unnamed_identifiers
 from sfumato.publisher.policy import Policy
@@ -75,6 +76,8 @@ def coded_and_known(job: Policy, progress: Progress, ahead: Ahead | None = None)
     progress("read", 0.0)
     begun = ahead if ahead is not None and ahead.reads(job.source, job.nulls, job.folder) else None
     told = partial(progress, "read")
+    if begun:
+        load_first_kernel()  # while the file is read
     frame = begun.take(told) if begun else read_again(job, told)
     progress = with_rows(progress, frame.height)
     progress("code", 0.0)

@@ -341,11 +341,15 @@ def partition(
         )  # fmt: skip
         return pending
 
-    pending = split(np.array([[0, n, 0, 0]], np.int64), max(n // PIECES, SMALL))
+    least_rows = max(n // PIECES, SMALL)
+    # one cut first, so that both threads have something to do
+    pending = split(np.array([[0, n, 0, 0]], np.int64), n if n > SMALL else least_rows)
     before = np.append(0, np.cumsum(w))  # at the ends of the pending ranges, whatever becomes of the rows inside
     everything = int(before[-1])
-    done = everything - _weight(pending, before)
     with ThreadPoolExecutor(THREADS) as pool:
+        halves = pool.map(lambda one: split(one[None], least_rows), pending)
+        pending = np.concatenate([pending[:0], *halves])
+        done = everything - _weight(pending, before)
         pieces = batches(pending, max(n // PIECES, 1))
         for piece, _ in zip(pieces, pool.map(lambda p: split(p, 0), pieces), strict=True):
             done += _weight(piece, before)
