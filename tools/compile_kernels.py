@@ -63,7 +63,8 @@ def _compile_inside(target: Path) -> None:
 
     from sfumato.cli import main
     from sfumato.datasets import example_folder
-    from sfumato.kernel.jit import pack_kernels
+    from sfumato.kernel.compiled import pack_kernels
+    from sfumato.kernel.jit import stamp
 
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / "job"
@@ -74,18 +75,15 @@ def _compile_inside(target: Path) -> None:
             policy.write_text(text, encoding="utf-8")
             for arguments in (["publish", str(policy), "-o", out], ["check", f"{out}/release"]):
                 _run(main, arguments)
-    print(pack_kernels(target))
+    print(pack_kernels(stamp(), target))
 
 
 def _run(main: object, arguments: list[str]) -> None:
-    before, sys.argv = sys.argv, ["sfumato", *arguments]
     try:
-        main()  # type: ignore[operator]
+        main(arguments)  # type: ignore[operator]
     except SystemExit as ended:
         if ended.code:
             sys.exit(f"{' '.join(arguments)} ended with {ended.code}")
-    finally:
-        sys.argv = before
 
 
 def main() -> None:

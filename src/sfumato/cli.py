@@ -57,6 +57,7 @@ def main(arguments: list[str] | None = None) -> None:
     """Run a command; every error becomes one paragraph on stderr and an exit code."""
     given = sys.argv[1:] if arguments is None else arguments
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # more would spin, for nothing, when NumPy is imported
+    sys.setswitchinterval(0.0005)  # of 5 ms: threads that hand blocks over would wait as long for each
     exit_on_termination()
     fill_closed_streams()
     prepare_streams()

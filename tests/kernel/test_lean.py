@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 
 import sfumato.kernel
-from sfumato.kernel.jit import inner, lean
-from sfumato.kernel.link import counts_no_references
+from sfumato.kernel.jit import Inner, inner, lean
 from sfumato.kernel.mondrian.partition import twice
 
 _MAKERS = {"empty", "zeros", "ones", "full", "arange", "array", "concatenate", "sort", "argsort", "copy", "astype"}
@@ -32,8 +31,7 @@ def _modules() -> Iterator[ModuleType]:
 
 
 def _is_lean(found: Any) -> bool:
-    options = getattr(found, "targetoptions", {})
-    return _function(found) is not None and counts_no_references().items() <= options.items()
+    return isinstance(found, Inner) and found.is_lean
 
 
 def _all_lean() -> dict[str, Any]:

@@ -7,16 +7,16 @@ that is damaged is compiled again, and a folder that cannot be written costs tim
 
 import hashlib
 import logging
-import os
-import stat
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numba.core.caching
 import numba.core.config
 import numba.core.runtime.nrt
+
+from sfumato.kernel.folder import is_private
+from sfumato.kernel.folder import user_folder as _user_folder
 
 _DIGEST = hashlib.sha256().digest_size
 _log = logging.getLogger("sfumato")
@@ -51,6 +51,14 @@ class SealedFile(_CacheFile):  # type: ignore[misc]
     def write_index(self, entries: dict[Any, str]) -> None:
         """Say which file has which signature."""
         self._save_index(entries)
+
+
+def object_code(payload: Any) -> bytes:
+    """The object code of a kernel as Numba keeps it: its library by name, as which kind of code, the code."""
+    _, kind, (code, _) = payload[0]
+    if kind != "object":
+        raise Damaged(kind)
+    return bytes(code)
 
 
 def begin_runtime(target_context: Any) -> None:
@@ -89,6 +97,10 @@ class KernelCache(_FunctionCache):  # type: ignore[misc]
         """The file of each compiled signature."""
         found: dict[Any, str] = self._cache_file.entries()
         return found
+
+    def machine_code(self, sig: Any, target_context: Any) -> bytes:
+        """The object code of a compiled signature."""
+        return object_code(self._cache_file.load(self._index_key(sig, target_context.codegen())))
 
     def _forget(self) -> None:
         """Empty the index, so that the kernel is saved again."""
@@ -131,34 +143,6 @@ _used: set[str] = set()
 def are_kept() -> bool:
     """Whether compiled kernels are kept for later runs, as far as is known by now."""
     return not _said
-
-
-@cache
-def is_private(folder: str) -> bool:
-    """Whether only this user and root can put files into a folder or put another in its place."""
-    if not hasattr(os, "geteuid"):  # Windows: a user's folders are private
-        return True
-    try:
-        path = Path(folder).resolve(strict=True)
-        found = [place.stat() for place in (path, *path.parents)]
-    except OSError:
-        return False
-    return all(
-        s.st_uid in (0, os.geteuid()) and (not s.st_mode & 0o022 or (place and s.st_mode & stat.S_ISVTX))
-        for place, s in enumerate(found)
-    )
-
-
-@cache
-def _user_folder() -> str | None:
-    """``sfumato`` in the user's cache folder, made for the user alone; None if there is no such folder."""
-    try:
-        base = os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser()
-        folder = Path(base) / "sfumato"
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except (OSError, RuntimeError):
-        return None
-    return str(folder)
 
 
 def _say_uncached(why: str) -> None:

@@ -1,30 +1,26 @@
-"""How kernels are compiled: cached, without the GIL; inner ones as part of the kernels that call them."""
+"""Kernels: functions that are compiled once, to machine code that is kept and runs without the GIL.
 
-import gc
+A process that finds all the machine code it needs does not import Numba, which would take longer than a small job.
+"""
+
 import hashlib
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
-import numba.core.event
-import numba.core.types
-from numba import njit
-
-from sfumato.kernel.link import counts_no_references, inner_compiler
-from sfumato.kernel.shipped import cache_for, pack
+from sfumato.kernel import native
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_compile: Any = njit
-_event: Any = numba.core.event
-_unliteral: Any = numba.core.types.unliteral
-_Listener: Any = numba.core.event.Listener
+_OFTEN = 10_000
+"""After so many calls Numba, which finds out faster what is called, is worth its import."""
 
 
 @cache
-def _stamp() -> str:
+def stamp() -> str:
     """A digest of all kernel sources.
 
     Numba renews a cached kernel when the file of that kernel changes, but not when a function that it
@@ -34,27 +30,80 @@ def _stamp() -> str:
     return hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()
 
 
+class Kernel:
+    """A function that Python calls, for each kind of arguments as machine code that was kept, or compiled now."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.py_func = function
+        self.__doc__, self.__name__, self.__module__ = function.__doc__, function.__name__, function.__module__
+        self._kept: dict[Any, Callable[..., Any]] = {}
+        self._calls = 0
+
+    def __call__(self, *args: Any) -> Any:
+        if "compiled" not in self.__dict__ and (kept := self._kept_for(args)) is not None:
+            return kept(*args)
+        before = len(self.compiled.overloads)
+        try:
+            return self.compiled(*args)
+        finally:
+            if len(self.compiled.overloads) > before:
+                native.keep(self.py_func, args, self.compiled, stamp())
+
+    @cached_property
+    def compiled(self) -> Any:
+        """The function as Numba compiles it."""
+        from sfumato.kernel.compiled import kernel_of
+
+        _hear()
+        return kernel_of(self.py_func, stamp())
+
+    @property
+    def _numba_type_(self) -> Any:
+        """What Numba takes this for where another kernel names it."""
+        return self.compiled._numba_type_
+
+    def _kept_for(self, args: tuple[Any, ...]) -> Callable[..., Any] | None:
+        """The machine code for such arguments, if it was kept and Numba is not needed anyway."""
+        kind = native.kind_of(args)
+        found = self._kept.get(kind)
+        self._calls += 1
+        if found is None and kind is not None and (found := native.find(self.py_func, args, stamp())) is not None:
+            self._kept[kind] = found
+        return found if self._calls <= _OFTEN else None
+
+
+class Inner:
+    """A function that only kernels call; it is compiled if one of them is."""
+
+    def __init__(self, function: Callable[..., Any], *, lean: bool) -> None:
+        self.py_func, self.is_lean = function, lean
+        self.__doc__, self.__name__, self.__module__ = function.__doc__, function.__name__, function.__module__
+
+    @cached_property
+    def compiled(self) -> Any:
+        """The function as Numba compiles it."""
+        from sfumato.kernel.compiled import inner_of
+
+        return inner_of(self.py_func, lean=self.is_lean)
+
+    @property
+    def _numba_type_(self) -> Any:
+        """What Numba takes this for where a kernel names it."""
+        return self.compiled._numba_type_
+
+
+def _is_compiled() -> bool:
+    return os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
+
+
 def kernel(function: F) -> F:
     """A function that Python calls."""
-    compiled = _compile(nogil=True)(function)
-    found = cache_for(function, _stamp())
-    if found is not None and hasattr(compiled, "_cache"):  # not if NUMBA_DISABLE_JIT leaves the function unchanged
-        compiled._cache = found
-        _kernels.append(compiled)
-    return compiled
-
-
-_kernels: list[Any] = []
-
-
-def pack_kernels(place: Path) -> Path:
-    """Put all kernels that this process has compiled into a folder for a wheel."""
-    return pack(_kernels, _stamp(), place)
+    return cast(F, Kernel(function)) if _is_compiled() else function
 
 
 def inner(function: F) -> F:
     """A function that only kernels call; it compiles in a fraction of the time."""
-    return _inner(function, {})
+    return cast(F, Inner(function, lean=False)) if _is_compiled() else function
 
 
 def lean(function: F) -> F:
@@ -63,65 +112,23 @@ def lean(function: F) -> F:
     Whoever calls them holds the arrays anyway. Otherwise every call counts each array of a tuple up and down, which
     took up to half of the time of top-down refinement.
     """
-    return _inner(function, counts_no_references())
+    return cast(F, Inner(function, lean=True)) if _is_compiled() else function
 
 
-def _inner(function: F, more: dict[str, bool]) -> F:
-    options = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "pipeline_class": inner_compiler(), **more}
-    compiled = _compile(nogil=True, **options)(function)
-    if hasattr(compiled, "get_call_template"):
-        compiled.get_call_template = _by_type(compiled.get_call_template)
-    return compiled
+_told: list[Callable[[bool], None]] = []
 
 
-def _by_type(template: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile for the types of arguments only: Numba would compile once more for each constant that a call names."""
+def _hear() -> None:
+    from sfumato.kernel.compiled import listen
 
-    def resolve(args: Any, kws: Any) -> Any:
-        return template([_unliteral(a) for a in args], {name: _unliteral(a) for name, a in kws.items()})
-
-    return resolve
-
-
-class _Compilation(_Listener):  # type: ignore[misc]
-    """Notices when a kernel that is not in the cache is compiled; Numba's lock lets one thread compile at a time."""
-
-    def __init__(self) -> None:
-        self.depth = 0
-        self.collects = False
-        self.told: list[Callable[[bool], None]] = []
-
-    def on_start(self, event: object) -> None:
-        """A function is compiled, perhaps for another that is."""
-        self.depth += 1
-        if self.depth == 1:
-            self.collects = gc.isenabled()
-            gc.disable()  # millions of small objects, all in use: looking for garbage takes an eighth of the time
-            self.tell(True)
-
-    def on_end(self, event: object) -> None:
-        """It is compiled, or cannot be."""
-        self.depth -= 1
-        if self.depth == 0:
-            if self.collects:
-                gc.enable()
-            self.tell(False)
-
-    def tell(self, begun: bool) -> None:
-        """Notify the listener."""
-        for heard in self.told:
-            heard(begun)
-
-
-_compilation = _Compilation()
-_event.register("numba:compile", _compilation)
+    listen(_told)
 
 
 @contextmanager
 def hearing_compilation(heard: Callable[[bool], None]) -> Iterator[None]:
     """Call ``heard`` with True whenever a kernel has to be compiled and with False when it is done."""
-    _compilation.told.append(heard)
+    _told.append(heard)
     try:
         yield
     finally:
-        _compilation.told.remove(heard)
+        _told.remove(heard)

@@ -20,7 +20,7 @@ import numba
 import numba.core.caching
 import numba.core.compiler
 
-from sfumato.kernel.cache import KernelCache, SealedFile, begin_runtime, cache_of
+from sfumato.kernel.cache import KernelCache, SealedFile, begin_runtime, cache_of, object_code
 
 _Cache: Any = numba.core.caching.Cache
 _NullCache: Any = numba.core.caching.NullCache
@@ -92,6 +92,11 @@ class ShippedCache:
         except Exception:  # damaged: compiled here
             pass
         return self.own.load_overload(sig, target_context)
+
+    def machine_code(self, sig: Any, target_context: Any) -> bytes:
+        """The object code of a compiled signature."""
+        payload = self._shipped.load(self.shipped_key(sig, target_context.codegen()))
+        return self.own.machine_code(sig, target_context) if payload is None else object_code(payload)
 
     def shipped_key(self, sig: Any, codegen: Any) -> Any:
         """The key of a kernel in a wheel: as Numba's, but of the level's processor instead of the host's."""

@@ -1,0 +1,91 @@
+"""Kernels compiled by Numba, and who listens. Nothing else imports Numba, and this only when something is compiled."""
+
+import gc
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numba.core.event
+import numba.core.types
+from numba import njit
+
+from sfumato.kernel.link import counts_no_references, inner_compiler
+from sfumato.kernel.shipped import cache_for, pack
+
+_compile: Any = njit
+_event: Any = numba.core.event
+_unliteral: Any = numba.core.types.unliteral
+_Listener: Any = numba.core.event.Listener
+
+_kernels: list[Any] = []
+
+
+def kernel_of(function: Callable[..., Any], stamp: str) -> Any:
+    """A function that Python calls, with a cache of its machine code; ``stamp`` stands for all kernel sources."""
+    compiled = _compile(nogil=True)(function)
+    found = cache_for(function, stamp)
+    if found is not None:
+        compiled._cache = found
+        _kernels.append(compiled)
+    return compiled
+
+
+def inner_of(function: Callable[..., Any], *, lean: bool) -> Any:
+    """A function that only kernels call."""
+    options = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "pipeline_class": inner_compiler()}
+    compiled = _compile(nogil=True, **options, **(counts_no_references() if lean else {}))(function)
+    compiled.get_call_template = _by_type(compiled.get_call_template)
+    return compiled
+
+
+def _by_type(template: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile for the types of arguments only: Numba would compile once more for each constant that a call names."""
+
+    def resolve(args: Any, kws: Any) -> Any:
+        return template([_unliteral(a) for a in args], {name: _unliteral(a) for name, a in kws.items()})
+
+    return resolve
+
+
+def pack_kernels(stamp: str, place: Path) -> Path:
+    """Put all kernels that this process has compiled into a folder for a wheel."""
+    return pack(_kernels, stamp, place)
+
+
+class _Compilation(_Listener):  # type: ignore[misc]
+    """Notices when a kernel that is not in the cache is compiled; Numba's lock lets one thread compile at a time."""
+
+    def __init__(self) -> None:
+        self.depth = 0
+        self.collects = False
+        self.told: list[Callable[[bool], None]] = []
+
+    def on_start(self, event: object) -> None:
+        """A function is compiled, perhaps for another that is."""
+        self.depth += 1
+        if self.depth == 1:
+            self.collects = gc.isenabled()
+            gc.disable()  # millions of small objects, all in use: looking for garbage takes an eighth of the time
+            self.tell(True)
+
+    def on_end(self, event: object) -> None:
+        """It is compiled, or cannot be."""
+        self.depth -= 1
+        if self.depth == 0:
+            if self.collects:
+                gc.enable()
+            self.tell(False)
+
+    def tell(self, begun: bool) -> None:
+        """Notify the listener."""
+        for heard in self.told:
+            heard(begun)
+
+
+_compilation = _Compilation()
+_event.register("numba:compile", _compilation)
+
+
+def listen(told: list[Callable[[bool], None]]) -> None:
+    """Tell those in the list, now and whenever it changes."""
+    _compilation.told = told
