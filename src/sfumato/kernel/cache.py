@@ -15,8 +15,8 @@ import numba.core.caching
 import numba.core.config
 import numba.core.runtime.nrt
 
-from sfumato.kernel.folder import is_private
-from sfumato.kernel.folder import user_folder as _user_folder
+from sfumato.own_folder import is_private
+from sfumato.own_folder import user_folder as _user_folder
 
 _DIGEST = hashlib.sha256().digest_size
 _log = logging.getLogger("sfumato")

@@ -19,7 +19,6 @@ import pickle
 import platform
 import struct
 import sys
-import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cache
@@ -29,9 +28,8 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.kernel.folder import is_private, user_folder
+from sfumato.own_folder import is_private, read_sealed, user_folder, write_sealed
 
-_DIGEST = hashlib.sha256().digest_size
 _PLAIN = "biuf"
 """The kinds of numbers that arrays may hold: booleans, integers and floats."""
 _C_CONTIGUOUS, _F_CONTIGUOUS, _ALIGNED, _WRITEABLE = 0x1, 0x2, 0x100, 0x400
@@ -199,24 +197,21 @@ def find(function: Callable[..., Any], args: Sequence[Any], stamp: str) -> Calla
         return None
     with _lock, suppress(Exception):  # whatever goes wrong, Numba loads or compiles the kernel
         file = _file(function, args, stamp)
-        if file is not None:
-            return _loaded(function, file.read_bytes())
+        data = None if file is None else read_sealed(file)
+        return None if data is None else _loaded(function, data)
     return None
 
 
 def _loaded(function: Callable[..., Any], data: bytes) -> Callable[..., Any] | None:
-    """The function of a file; None if it is damaged, or if it calls what is not there."""
-    if hashlib.sha256(data[_DIGEST:]).digest() != data[:_DIGEST]:
-        return None
-    (length,) = struct.unpack_from("<q", data, _DIGEST)
-    begin = _DIGEST + 8
-    stated = json.loads(data[begin : begin + length])
+    """The function of a file; None if it calls what is not there."""
+    (length,) = struct.unpack_from("<q", data)
+    stated, code = json.loads(data[8 : 8 + length]), data[8 + length :]
     maker, llvm, process = _runtime(), _llvm(), ctypes.CDLL(None)
     if any(llvm.address_of_symbol(name) is None and not hasattr(process, name) for name in stated["calls"]):
         return None  # LLVM would end the process
     machine = llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine(jit=True)
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
-    engine.add_object_file(llvm.ObjectFileRef.from_data(data[begin + length :]))
+    engine.add_object_file(llvm.ObjectFileRef.from_data(code))
     engine.finalize_object()
     environment = maker.Environment(function.__globals__)
     environment.consts.extend(np.dtype(name) for name in stated["constants"])
@@ -248,20 +243,8 @@ def keep(function: Callable[..., Any], args: Sequence[Any], compiled: Any, stamp
             "constants": [c.str for c in constants],
             "calls": [name for name in calls if name != "_GLOBAL_OFFSET_TABLE_"],
         }
-        _write(file, json.dumps(stated).encode(), code)
-
-
-def _write(file: Path, head: bytes, code: bytes) -> None:
-    """Write a file whole or not at all."""
-    data = struct.pack("<q", len(head)) + head + code
-    handle, name = tempfile.mkstemp(dir=file.parent)
-    try:
-        with os.fdopen(handle, "wb") as there:
-            there.write(hashlib.sha256(data).digest() + data)
-        Path(name).replace(file)
-    except BaseException:
-        Path(name).unlink()
-        raise
+        head = json.dumps(stated).encode()
+        write_sealed(file, struct.pack("<q", len(head)) + head + code)
 
 
 def undefined_symbols(code: bytes) -> list[str]:

@@ -4,12 +4,12 @@ import datetime as dt
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from importlib.resources import files
 from typing import Any, NamedTuple
 
 import jinja2
 from markupsafe import Markup
 
+from sfumato.release.readme.templates import template
 from sfumato.report.scatter import Axis as Axis
 from sfumato.report.scatter import Picture as Picture
 from sfumato.report.scatter import Spot, scatter
@@ -216,4 +216,4 @@ def _template() -> jinja2.Template:
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    return environment.from_string(files("sfumato.report").joinpath("compare.html.j2").read_text(encoding="utf-8"))
+    return template(environment, "sfumato.report", "compare.html.j2")

@@ -2,12 +2,12 @@
 
 import re
 from functools import cache
-from importlib.resources import files
 from typing import Any
 
 import jinja2
 
 from sfumato.release.readme.page import environment
+from sfumato.release.readme.templates import template
 
 _MARKS = re.compile(r"([\\`*_\[\]<>|#&~])")
 _LEADING = re.compile(r"^([-+=]|[0-9]+[.)])(?= |$)")
@@ -55,4 +55,4 @@ def _shown(value: Any) -> Any:
 def _template() -> jinja2.Template:
     ours = environment().overlay(autoescape=False, finalize=_shown)
     ours.filters |= {"fenced": fenced}
-    return ours.from_string(files("sfumato.report").joinpath("report.md.j2").read_text(encoding="utf-8"))
+    return template(ours, "sfumato.report", "report.md.j2")

@@ -16,6 +16,7 @@ from sfumato.errors import OutputError
 from sfumato.release.manifest import Claim
 from sfumato.release.people import entity_of
 from sfumato.release.readme.page import environment, prepare_readme
+from sfumato.release.readme.templates import template
 from sfumato.release.release import Release
 from sfumato.release.scheme.bucket_columns import COUNT
 from sfumato.report.adversaries import adversaries
@@ -29,7 +30,7 @@ from sfumato.report.provenance import Provenance, versions
 from sfumato.report.randomized import reconstructed, response
 from sfumato.report.risk import Risk, combinations, risk_of, risks
 from sfumato.report.sample import sample_limits, weighted
-from sfumato.report.style import resource, style
+from sfumato.report.style import style
 from sfumato.report.summary import Summary, summarize
 from sfumato.requirement.guarantee import figure
 from sfumato.table.encode import Role
@@ -135,7 +136,7 @@ def prepare_report() -> None:
 
 @cache
 def _template() -> jinja2.Template:
-    return environment().from_string(resource("template.html.j2"))
+    return template(environment(), "sfumato.report", "template.html.j2")
 
 
 def _certificate(origin: Provenance | None, made: dt.datetime | None) -> Facts:

@@ -11,6 +11,7 @@ from sfumato.release.manifest import Claim, Manifest, TableFile
 from sfumato.release.readme.answers import answers
 from sfumato.release.readme.columns import columns_told
 from sfumato.release.readme.loading import loading
+from sfumato.release.readme.templates import template
 from sfumato.release.readme.texts import shortened
 from sfumato.release.scheme.catalogue import SCHEMES
 from sfumato.requirement.catalogue import MODELS, from_table
@@ -58,7 +59,7 @@ def environment() -> "jinja2.Environment":
 
 @cache
 def _template() -> "jinja2.Template":
-    return environment().from_string(resource("template.html.j2"))
+    return template(environment(), "sfumato.release.readme", "template.html.j2")
 
 
 @cache

@@ -1,7 +1,9 @@
-"""Folders in which machine code may be kept: only this user and root can put anything there."""
+"""Where code is kept between runs: in folders into which only this user and root can put anything, in sealed files."""
 
+import hashlib
 import os
 import stat
+import tempfile
 from functools import cache
 from pathlib import Path
 
@@ -32,3 +34,27 @@ def user_folder() -> str | None:
     except (OSError, RuntimeError):
         return None
     return str(folder)
+
+
+_DIGEST = hashlib.sha256().digest_size
+
+
+def write_sealed(file: Path, data: bytes) -> None:
+    """Write a file, whole or not at all, with a digest."""
+    handle, name = tempfile.mkstemp(dir=file.parent)
+    try:
+        with os.fdopen(handle, "wb") as there:
+            there.write(hashlib.sha256(data).digest() + data)
+        Path(name).replace(file)
+    except BaseException:
+        Path(name).unlink()
+        raise
+
+
+def read_sealed(file: Path) -> bytes | None:
+    """What was written to a file; None if it is not there, or damaged."""
+    try:
+        data = file.read_bytes()
+    except OSError:
+        return None
+    return data[_DIGEST:] if hashlib.sha256(data[_DIGEST:]).digest() == data[:_DIGEST] else None
