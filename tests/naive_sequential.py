@@ -14,11 +14,15 @@ Place = tuple[str, str]
 
 @dataclass
 class JoinTemplate:
-    """x and y by release and attribute (``""``: the records); y may be ``{(place, value): limit}``; k."""
+    """x and y by release and attribute (``""``: the records); y may be ``{(place, value): limit}``; k.
+
+    ``scored``: whether it counts in scores; one that no refinement of T1 can hurt does not.
+    """
 
     x: tuple[Place, ...]
     y: Any
     k: int = 1
+    scored: bool = True
 
     def amount(self, groups: Mapping[Any, list[Any]]) -> Fraction | None:
         """Anonymity, or the greatest confidence; None if the join is empty."""
@@ -104,7 +108,7 @@ class NaiveSequential(Naive):
         before, after = self.amounts(self.join()), self.amounts(self.join(name, candidate))
         out = []
         for t, now, then in zip(self.joins, before, after, strict=True):
-            if ("T1", name) in t.x:
+            if ("T1", name) in t.x and t.scored:
                 lost = 0.0 if now is None or then is None else float(then) - float(now)
                 out.append(max(0.0, lost if isinstance(t.y, dict) else -lost))
         return out
@@ -119,7 +123,7 @@ class NaiveSequential(Naive):
             return losses * ONE, number + len(more)
         before, after = self.amounts(self.join()), self.amounts(self.join(name, candidate))
         for t, now, then in zip(self.joins, before, after, strict=True):
-            if ("T1", name) in t.x and now is not None and then is not None:
+            if ("T1", name) in t.x and t.scored and now is not None and then is not None:
                 number += 1
                 total += int(then * ONE) - int(now * ONE) if isinstance(t.y, dict) else int(now - then) * ONE
         return total, number

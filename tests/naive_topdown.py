@@ -278,7 +278,7 @@ class Naive:
                 Step(
                     name,
                     gain / ONE if self.measure == "gain" else float(gain),
-                    loss / (number * ONE),
+                    loss / (number * ONE) if number else 0.0,
                     -score,
                     [t.amount(self.groups(t)) for t in self.templates],
                     {a: [self.text(a, r[a]) for r in self.rows] for a in self.order},

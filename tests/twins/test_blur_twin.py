@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import polars as pl
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import sfumato as sf
@@ -109,7 +109,7 @@ class Obvious:
             if not self.refused(group, parts, units, price):
                 return parts, refused
             refused, spent = self.with_refusal(refused, j, parts, price), spent + price
-        for _, j, parts in sorted(waits, key=lambda w: -w[0]) if risks else ():
+        for _, j, parts in sorted(waits, key=lambda w: (-w[0], w[1])) if risks else ():
             price = min(budget - spent, dearest)
             if price > 0:
                 if not self.refused(group, parts, self.by_side(group, j, parts, refused), price):
@@ -159,6 +159,7 @@ class Obvious:
 
 
 @examples(150)
+@example(19, 3, 1, 2, 1, "1.2", (1.0, 1), False, 3)  # two cuts that wait are equally good: the first axis goes first
 @given(
     st.integers(1, 40), st.integers(1, 3), st.integers(1, 2), st.integers(2, 6), st.integers(1, 4),
     st.sampled_from(["1.2", "1.5", "2", "2.5"]), st.sampled_from([(1.0, 1), (0.2, 3), (5.0, 1), (0.001, 1)]),

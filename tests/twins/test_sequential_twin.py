@@ -16,6 +16,7 @@ from naive_sequential import EVERYTHING, JoinTemplate, NaiveSequential, interval
 from naive_topdown import Line, Set, Tree
 from sfumato.errors import Infeasible
 from sfumato.method.topdown import value_lists
+from sfumato.method.topdown.join_search import JoinedRefinement
 from sfumato.method.topdown.search import SCORES
 from sfumato.method.topdown.sequential import SequentialRun
 from sfumato.release.earlier import Earlier, EarlierColumn
@@ -150,7 +151,8 @@ def naive_templates(run: Any, job: Job) -> list[JoinTemplate]:
             y: Any = {((t.attribute.release, t.attribute.name), t.value): t.limit for t in wanted.targets}
         else:
             y = [(a.release, a.name) for a in wanted.y] + [(name, "") for name in wanted.records]
-        found.append(JoinTemplate(x, y, wanted.k))
+        scored = wanted.counts("T1") or any(q is r for q, _ in run.searched)
+        found.append(JoinTemplate(x, y, wanted.k, scored))
     return found
 
 
@@ -186,7 +188,7 @@ def twin_of(run: SequentialRun, job: Job, rows: list[dict[str, Any]]) -> NaiveSe
         },
         rules=rules_of(job),
         last=last,
-        in_floats=bool(run.searched) or not run.templates,
+        in_floats=isinstance(run.refinement, JoinedRefinement),
     )
     twin.numbers = there["n"]
     return twin

@@ -171,8 +171,9 @@ def _remedy(fixed: Sequence[str]) -> str:
 class SequentialRun(Run):
     """A refinement under templates over a join.
 
-    Those that the table alone decides are refined like any template of a table; ``searched`` are the others, which are
-    counted in the join.
+    Those that the table alone decides are refined like any template of a table. One whose Y is in other releases alone,
+    with all join attributes in X, loses nothing by a refinement and does not count in scores. ``searched`` are the
+    others, which are counted in the join.
     """
 
     def __init__(self, method: TopDownSequential, table: Microdata | Counts, bound: Sequence[Requirement]) -> None:
