@@ -105,8 +105,9 @@ def hang_up() -> None:
 
 @pytest.fixture
 def signals() -> Iterator[None]:
-    """The handlers of the test session come back."""
+    """A hang-up is heard even if the test session ignores it (nohup); the session's handlers come back."""
     before = {s: signal.getsignal(s) for s in (signal.SIGTERM, signal.SIGHUP)}
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
     yield
     for number, handler in before.items():
         signal.signal(number, handler)

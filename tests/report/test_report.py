@@ -13,9 +13,9 @@ from sfumato.errors import OutputError
 from sfumato.method.incognito.incognito import Incognito
 from sfumato.method.mondrian import Mondrian
 from sfumato.release.release import Release, load
-from sfumato.report import render_report, write_report
 from sfumato.report.guarantees import guarantee, in_words, met
 from sfumato.report.plots import percent, shortened
+from sfumato.report.report import render_report, write_report
 from sfumato.report.summary import summarize
 from sfumato.requirement.catalogue import MODELS
 from sfumato.requirement.k_anonymity import KAnonymity

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from sfumato.report import write_report
+from sfumato.report.report import write_report
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")

@@ -7,7 +7,7 @@ from sfumato.method.anatomy import Anatomy
 from sfumato.method.mondrian import Mondrian
 from sfumato.method.pg import PG
 from sfumato.release.release import Release
-from sfumato.report import render_report
+from sfumato.report.report import render_report
 from sfumato.requirement.k_anonymity import KAnonymity
 from sfumato.requirement.l_diversity import LDiversity
 from sfumato.table.microdata import read

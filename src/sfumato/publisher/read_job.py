@@ -120,7 +120,7 @@ def begin_digests_and_report(digests: Digests) -> None:
     def work() -> None:
         digests.find()
         import_module("sfumato.publisher.write_steps")
-        import_module("sfumato.report").prepare_report()
+        import_module("sfumato.report.report").prepare_report()
 
     beside(work)
 
