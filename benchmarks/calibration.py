@@ -180,7 +180,7 @@ def score(data: Data, name: str, release: sf.Release, number: int, seed: int) ->
         try:
             found.append((q.truth, analyst.count(q.where)))
         except sf.PolicyError as wrong:
-            if "shows nothing of" not in str(wrong) and "has no value" not in str(wrong):
+            if "shows nothing about" not in str(wrong) and "has no value" not in str(wrong):
                 raise
             refused += 1
     return _scored(data, name, found, refused)

@@ -75,7 +75,7 @@ def pairs(number: int) -> list[tuple[int | None, int | None]]:
 def _party() -> None:
     """One of the two processes."""
     from sfumato.integration.channel import Channel
-    from sfumato.integration.connection import Address, connect, listen
+    from sfumato.integration.connection import HostPort, connect, listen
     from sfumato.integration.credentials import Credentials
 
     work, number, folder, party = sys.argv[1], int(sys.argv[2]), Path(sys.argv[3]), int(sys.argv[4])
@@ -85,9 +85,9 @@ def _party() -> None:
     )
     channel: Channel
     if party == 1:
-        channel = listen(Address("127.0.0.1", 0), given, party=1, listening=lambda a: print(a, flush=True))
+        channel = listen(HostPort("127.0.0.1", 0), given, party=1, listening=lambda a: print(a, flush=True))
     else:
-        channel = connect(Address.parse(sys.argv[5]), given, party=2)
+        channel = connect(HostPort.parse(sys.argv[5]), given, party=2)
     begin, worked = time.perf_counter(), time.process_time()
     report: dict[str, Any] = (_compare if work == "compare" else _intersect)(channel, number, party)
     report |= {"seconds": time.perf_counter() - begin, "cpu": time.process_time() - worked}

@@ -15,6 +15,7 @@ from benchmarks.measure import Line, median_time
 
 ROWS = 1_000_000
 _EXAMPLE = 4_000
+_RUNS = 9
 _QUIET = 0.5
 """The load average per core, before a run, up to which a machine is called quiet."""
 _LOAD = os.getloadavg()[0]
@@ -55,15 +56,18 @@ def _start(folder: Path) -> Iterator[Line]:
 
 
 def _new_process(folder: Path) -> Iterator[Line]:
-    """The same million-row job in this process, warmed, and as a new one."""
+    """The same million-row job in this process, warmed, and as a new one: the median of nine runs each.
+
+    Fresh memory is what a new process pays for most, beside imports; what it costs differs from run to run.
+    """
     policy = tables.write_job(folder)
     publish = ["publish", str(policy), "-o", str(folder / "new"), "--force"]
     _publish_here(policy, folder / "here")
     before = os.times()
-    warm = median_time(lambda: _publish_here(policy, folder / "here"))
+    warm = median_time(lambda: _publish_here(policy, folder / "here"), _RUNS)
     after = os.times()
-    spent = (after.user + after.system - before.user - before.system) / 6
-    new = _median(publish, folder, "first")
+    spent = (after.user + after.system - before.user - before.system) / (_RUNS + 2)
+    new = _median(publish, folder, "first", _RUNS)
     told = f"CPU time {new.cpu:.2f} s against {spent:.2f} s"
     yield Line("publish, as a new process", ROWS, new.wall, "in a warm process", warm, 1.4, told)
 
@@ -78,8 +82,8 @@ def _bar(work: str, rows: int, run: Run, bar: float) -> Line:
     return Line(work, rows, run.wall, "bar", bar, 1.0, f"CPU time {run.cpu:.2f} s")
 
 
-def _median(arguments: list[str], folder: Path, caches: str) -> Run:
-    runs = [_command(arguments, folder, caches) for _ in range(6)][1:]
+def _median(arguments: list[str], folder: Path, caches: str, repeats: int = 5) -> Run:
+    runs = [_command(arguments, folder, caches) for _ in range(repeats + 1)][1:]
     return Run(statistics.median(r.wall for r in runs), statistics.median(r.cpu for r in runs))
 
 

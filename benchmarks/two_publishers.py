@@ -117,7 +117,7 @@ def _both(folder: Path) -> dict[str, Any]:
 def _party(folder: Path, party: int, address: str) -> None:
     """One of the two processes."""
     from sfumato.integration.channel import Channel
-    from sfumato.integration.connection import Address, connect, listen
+    from sfumato.integration.connection import HostPort, connect, listen
     from sfumato.integration.credentials import Credentials
 
     name = "ab"[party - 1]
@@ -127,9 +127,9 @@ def _party(folder: Path, party: int, address: str) -> None:
     tables = [table_of(rows, HELD[party]) for rows in (WARM_UP, ROWS)]
     channel: Channel
     if party == 1:
-        channel = listen(Address("127.0.0.1", 0), given, party=1, listening=lambda a: print(a, flush=True))
+        channel = listen(HostPort("127.0.0.1", 0), given, party=1, listening=lambda a: print(a, flush=True))
     else:
-        channel = connect(Address.parse(address), given, party=2)
+        channel = connect(HostPort.parse(address), given, party=2)
     _integrate(channel, tables[0])
     report, frame = _integrate(channel, tables[1])
     channel.close()
@@ -144,14 +144,14 @@ def _integrate(channel: Any, table: sf.Microdata) -> tuple[dict[str, float], pl.
     from sfumato.integration.contribution import Contribution
     from sfumato.integration.integrate import Integration, compare_securely
     from sfumato.integration.mirror import PartyRefinement
-    from sfumato.integration.wire import Kind
+    from sfumato.integration.wire import Message
     from sfumato.method.topdown.two_party import TopDownTwoParty
 
     times = {"compared": 0.0, "rounds": 0, "refined": 0.0, "cpu": 0.0, "bytes": 0.0}
     stages: dict[str, float] = {}
 
     def compare(channel: Any, value: int | None) -> int:
-        channel.exchange(Kind.DIGEST, b"", at_most=0)  # from here on, no side waits for the other's candidate
+        channel.exchange(Message.DIGEST, b"", at_most=0)  # from here on, no side waits for the other's candidate
         begun = time.perf_counter()
         winner = compare_securely(channel, value)
         times["compared"] += time.perf_counter() - begun

@@ -102,9 +102,9 @@ def test_the_policy_of_a_point(job: Path, tmp_path: Path, capsys: pytest.Capture
     [
         (["--method", "mondrain"], "did you mean 'mondrian'"),
         (["--method", "pg"], "none of the methods can serve"),
-        (["--sweep", "k"], "write e.g. k=2,5,10"),
-        (["--sweep", "k="], "write e.g. k=2,5,10"),
-        (["--sweep", "k=two"], "write e.g. k=2,5,10"),
+        (["--sweep", "k"], "must be a parameter and its values, e.g. k=2,5,10"),
+        (["--sweep", "k="], "must be a parameter and its values, e.g. k=2,5,10"),
+        (["--sweep", "k=two"], "must be a parameter and its values, e.g. k=2,5,10"),
         (["--sweep", "k=inf"], "give numbers"),
         (["--sweep", "k=nan"], "give numbers"),
         (["--sweep", "k=2", "--sweep", "k=3"], "twice"),
@@ -160,3 +160,13 @@ def test_the_page_in_a_browser(page: Any, tmp_path: Path) -> None:
     for width in (1280, 390):
         page.set_viewport_size({"width": width, "height": 900})
         assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_if_no_point_can_publish_the_command_fails_and_still_shows_why(
+    job: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("compare", job, *BOTH, "--sweep", "k=61,100") == 3
+    told = capsys.readouterr()
+    assert "mondrian+, k = 100" in told.out
+    assert "none of the 4 points can publish this table; the first one: " in told.err
+    assert run("compare", job, *BOTH, "--sweep", "k=3,100") == 0

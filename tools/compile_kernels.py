@@ -22,6 +22,7 @@ _METHODS = (
     'name = "hilb-safe"',
     'name = "incognito"\nsuppression = 0.05',
     'name = "local-recoding"',
+    'name = "mondrian-blur"',
 )
 
 
@@ -52,7 +53,7 @@ def _policies() -> Iterator[str]:
         yield f"{head}[method]\n{method}\n"
     k, l = '[[require]]\nmodel = "k-anonymity"\nk = 5\n', '[[require]]\nmodel = "l-diversity"\nl = 3\n'
     alone = head.partition("[[require]]")[0] + k
-    yield from (alone, f'{alone}[method]\nname = "tdr"\n')
+    yield from (alone, f'{alone}[method]\nname = "tdr"\n', f'{alone}[method]\nname = "mondrian"\ncuts = "saving"\n')
     yield f"{_WIDE}{k}"
     yield from (f"{_WIDE}{k}{l}[method]\n{method}\n" for method in _METHODS[:3])
 

@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 def beside(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-    """What ``work`` returns, once it is asked for; its errors are raised there. A process that ends does not wait.
+    """What ``work`` returns, once asked for; errors are raised there. A process that ends does not wait for it.
 
     >>> beside(sum, [1, 2]).result()
     3
@@ -29,7 +29,7 @@ def known(value: T) -> Future[T]:
 
 
 class Later(Generic[T]):
-    """Work that is done once, by whoever comes first: another core that has time, or who asks for the result.
+    """Work that is done once, by whichever comes first: an idle core, or the caller that asks for the result.
 
     >>> Later(lambda: sum([1, 2])).result()
     3

@@ -18,7 +18,7 @@ class SfumatoError(Exception):
     """The part of the policy that is wrong, such as ``require.2.k`` or ``attributes.age.kind``; None if not known."""
 
     def about(self, field: str) -> Self:
-        """The same error, which is about this part of the policy; what it is about so far is inside it.
+        """The same error, located in this part of the policy; the location so far is inside it.
 
         >>> PolicyError("k is 0").about("k").about("require.1").field
         'require.1.k'
@@ -58,18 +58,22 @@ class Infeasible(SfumatoError):  # noqa: N818 - the domain's word
 
 
 class ReleaseError(SfumatoError):
-    """A release does not hold what its manifest claims, or cannot be read as one."""
+    """A release does not meet the claims of its manifest, or cannot be read as a release."""
 
     exit_code = 4
 
 
+DAMAGED = "the release is damaged: ask its publisher for an intact copy"
+"""How a message about a release that cannot be read ends."""
+
+
 class RefutedMethodWarning(UserWarning):
-    """A release was made by a method whose published promise is false; the message has the counterexample."""
+    """A release was made by a method with a false published promise; the message gives the counterexample."""
 
 
 @contextmanager
 def about(field: str) -> Iterator[None]:
-    """Errors raised inside are about this part of the policy."""
+    """Locate errors raised inside in this part of the policy."""
     try:
         yield
     except SfumatoError as error:
@@ -91,7 +95,7 @@ _OS_WORDS: dict[int | None, str] = {
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """The known word that was probably meant, as the end of a message.
+    """The known word that was probably meant, to end a message with.
 
     >>> nearest("sorce", ["source", "missing"])
     "; did you mean 'source'?"

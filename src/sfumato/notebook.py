@@ -25,7 +25,7 @@ def paragraph(text: str) -> str:
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """A table of text; of many rows only the first, and how many more there are.
+    """A table of text; if it is long, only the first rows and how many more there are.
 
     >>> table(["name"], [["<b>"]]).count("&lt;b&gt;")
     1

@@ -12,7 +12,7 @@ import pytest
 import sfumato as sf
 from sfumato.adversary.against_truth import log_chance
 from sfumato.cli import main
-from sfumato.release.files.store import digest
+from sfumato.table.regular_file import digest
 
 POLICY = """
 [data]
@@ -224,7 +224,7 @@ def test_wrong_input_ends_with_2(
 
 def test_wrong_folders_end_with_2(job: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "the public part alone" in audited(job / "release", 2, capsys)
-    assert "holds no release" in audited(tmp_path / "nothing", 2, capsys)
+    assert "does not contain a release" in audited(tmp_path / "nothing", 2, capsys)
     (job / "private" / "audit.json").write_text("[")
     assert "is damaged" in audited(job, 2, capsys)
     (job / "private" / "audit.json").unlink()

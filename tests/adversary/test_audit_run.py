@@ -115,8 +115,8 @@ def test_rows_that_were_left_out_are_said() -> None:
     assert lacking > 0
     (linked, guessed, *_) = audit.findings
     assert linked.attacked == release.description.rows
-    assert f"{lacking:,} people fit no published row" in " ".join(linked.notes)
-    assert f"{lacking:,} people fit nothing that is published" in " ".join(guessed.notes)
+    assert f"{lacking:,} people do not fit any published row" in " ".join(linked.notes)
+    assert f"{lacking:,} people do not fit anything published" in " ".join(guessed.notes)
 
 
 def test_missing_values_are_a_value() -> None:

@@ -40,7 +40,7 @@ def test_by_hand() -> None:
         ("2", 1, 2),
         ("5–9", 1, 5),
     ]
-    assert "taken to be the whole population" in risk.assumption
+    assert "assumed to be the whole population" in risk.assumption
 
 
 @pytest.mark.parametrize("k", [2, 3, 5, 7, 10])

@@ -10,7 +10,7 @@ from polars.testing import assert_frame_equal
 import sfumato as sf
 from sfumato.analyst import view
 from sfumato.analyst.analyst import Answer
-from sfumato.analyst.condition import All, Comparison, Not, Some, comparisons
+from sfumato.analyst.condition import All, AttributeCondition, Not, Some, comparisons
 from sfumato.analyst.query import parse, parse_condition
 from sfumato.table.published import counted_rows
 
@@ -22,16 +22,21 @@ def test_grammar() -> None:
     assert not q.cube
     assert q.where == All(
         (
-            Some((Comparison("a", "=", (1.0,)), Comparison("b", "!=", ("it's",)))),
-            Not(Comparison("c", "=", (1.0, "x"))),
+            Some((AttributeCondition("a", "=", (1.0,)), AttributeCondition("b", "!=", ("it's",)))),
+            Not(AttributeCondition("c", "=", (1.0, "x"))),
         )
     )
     assert parse("select count(*) cube (a, b)").cube
     assert parse("select count(*), a group by cube a, b") == parse("select count(*) cube a, b")
     assert parse_condition("hours-per-week between 10 and 20 and x not in (-1.5e3)") == All(
         (
-            All((Comparison("hours-per-week", ">=", (10.0,)), Comparison("hours-per-week", "<=", (20.0,)))),
-            Comparison("x", "!=", (-1500.0,)),
+            All(
+                (
+                    AttributeCondition("hours-per-week", ">=", (10.0,)),
+                    AttributeCondition("hours-per-week", "<=", (20.0,)),
+                )
+            ),
+            AttributeCondition("x", "!=", (-1500.0,)),
         )
     )
     assert parse_condition("") == All()
@@ -54,8 +59,8 @@ def test_grammar() -> None:
         ("select count(*) where a = 1; drop table t", "syntax error at 'drop'"),
         ("select count(*) where " + "(" * 100 + "a = 1" + ")" * 100, "nested deeper"),
         ("select count(*) where a not = 1", "BETWEEN after 'a'"),
-        ("select count(*) order by a", "are about groups, and the query has none"),
-        ("select count(*) limit 3", "are about groups, and the query has none"),
+        ("select count(*) order by a", "apply to groups, but the query has none"),
+        ("select count(*) limit 3", "apply to groups, but the query has none"),
         ("select count(*) group by a limit -1", "LIMIT needs a whole number"),
         (
             "select count(*) group by a order by b",
@@ -233,7 +238,7 @@ def test_groups_are_sorted_and_cut_off(generalized: sf.Release) -> None:
 
 
 def test_the_error_of_drawing_people_is_for_randomized_releases(generalized: sf.Release) -> None:
-    with pytest.raises(sf.PolicyError, match="by generalization, which randomizes none; leave it out"):
+    with pytest.raises(sf.PolicyError, match="by generalization, which randomizes nothing; leave it out"):
         sf.Analyst(generalized, sampling="iid")
 
 
@@ -265,7 +270,7 @@ def test_what_is_wholly_suppressed_is_bounded_and_said_to_be() -> None:
         answer = analyst.count(where)
         assert answer.bounds == answer.interval == (0, 400), where
         assert 0 <= answer.estimate <= 400
-        assert "shows nothing of" in answer.assumption
+        assert "shows nothing about" in answer.assumption
     assert analyst.count("sex = 'm'").estimate == 200  # nothing is known: half way
     assert analyst.count("sex = 'm'").standard_error > 100
     assert analyst.count("age >= 40 and age < 30").bounds == (0, 0)

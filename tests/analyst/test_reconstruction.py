@@ -184,7 +184,7 @@ def test_what_cannot_be_reconstructed_is_refused() -> None:
         (lambda: sf.DecisionTree.from_release(good, {"low": VALUES[:5]}), sf.PolicyError, "give each value one class"),
         (lambda: sf.DecisionTree.from_release(good, {"low": ["x"]}), sf.PolicyError, "unknown"),
         (lambda: sf.reconstruct([1, 2], np.ones((2, 2))), sf.PolicyError, "must add up to 1"),
-        (lambda: sf.reconstruct([1, 2], np.full((2, 2), 0.5)), sf.DataError, "has no inverse"),
+        (lambda: sf.reconstruct([1, 2], np.full((2, 2), 0.5)), sf.DataError, "has no usable inverse"),
         (lambda: sf.sensitive_counts(good).of("x"), sf.PolicyError, "no value 'x'"),
     ]
     for work, error, words in failing:

@@ -1,6 +1,7 @@
 """Whole jobs on another engine: policy and command, sources in several files, choice, refusals, and what is written."""
 
 import json
+import sys
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -241,7 +242,7 @@ def test_files_of_a_table_must_agree(tmp_path: Path) -> None:
     (tmp_path / "1.csv").write_text("b,a\n1,2\n")
     with pytest.raises(sf.DataError, match="in the same order"):
         read(str(tmp_path / "*.csv"), tmp_path)
-    with pytest.raises(sf.DataError, match="names no file"):
+    with pytest.raises(sf.DataError, match="does not match any file"):
         read("*.parquet", tmp_path)
 
 
@@ -279,7 +280,7 @@ def test_columns_with_too_many_values_to_look_at_are_said(tmp_path: Path, monkey
     assert any("'who' has too many different values" in warning for warning in done.warnings)
     file = policy(tmp_path, "t.parquet", data='others = "insensitive"')
     file.write_text(file.read_text().replace('who = "identifier"\n', ""))
-    with pytest.raises(sf.PolicyError, match="too many different values to be looked at"):
+    with pytest.raises(sf.PolicyError, match="too many different values to be examined"):
         sf.publish_policy(file, tmp_path / "no", engine="duckdb", ledger=False)
 
 
@@ -307,3 +308,15 @@ def test_an_audit_works_from_the_counts_of_files_and_parts(tmp_path: Path, monke
         file.write("20,m,a,2,new\n")
     with pytest.raises(sf.DataError, match="has changed since the release was made"):
         audit_output(tmp_path / "two")
+
+
+@pytest.mark.parametrize(("engine", "package"), [("duckdb", "DuckDB"), ("spark", "PySpark")])
+def test_an_engine_that_is_not_installed_says_what_to_install(
+    engine: str, package: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, package.lower(), None)
+    table().write_csv(tmp_path / "t.csv")
+    job = policy(tmp_path, "t.csv")
+    with pytest.raises(sf.PolicyError, match=f"needs {package}, which is not installed: pip install 'sfumato"):
+        sf.publish_policy(job, tmp_path / "out", engine=engine)
+    assert not (tmp_path / "out").exists()

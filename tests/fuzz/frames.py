@@ -11,12 +11,19 @@ from typing import NamedTuple
 
 from fuzz.summary import Summary
 from sfumato.errors import PeerError
-from sfumato.integration.wire import HEADER_BYTES, VERSION, Incoming, Kind, Outgoing
+from sfumato.integration.wire import HEADER_BYTES, VERSION, Incoming, Message, Outgoing
 
 MOST = 24
 """A short frame, so that long messages have several."""
 SENDER = 2
-_KINDS = (Kind.AGREEMENT, Kind.COIN, Kind.KEY_POINTS, Kind.COMPARE_DIGITS, Kind.INSTRUCTION, Kind.DIGEST)
+_KINDS = (
+    Message.AGREEMENT,
+    Message.COIN,
+    Message.KEY_POINTS,
+    Message.COMPARE_DIGITS,
+    Message.INSTRUCTION,
+    Message.DIGEST,
+)
 _EXTREMES = (0, 1, 2, MOST - 1, MOST, MOST + 1, 255, 256, 2**16 - 1, 2**31, 2**32 - 1, 2**64 - 1)
 _FIELDS = ((0, 4), (4, 2), (6, 2), (8, 8), (16, 1), (17, 1), (18, 4))
 _LENGTHS = (0, 1, 5, MOST, MOST + 1, 2 * MOST, 70)
@@ -26,7 +33,7 @@ _LONGEST_MESSAGE = 600
 class Due(NamedTuple):
     """A message that the reader waits for."""
 
-    kind: Kind
+    kind: Message
     at_most: int
 
 
@@ -44,9 +51,9 @@ def talk(rng: Random) -> Talk:
     due = []
     for _ in range(rng.randrange(1, 5)):
         if rng.random() < 0.2:
-            frames += outgoing.frames(Kind.ALIVE, b"")
+            frames += outgoing.frames(Message.ALIVE, b"")
         if rng.random() < 0.05:
-            frames += outgoing.frames(Kind.ABORT, bytes([rng.randrange(256)]))
+            frames += outgoing.frames(Message.ABORT, bytes([rng.randrange(256)]))
         kind = _KINDS[rng.randrange(len(_KINDS))]
         payload = rng.randbytes(rng.choice(_LENGTHS))
         frames += outgoing.frames(kind, payload)
@@ -89,9 +96,9 @@ def naive(stream: bytes, due: list[Due]) -> list[bytes]:
         started = False
         while True:
             frame = next(frames, None)
-            if frame is None or frame.kind == Kind.ABORT:
+            if frame is None or frame.kind == Message.ABORT:
                 return found
-            if frame.kind == Kind.ALIVE and not started and not frame.payload and not frame.more:
+            if frame.kind == Message.ALIVE and not started and not frame.payload and not frame.more:
                 continue
             whole = MOST if frame.more else None
             size = len(frame.payload)

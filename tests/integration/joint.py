@@ -10,7 +10,7 @@ from sfumato.integration.columns import own_columns
 from sfumato.integration.common_table import CommonTable
 from sfumato.integration.mirror import PartyRefinement, mirrored
 from sfumato.integration.refine import Compare, JointRefinement
-from sfumato.integration.wire import Kind, Reason
+from sfumato.integration.wire import Message, Reason
 from sfumato.method.topdown.search import SCORES
 from sfumato.method.topdown.templates import bound_to, refuse_unmet, templates_of
 from sfumato.method.topdown.topdown import TopDown
@@ -23,7 +23,7 @@ from sfumato.table.microdata import Microdata
 def compare_plainly(channel: Channel, value: int | None) -> int:
     """The comparison without any secrecy, for tests of everything else."""
     mine = value or 0
-    theirs = int.from_bytes(channel.exchange(Kind.DIGEST, mine.to_bytes(8, "big"), at_most=8), "big")
+    theirs = int.from_bytes(channel.exchange(Message.DIGEST, mine.to_bytes(8, "big"), at_most=8), "big")
     first, second = (mine, theirs) if channel.party == 1 else (theirs, mine)
     return 2 if second > first else 1
 

@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable
 from typing import TypeVar
 
-from sfumato.integration.channel import Channel, Limits
+from sfumato.integration.channel import Channel, TimeLimits
 from sfumato.integration.memory import in_memory_pair
 
 T = TypeVar("T")
@@ -32,7 +32,11 @@ def together(first: Callable[[], T], second: Callable[[], U]) -> tuple[T | BaseE
 
 
 def converse(
-    first: Callable[[Channel], T], second: Callable[[Channel], U], *, record: bool = False, limits: Limits | None = None
+    first: Callable[[Channel], T],
+    second: Callable[[Channel], U],
+    *,
+    record: bool = False,
+    limits: TimeLimits | None = None,
 ) -> tuple[T, U, Channel, Channel]:
     """Both talk over a pair of sockets; an error of either is raised."""
     a, b = in_memory_pair(limits=limits, record=record)

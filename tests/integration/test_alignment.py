@@ -19,7 +19,7 @@ from sfumato.integration.alignment import by_intersection, by_record_id
 from sfumato.integration.channel import Channel
 from sfumato.integration.curve import POINT, hash_to_point
 from sfumato.integration.memory import in_memory_pair
-from sfumato.integration.wire import Kind
+from sfumato.integration.wire import Message
 
 KEYS = st.lists(st.text(max_size=4) | st.sampled_from(["1", "2", "3", "4", "5", "6"]), unique=True, max_size=12)
 
@@ -139,7 +139,7 @@ class TestWhatIsLearned:
         for _ in range(60):
             _, a, _ = intersect(keys, keys, record=True)
             assert a.transcript is not None
-            (sent,) = (e.payload for e in a.transcript if e.kind == Kind.KEY_POINTS and e.way == "sent")
+            (sent,) = (e.payload for e in a.transcript if e.kind == Message.KEY_POINTS and e.way == "sent")
             points = [int.from_bytes(p, "little") for p in curve.split_points(sent)]
             logs = [int.from_bytes(hash_to_point(key.encode()), "little") for key in keys]
             for order in itertools.permutations(range(4)):
@@ -151,7 +151,7 @@ class TestWhatIsLearned:
 
 def _crypto(channel: Channel):  # type: ignore[no-untyped-def]
     assert channel.transcript is not None
-    return [entry for entry in channel.transcript if entry.kind in (Kind.KEY_POINTS, Kind.KEY_TAGS)]
+    return [entry for entry in channel.transcript if entry.kind in (Message.KEY_POINTS, Message.KEY_TAGS)]
 
 
 def _pieces(channel: Channel, way: str) -> set[bytes]:
@@ -188,7 +188,7 @@ def test_repeated_keys_are_refused_without_naming_them(align) -> None:  # type: 
     a, b = in_memory_pair(limits=QUICK)
     ends = together(lambda: align(a, ["secret-1", "x", "secret-1"]), lambda: align(b, ["x"]))
     assert isinstance(ends[0], DataError)
-    assert "repeats itself in 1 of 3 rows" in str(ends[0])
+    assert "has repeated values in 1 of 3 rows" in str(ends[0])
     assert isinstance(ends[1], PeerError)
     assert "its table does not fit this one" in str(ends[1])
     assert "secret" not in str(ends)
@@ -221,7 +221,7 @@ class TestRecordIds:
 
         def echo() -> None:
             alignment.joint_randomness(b, "record ids")
-            b.send(Kind.RECORD_DIGEST, b.receive(Kind.RECORD_DIGEST, at_most=32))
+            b.send(Message.RECORD_DIGEST, b.receive(Message.RECORD_DIGEST, at_most=32))
 
         end, _ = together(lambda: by_record_id(a, ["1", "2"]), echo)
         assert isinstance(end, PeerError)
@@ -235,9 +235,9 @@ class TestLyingPeers:
 
         def lie() -> None:
             due = hash_to_point(alignment._PROBE) if probe is None else probe
-            b.exchange(Kind.KEY_NUMBER, alignment._NUMBER.pack(number, due), exactly=40)
-            b.exchange(Kind.KEY_POINTS, points, at_most=1000)
-            b.exchange(Kind.KEY_TAGS, tags, at_most=1000)
+            b.exchange(Message.KEY_NUMBER, alignment._NUMBER.pack(number, due), exactly=40)
+            b.exchange(Message.KEY_POINTS, points, at_most=1000)
+            b.exchange(Message.KEY_TAGS, tags, at_most=1000)
 
         end, _ = together(lambda: by_intersection(a, ["1", "2"]), lie)
         assert isinstance(end, PeerError), end

@@ -10,7 +10,7 @@ from sfumato.engine.progress import Progress, silent
 from sfumato.errors import PeerError
 from sfumato.integration.certificates import make_certificates
 from sfumato.integration.channel import Channel
-from sfumato.integration.connection import Address
+from sfumato.integration.connection import HostPort
 from sfumato.publisher.integrate import Meeting, integrate_policy
 from sfumato.publisher.integrate_section import IntegrateSection
 from sfumato.publisher.publish import Published
@@ -40,7 +40,7 @@ def jobs(folder: Path, stop_at: str = "") -> tuple[object, object, list[str]]:
             raise CancelledError
 
     def side(party: str, channel: Channel, progress: Progress) -> Published:
-        meeting = InMemory(address=Address("127.0.0.1", 1), listens=False, channel=channel)
+        meeting = InMemory(address=HostPort("127.0.0.1", 1), listens=False, channel=channel)
         policy, out = folder / f"{party}.toml", folder / f"out-{party}"
         return integrate_policy(policy, out, meeting=meeting, keep=False, progress=progress)
 

@@ -10,7 +10,7 @@ from sfumato.errors import PeerError
 from sfumato.integration.channel import Channel
 from sfumato.integration.coin import joint_randomness
 from sfumato.integration.memory import in_memory_pair
-from sfumato.integration.wire import Kind
+from sfumato.integration.wire import Message
 
 
 def draw(channel: Channel) -> bytes:
@@ -39,8 +39,8 @@ def test_a_part_that_was_not_promised_is_refused(party: int) -> None:
     honest, cheat = in_memory_pair(limits=QUICK)[:: 1 if party == 1 else -1]
 
     def lie() -> None:
-        cheat.exchange(Kind.COIN_COMMITMENT, bytes(32), exactly=32)
-        cheat.exchange(Kind.COIN, bytes(32), exactly=32)
+        cheat.exchange(Message.COIN_COMMITMENT, bytes(32), exactly=32)
+        cheat.exchange(Message.COIN, bytes(32), exactly=32)
 
     end, _ = together(lambda: draw(honest), lie)
     assert isinstance(end, PeerError)
@@ -52,8 +52,8 @@ def test_repeating_the_other_sides_promise_does_not_help() -> None:
     honest, echo = in_memory_pair(limits=QUICK)
 
     def repeat() -> None:
-        echo.send(Kind.COIN_COMMITMENT, echo.receive(Kind.COIN_COMMITMENT, at_most=32))
-        echo.send(Kind.COIN, echo.receive(Kind.COIN, at_most=32))
+        echo.send(Message.COIN_COMMITMENT, echo.receive(Message.COIN_COMMITMENT, at_most=32))
+        echo.send(Message.COIN, echo.receive(Message.COIN, at_most=32))
 
     end, _ = together(lambda: draw(honest), repeat)
     assert isinstance(end, PeerError)

@@ -16,7 +16,7 @@ from sfumato.integration.channel import Channel
 from sfumato.integration.comparison import _terms, greater
 from sfumato.integration.curve import POINT, Ciphertext, Decryption, blinded
 from sfumato.integration.memory import in_memory_pair
-from sfumato.integration.wire import Kind
+from sfumato.integration.wire import Message
 
 BITS = 63
 TOP = 2**BITS - 1
@@ -176,7 +176,7 @@ class TestViews:
                 lambda: [greater(b, 900, bits=bits) for _ in range(rounds)],
             )
         assert a.transcript is not None
-        answers = [entry.payload for entry in a.transcript if entry.kind == Kind.COMPARE_BLINDED]
+        answers = [entry.payload for entry in a.transcript if entry.kind == Message.COMPARE_BLINDED]
         places: Counter[int] = Counter()
         others: list[int] = []
         for key, answer in zip(keys, answers, strict=True):
@@ -219,8 +219,8 @@ class TestLyingPeers:
         for point in bad_points():
             message = b"".join([*good[:at], point, *good[at + 1 :]])
             a, b = in_memory_pair(limits=QUICK)
-            a.send(Kind.COMPARE_DIGITS, message)
-            end, said = together(lambda b=b: greater(b, 3, bits=3), lambda a=a: a.receive(Kind.COIN, at_most=1))
+            a.send(Message.COMPARE_DIGITS, message)
+            end, said = together(lambda b=b: greater(b, 3, bits=3), lambda a=a: a.receive(Message.COIN, at_most=1))
             assert "a point that is not in the group" in str(end)
             assert "does not accept" in str(said)
             assert isinstance(end, PeerError)
@@ -236,9 +236,9 @@ class TestLyingPeers:
         a, b = in_memory_pair(limits=QUICK)
 
         def lie(b: Channel = b) -> None:
-            b.receive(Kind.COMPARE_DIGITS, at_most=1000)
-            b.send(Kind.COMPARE_BLINDED, answer)
-            b.receive(Kind.COIN, at_most=1)
+            b.receive(Message.COMPARE_DIGITS, at_most=1000)
+            b.send(Message.COMPARE_BLINDED, answer)
+            b.receive(Message.COIN, at_most=1)
 
         end, _ = together(lambda: greater(a, 3, bits=3), lie)
         assert isinstance(end, PeerError)
@@ -252,9 +252,9 @@ class TestLyingPeers:
         a, b = in_memory_pair(limits=QUICK)
 
         def lie() -> None:
-            public = b.receive(Kind.COMPARE_DIGITS, at_most=1000)[:POINT]
-            b.send(Kind.COMPARE_BLINDED, b"".join(p for _ in range(2) for p in _fresh_zero(public)))
-            b.receive(Kind.COIN, at_most=1)
+            public = b.receive(Message.COMPARE_DIGITS, at_most=1000)[:POINT]
+            b.send(Message.COMPARE_BLINDED, b"".join(p for _ in range(2) for p in _fresh_zero(public)))
+            b.receive(Message.COIN, at_most=1)
 
         end, _ = together(lambda: greater(a, 3, bits=3), lie)
         assert "contradicts itself" in str(end)
@@ -264,10 +264,10 @@ class TestLyingPeers:
 
         def lie() -> None:
             key = Decryption()
-            a.send(Kind.COMPARE_DIGITS, key.public + b"".join(part for _ in range(3) for part in key.encrypt(0)))
-            a.receive(Kind.COMPARE_BLINDED, at_most=1000)
-            a.send(Kind.COMPARE_WINNER, b"\x00\x03")
-            a.receive(Kind.COIN, at_most=1)
+            a.send(Message.COMPARE_DIGITS, key.public + b"".join(part for _ in range(3) for part in key.encrypt(0)))
+            a.receive(Message.COMPARE_BLINDED, at_most=1000)
+            a.send(Message.COMPARE_WINNER, b"\x00\x03")
+            a.receive(Message.COIN, at_most=1)
 
         _, end = together(lie, lambda: greater(b, 1, bits=1))
         assert "says that party 3 won" in str(end)

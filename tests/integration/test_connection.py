@@ -20,20 +20,20 @@ from integration.tls import (
     within,
 )
 from sfumato.errors import PeerError, PolicyError
-from sfumato.integration.channel import Limits
-from sfumato.integration.connection import Address, connect, listen
+from sfumato.integration.channel import TimeLimits
+from sfumato.integration.connection import HostPort, connect, listen
 from sfumato.integration.credentials import Credentials, party_name
-from sfumato.integration.wire import Kind
+from sfumato.integration.wire import Message
 
 
 def test_two_parties_meet_over_tls_1_3() -> None:
     a, b = meet()
     assert isinstance(b._stream, ssl.SSLSocket)
     assert b._stream.version() == "TLSv1.3"
-    a.send(Kind.AGREEMENT, b"from A")
-    assert b.receive(Kind.AGREEMENT, at_most=10) == b"from A"
-    b.send(Kind.AGREEMENT, b"from B")
-    assert a.receive(Kind.AGREEMENT, at_most=10) == b"from B"
+    a.send(Message.AGREEMENT, b"from A")
+    assert b.receive(Message.AGREEMENT, at_most=10) == b"from A"
+    b.send(Message.AGREEMENT, b"from B")
+    assert a.receive(Message.AGREEMENT, at_most=10) == b"from B"
     hang_up(a, b)
 
 
@@ -80,8 +80,8 @@ def test_either_party_may_listen() -> None:
             connect(waiting.address, wrong, party=1, limits=QUICK)
     a = connect(waiting.address, credentials(1), party=1, limits=QUICK)
     b = waiting.channel()
-    a.send(Kind.DIGEST, b"x")
-    assert b.receive(Kind.DIGEST, at_most=1) == b"x"
+    a.send(Message.DIGEST, b"x")
+    assert b.receive(Message.DIGEST, at_most=1) == b"x"
     hang_up(a, b)
 
 
@@ -91,7 +91,7 @@ def test_a_listener_with_a_wrong_certificate_is_refused_by_the_caller() -> None:
         (house().issue(party_name(1), days=(-9, -2), file="old-a"), "has expired"),
         (_trusting(house().issue(party_name(2), file="twin"), house().ca), "not that of party A"),
     ):
-        waiting = Listening(limits=Limits(waiting=0.5, handshake=1.0, silence=1.0, farewell=0.2), given=given)
+        waiting = Listening(limits=TimeLimits(waiting=0.5, handshake=1.0, silence=1.0, farewell=0.2), given=given)
         with pytest.raises(PeerError, match=words):
             connect(waiting.address, credentials(2), party=2, limits=QUICK)
         assert isinstance(waiting.end(), PeerError)
@@ -125,7 +125,7 @@ def test_older_tls_is_refused() -> None:
 
 @pytest.mark.parametrize("garbage", [b"GET / HTTP/1.1\r\n\r\n", bytes(300), b"\x16\x03\x01" + b"\xff" * 400, b"SFMT"])
 def test_strangers_that_do_not_speak_tls_are_turned_away(garbage: bytes) -> None:
-    waiting = Listening(limits=Limits(waiting=20.0, handshake=0.5, silence=2.0))
+    waiting = Listening(limits=TimeLimits(waiting=20.0, handshake=0.5, silence=2.0))
     with socket.create_connection((waiting.address.host, waiting.address.port)) as raw:
         raw.sendall(garbage)
         waiting.turned_away()
@@ -136,10 +136,10 @@ def test_strangers_that_do_not_speak_tls_are_turned_away(garbage: bytes) -> None
 
 def test_silent_strangers_do_not_block_the_way() -> None:
     """Each may be silent for ten seconds before it is turned away; the other party does not wait for them."""
-    waiting = Listening(limits=Limits())
+    waiting = Listening(limits=TimeLimits())
     strangers = [socket.create_connection((waiting.address.host, waiting.address.port)) for _ in range(10)]
     started = time.monotonic()
-    b = connect(waiting.address, credentials(2), party=2, limits=Limits())
+    b = connect(waiting.address, credentials(2), party=2, limits=TimeLimits())
     a = waiting.channel()
     assert time.monotonic() - started < 5
     for stranger in strangers:
@@ -148,7 +148,7 @@ def test_silent_strangers_do_not_block_the_way() -> None:
 
 
 def test_too_many_callers_at_once_are_hung_up_on() -> None:
-    waiting = Listening(limits=Limits(waiting=20.0, handshake=1.0))
+    waiting = Listening(limits=TimeLimits(waiting=20.0, handshake=1.0))
     strangers = [socket.create_connection((waiting.address.host, waiting.address.port)) for _ in range(30)]
     closed = 0
     for stranger in strangers:
@@ -165,9 +165,9 @@ def test_only_the_first_connection_of_the_other_party_is_taken() -> None:
     first = connect(waiting.address, credentials(2), party=2, limits=QUICK)
     a = waiting.channel()
     with pytest.raises(PeerError):
-        connect(waiting.address, credentials(2), party=2, limits=Limits(waiting=0.5, silence=1.0))
-    a.send(Kind.DIGEST, b"still there")
-    assert first.receive(Kind.DIGEST, at_most=20) == b"still there"
+        connect(waiting.address, credentials(2), party=2, limits=TimeLimits(waiting=0.5, silence=1.0))
+    a.send(Message.DIGEST, b"still there")
+    assert first.receive(Message.DIGEST, at_most=20) == b"still there"
     hang_up(a, first)
 
 
@@ -176,15 +176,15 @@ def test_who_connects_and_hangs_up_is_turned_away() -> None:
     socket.create_connection((waiting.address.host, waiting.address.port)).close()
     b = connect(waiting.address, credentials(2), party=2, limits=QUICK)
     a = waiting.channel()
-    a.send(Kind.DIGEST, b"you")
-    assert b.receive(Kind.DIGEST, at_most=20) == b"you"
+    a.send(Message.DIGEST, b"you")
+    assert b.receive(Message.DIGEST, at_most=20) == b"you"
     hang_up(a, b)
 
 
 def test_who_listens_but_does_not_speak_tls_is_refused_in_time() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
-        address = Address(*silent.getsockname()[:2])
-        limits = Limits(waiting=2.0, handshake=0.5, silence=1.0)
+        address = HostPort(*silent.getsockname()[:2])
+        limits = TimeLimits(waiting=2.0, handshake=0.5, silence=1.0)
         end = within(5, lambda: connect(address, credentials(2), party=2, limits=limits))
     assert isinstance(end, PeerError)
     assert "no secure connection within 0.5 seconds" in str(end)
@@ -192,10 +192,10 @@ def test_who_listens_but_does_not_speak_tls_is_refused_in_time() -> None:
 
 def test_nobody_there() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        free = Address(*taken.getsockname()[:2])
+        free = HostPort(*taken.getsockname()[:2])
         with pytest.raises(PolicyError, match="cannot listen at"):
             listen(free, credentials(1), party=1)
-    limits = Limits(waiting=0.5)
+    limits = TimeLimits(waiting=0.5)
     end = within(5, lambda: connect(free, credentials(2), party=2, limits=limits))
     assert isinstance(end, PeerError)
     assert "nobody listens at 127.0.0.1" in str(end)
@@ -207,16 +207,16 @@ def test_nobody_there() -> None:
 
 def test_an_unknown_host_is_refused_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(PeerError, match=r"'a\.\.b' is unknown"):
-        connect(Address("a..b", 7), credentials(2), party=2)
+        connect(HostPort("a..b", 7), credentials(2), party=2)
     with pytest.raises(PolicyError, match=r"cannot listen at a\.\.b:7 \([a-z ]+\); choose another"):
-        listen(Address("a..b", 7), credentials(1), party=1)
+        listen(HostPort("a..b", 7), credentials(1), party=1)
 
     def fail(*_: object, **__: object) -> None:
         raise socket.gaierror(-2, "Name or service not known")
 
     monkeypatch.setattr(socket, "create_connection", fail)
     with pytest.raises(PeerError, match="'bank' is unknown"):
-        connect(Address("bank", 7), credentials(2), party=2)
+        connect(HostPort("bank", 7), credentials(2), party=2)
 
 
 def test_both_cannot_be_the_same_party() -> None:
@@ -233,12 +233,12 @@ def test_both_cannot_be_the_same_party() -> None:
 )
 def test_what_is_not_an_address_is_refused(text: str) -> None:
     with pytest.raises(PolicyError, match=r"HOST:PORT|whole number"):
-        Address.parse(text)
+        HostPort.parse(text)
 
 
 def test_addresses_are_written_as_they_are_read() -> None:
     for text in ("localhost:1", "[::1]:65535", "192.0.2.7:0"):
-        assert str(Address.parse(text)) == text
+        assert str(HostPort.parse(text)) == text
 
 
 class TestFiles:

@@ -15,16 +15,16 @@ from integration.parties import together
 from integration.test_integrate import side, thesis, with_private_columns
 from integration.test_refine import TEMPLATES, table_7_1
 from sfumato.errors import PeerError
-from sfumato.integration.channel import Channel, Limits
+from sfumato.integration.channel import Channel, TimeLimits
 from sfumato.integration.contribution import Contribution
 from sfumato.integration.instruction import Instruction, decode
 from sfumato.integration.integrate import Integration
-from sfumato.integration.wire import Kind
+from sfumato.integration.wire import Message
 from sfumato.method.topdown.two_party import TopDownTwoParty
 from sfumato.release.release import Release
 from sfumato.table.domain import BoxLabel
 
-FAST = Limits(silence=2.0, handshake=2.0, waiting=5.0)
+FAST = TimeLimits(silence=2.0, handshake=2.0, waiting=5.0)
 SECRETS = ("Janitor", "Mover", "Carpenter", "Lawyer", "Accountant", "r17", "HIV")
 
 
@@ -37,11 +37,11 @@ class Dying(Channel):
 
     left = 1 << 30
 
-    def send(self, kind: Kind, payload: bytes) -> None:
+    def send(self, kind: Message, payload: bytes) -> None:
         self._live()
         super().send(kind, payload)
 
-    def receive(self, kind: Kind, *, at_most: int) -> bytes:
+    def receive(self, kind: Message, *, at_most: int) -> bytes:
         self._live()
         return super().receive(kind, at_most=at_most)
 
@@ -55,11 +55,11 @@ class Dying(Channel):
 class Lying(Channel):
     """A channel of a side whose messages of one kind are replaced, from the given one on."""
 
-    kind = Kind.INSTRUCTION
+    kind = Message.INSTRUCTION
     after = 0
     lie: Callable[[bytes], bytes] = staticmethod(lambda payload: payload)
 
-    def send(self, kind: Kind, payload: bytes) -> None:
+    def send(self, kind: Message, payload: bytes) -> None:
         if kind == self.kind:
             self.after -= 1
             payload = self.lie(payload) if self.after < 0 else payload
@@ -227,7 +227,7 @@ def test_other_rows_than_those_of_the_common_table() -> None:
     )
     for lie in lies:
         channels = pair(Lying)
-        channels[1].kind, channels[1].lie = Kind.RECORD_VALUES, lie  # type: ignore[attr-defined]
+        channels[1].kind, channels[1].lie = Message.RECORD_VALUES, lie  # type: ignore[attr-defined]
         both = work(channels, a, b)
         honest, _ = together(both[0].run, lambda both=both: (both[1].run(), both[1].channel.close()))
         assert isinstance(honest, PeerError)

@@ -217,11 +217,11 @@ REFUSED = [
         "do not agree on [method]",
     ),
     (thesis(["Sex"], intersect=True), thesis(["Job", "Salary"]), "how records are aligned (key or psi)"),
-    (thesis(["Sex", "Job"]), thesis(["Job", "Salary"]), "both publishers bring a column 'Job'"),
+    (thesis(["Sex", "Job"]), thesis(["Job", "Salary"]), "both publishers have a column 'Job'"),
     (
         thesis(["Sex"], requirements=[sf.Anonymity(x=["Sex", "Age"], k=2)]),
         thesis([], requirements=[sf.Anonymity(x=["Sex", "Age"], k=2)]),
-        "neither publisher brings the quasi-identifier 'Age'",
+        "neither publisher has the quasi-identifier 'Age'",
     ),
     (
         thesis(["Sex"], requirements=[sf.Anonymity(x=["Sex", "Job"], y="Town", k=2)]),
@@ -257,7 +257,7 @@ def test_two_holders_of_unchanged_columns_are_refused() -> None:
         side(t, [*held, "ill"], requirements=TEMPLATES, method=TopDownTwoParty())
         for t, held in ((one, ["Sex"]), (no_ill, ["Job", "Salary"]))
     ]
-    with pytest.raises(PolicyError, match="both publishers bring columns that are published unchanged"):
+    with pytest.raises(PolicyError, match="both publishers have columns that are published unchanged"):
         both(*sides)
 
 

@@ -22,7 +22,7 @@ from sfumato.integration.contribution import Contribution
 from sfumato.integration.instruction import decode
 from sfumato.integration.integrate import Integration
 from sfumato.integration.rows import decode_rows
-from sfumato.integration.wire import Kind
+from sfumato.integration.wire import Message
 from sfumato.method.topdown.recoding import plain_frame
 from sfumato.method.topdown.two_party import TopDownTwoParty
 from sfumato.release.label_meaning import finite_ends, read
@@ -35,7 +35,7 @@ from strategies import examples
 Job = tuple[Microdata, list[str], list[Requirement], sf.TopDown]
 
 
-def received(channel: Channel, kind: Kind) -> list[bytes]:
+def received(channel: Channel, kind: Message) -> list[bytes]:
     """What a side received of one kind, in order."""
     assert channel.transcript is not None
     return [e.payload for e in channel.transcript if e.way == "received" and e.kind == kind]
@@ -56,7 +56,7 @@ def replay(end: Side, channel: Channel) -> int:
     final = end.joint.common
     of_record = {i: np.zeros(final.records, np.int64) for i in range(len(final.names))}
     labels = {i: [final.labels[i][0]] for i in of_record}
-    told = [decode(payload, most_records=10**6) for payload in received(channel, Kind.INSTRUCTION) if payload]
+    told = [decode(payload, most_records=10**6) for payload in received(channel, Message.INSTRUCTION) if payload]
     for step in told:
         shown = of_record[step.attribute]
         under = shown == step.label
@@ -109,7 +109,7 @@ def test_what_the_final_table_hides_leaves_no_trace(job: Job, data: st.DataObjec
     other = replace(table, columns={**table.columns, theirs: replace(column, codes=codes)})
     again = refine_together(other, held, wanted, method, record=True)
     blind, before = (again[3], first) if theirs not in held else (again[4], second)
-    assert received(blind, Kind.INSTRUCTION) == received(before, Kind.INSTRUCTION)
+    assert received(blind, Message.INSTRUCTION) == received(before, Message.INSTRUCTION)
     assert again[0].labels == a.labels
     assert b.labels == a.labels
 
@@ -136,7 +136,7 @@ def test_instructions_follow_from_the_steps_and_the_final_table(job: Job, data: 
         return
     assume(told == again[2] and a.labels == again[0].labels)
     blind, before = (again[3], first) if theirs not in held else (again[4], second)
-    assert received(blind, Kind.INSTRUCTION) == received(before, Kind.INSTRUCTION)
+    assert received(blind, Message.INSTRUCTION) == received(before, Message.INSTRUCTION)
 
 
 def test_a_label_does_not_tell_which_values_it_hides() -> None:
@@ -147,7 +147,7 @@ def test_a_label_does_not_tell_which_values_it_hides() -> None:
     other = sf.read(frame, quasi=["Sex", "Job", "Salary"], class_="Class", taxonomies=trees)
     ends = [refine_together(t, ["Sex"], TEMPLATES, sf.TopDown(), record=True) for t in (table, other)]
     assert ends[0][0].labels == ends[1][0].labels
-    assert received(ends[0][3], Kind.INSTRUCTION) == received(ends[1][3], Kind.INSTRUCTION)
+    assert received(ends[0][3], Message.INSTRUCTION) == received(ends[1][3], Message.INSTRUCTION)
     assert [e[1].joint.losses()["Salary"] for e in ends] == [0.4496, 0.4748]  # of which only the final figure is told
 
 
@@ -171,7 +171,7 @@ def test_the_agreement_names_columns_and_no_value() -> None:
     """Before the first instruction a side hears names, digests, declared domains and the labels that hide the most."""
     a, b = thesis(["Sex"]), thesis(["Job", "Salary"])
     *_, first, _ = converse(partial(run, a), partial(run, b), record=True)
-    terms, columns, losses = received(first, Kind.AGREEMENT)
+    terms, columns, losses = received(first, Message.AGREEMENT)
     told = json.loads(terms)
     assert told["columns"] == [["Job", "Salary"], []]
     assert all(len(digest) == 64 for digest in told["terms"].values())
@@ -193,7 +193,7 @@ def test_unchanged_values_come_as_rows_of_the_release_without_records(held: Sequ
     orders = set()
     for _ in range(4):
         release, *_, second = converse(partial(run, a), partial(run, b), record=True)
-        (payload,) = received(second, Kind.RECORD_VALUES)
+        (payload,) = received(second, Message.RECORD_VALUES)
         rows = decode_rows(payload, records=34, columns=["ill"], classes=2)
         assert rows.unchanged[0].cast(pl.String).to_list() == release.tables["data"]["ill"].cast(pl.String).to_list()
         orders.add(tuple(rows.unchanged[0].to_list()))

@@ -13,7 +13,7 @@ from sfumato.integration.channel import Channel
 from sfumato.integration.coin import joint_randomness
 from sfumato.integration.comparison import greater
 from sfumato.integration.memory import in_memory_pair
-from sfumato.integration.wire import Kind
+from sfumato.integration.wire import Message
 
 PROTOCOLS: dict[str, tuple[Callable[[Channel], object], tuple[int, int]]] = {
     "comparison": (lambda channel: greater(channel, 2, bits=3), (2, 1)),
@@ -30,7 +30,7 @@ class Liar:
     def __init__(self, channel: Channel, rng: random.Random, truths: int) -> None:
         self._send, self._rng, self._truths = channel.send, rng, truths
 
-    def send(self, kind: Kind, payload: bytes) -> None:
+    def send(self, kind: Message, payload: bytes) -> None:
         self._truths -= 1
         self._send(kind, payload if self._truths >= 0 else mutated(self._rng, payload))
 

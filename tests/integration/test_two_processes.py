@@ -159,7 +159,7 @@ def test_a_wrong_certificate_is_turned_away(folder: Path, tmp_path: Path) -> Non
         if "nobody connected" not in ends[0][2]:
             break
     assert [code for code, _, _ in ends] == [2, 2]
-    assert "turned somebody away" in ends[0][2]
+    assert "rejected a connection" in ends[0][2]
     assert "certificate" in ends[1][2]
     assert not (folder / "x").exists()
 
@@ -215,7 +215,7 @@ def test_a_peer_that_ends_in_the_middle(folder: Path, number: signal.Signals) ->
         (["a.toml", "--listen", "127.0.0.1:0", "--connect", "127.0.0.1:1"], "Give one of"),
         (["a.toml", "--listen", "127.0.0.1:0", "--wait", "1"], "did not arrive within 1 seconds"),
         (["alone.toml", "--listen", "127.0.0.1:0"], "the policy has no [integrate] table"),
-        (["other-method.toml", "--listen", "127.0.0.1:0"], "which is for tds2p, but its method is tdr"),
+        (["other-method.toml", "--listen", "127.0.0.1:0"], "which needs the method tds2p, but its method is tdr"),
         (["both-keys.toml", "--listen", "127.0.0.1:0"], "must have either key"),
         (["party.toml", "--listen", "127.0.0.1:0"], 'it must be "A" or "B"'),
         (["nokey.toml", "--listen", "127.0.0.1:0"], "key_file in [integrate] of nokey.toml is None"),

@@ -14,12 +14,12 @@ from pathlib import Path
 
 from integration.parties import together
 from sfumato.integration.certificates import Authority, KeyPair
-from sfumato.integration.channel import Channel, Limits
-from sfumato.integration.connection import Address, connect, listen
+from sfumato.integration.channel import Channel, TimeLimits
+from sfumato.integration.connection import HostPort, connect, listen
 from sfumato.integration.credentials import Credentials, party_name
 
-QUICK = Limits(waiting=20.0, handshake=2.0, silence=2.0, busy=20.0, farewell=0.2)
-ANY_PORT = Address("127.0.0.1", 0)
+QUICK = TimeLimits(waiting=20.0, handshake=2.0, silence=2.0, busy=20.0, farewell=0.2)
+ANY_PORT = HostPort("127.0.0.1", 0)
 
 
 class House:
@@ -70,9 +70,9 @@ def credentials(party: int) -> Credentials:
 class Listening:
     """A party, A unless said otherwise, waiting in a thread."""
 
-    def __init__(self, *, limits: Limits = QUICK, given: Credentials | None = None, party: int = 1) -> None:
+    def __init__(self, *, limits: TimeLimits = QUICK, given: Credentials | None = None, party: int = 1) -> None:
         self.refused: list[str] = []
-        self._address: queue.Queue[Address] = queue.Queue()
+        self._address: queue.Queue[HostPort] = queue.Queue()
         self._end: Channel | BaseException | None = None
 
         def wait() -> None:
@@ -110,14 +110,14 @@ class Listening:
         return end
 
 
-def meet(limits: Limits = QUICK) -> tuple[Channel, Channel]:
+def meet(limits: TimeLimits = QUICK) -> tuple[Channel, Channel]:
     """Party A and party B, connected over TLS."""
     waiting = Listening(limits=limits)
     b = connect(waiting.address, credentials(2), party=2, limits=limits)
     return waiting.channel(), b
 
 
-def raw_peer(address: Address, given: Credentials | None = None) -> ssl.SSLSocket:
+def raw_peer(address: HostPort, given: Credentials | None = None) -> ssl.SSLSocket:
     """A TLS connection as party B, to send any bytes through."""
     context = (given or credentials(2)).context(server=False)
     raw = socket.create_connection((address.host, address.port), timeout=10)

@@ -14,8 +14,9 @@ import sfumato as sf
 from sfumato.adversary.algorithm_aware import with_codes
 from sfumato.engine.draws import Draws
 from sfumato.engine.local import LocalEngine
-from sfumato.errors import PolicyError
+from sfumato.errors import PolicyError, SfumatoError
 from sfumato.method.blur.association import _by_chance, _moved, _pairs, preferences, units_per_attribute
+from sfumato.method.blur.budget import UNIT
 from sfumato.method.catalogue import from_table
 from sfumato.release.judgement import bind
 from sfumato.table.microdata import Microdata, read
@@ -58,6 +59,10 @@ def test_the_manifest_states_the_settings_and_a_forged_one_is_refused() -> None:
     assert (stated["name"], stated["blur"], stated["refusals"]) == ("mondrian-blur", 0.2, 2)
     assert list(stated["order"]) == ["y", "x"]
     release.check()
+    for other in ({"blur": 0}, {"refusals": 0}, {"order": ["s"]}, {"pickup": "no"}, {"secret": 1}):
+        forged = release.manifest | {"method": {**stated, **other}}
+        with pytest.raises(SfumatoError):
+            sf.Release(forged, release.tables).check()
 
 
 @pytest.mark.parametrize(
@@ -149,6 +154,22 @@ def test_the_order_prefers_attributes_that_have_little_to_do_with_the_values() -
     assert units > 0
     drawn = [preferences(counts, ["s"], units, Draws()) for _ in range(20)]
     assert sum(other > 3 * tells for tells, other in drawn) >= 12  # one in ten falls short: false alarms below 1e-6
+
+
+class Asked(Draws):
+    """No noise; keeps the epsilon that was asked for."""
+
+    def two_sided_geometric(self, number: int, epsilon: float) -> np.ndarray:
+        self.epsilon = epsilon
+        return np.zeros(number, np.int64)
+
+
+@pytest.mark.parametrize("units", [2, 5, 69])
+def test_the_noise_of_the_order_is_worth_its_price(units: int) -> None:
+    """A count that one exchange changes by 2 is as likely as before, up to a factor of UNIT^units."""
+    draws = Asked()
+    preferences(LocalEngine(people()).count(["s", "t"]), ["s", "t"], units, draws)
+    assert np.exp(2 * draws.epsilon) == pytest.approx(float(UNIT**units), rel=1e-12)
 
 
 def test_draws_fall_as_computed() -> None:

@@ -23,9 +23,9 @@ from sfumato.kernel import judge
 from sfumato.method.base import silent
 from sfumato.method.catalogue import from_table
 from sfumato.method.local_recoding import loans, moving
-from sfumato.method.local_recoding.joining import Boxes
+from sfumato.method.local_recoding.joining import CoveringBoxes
 from sfumato.method.local_recoding.paths import OBJECTIVES
-from sfumato.method.local_recoding.peeling import Vectors, Wanted
+from sfumato.method.local_recoding.peeling import GroupTests, Vectors
 from sfumato.release.scheme.group_labels import show
 from sfumato.requirement.base import Requirement
 from strategies import Sample, TreeAxis, examples, policies, samples, satisfies
@@ -113,9 +113,9 @@ def test_costs_are_those_of_the_definition(objective: Any) -> None:
     """The cost of random groups' boxes, against the definitions on the rows themselves."""
     table = small()
     counts = LocalEngine(table).count([])
-    vectors = Vectors.of(counts, Wanted(judge.pack([], []), 1, []), objective)
+    vectors = Vectors.of(counts, GroupTests(judge.pack([], []), 1, []), objective)
     group = np.random.default_rng(1).integers(0, 4, len(counts))
-    boxes = Boxes.of(vectors, group, 4)
+    boxes = CoveringBoxes.of(vectors, group, 4)
     rows = [tuple(c[v] for c in vectors.codes) for v, w in enumerate(vectors.weights) for _ in range(w)]
     place = [g for v, g in enumerate(group) for _ in range(vectors.weights[v])]
     for g in range(4):
@@ -175,8 +175,10 @@ def test_who_fits_nowhere_is_left_out_if_that_is_allowed() -> None:
 def test_what_the_whole_table_fails_can_hold_without_some_rows() -> None:
     frame = pl.DataFrame({"zip": list("xxyyzzzz"), "ill": list("ababaaaa")})
     table = sf.read(frame, quasi="zip", sensitive="ill")
-    with pytest.raises(Infeasible, match="raise the suppression limit"):
+    with pytest.raises(Infeasible, match=r"raise the suppression limit to 0\.5: 4 of 8 rows fit nowhere"):
         sf.publish(table, require=sf.LDiversity(l=2), method=sf.LocalRecoding(suppression=0.4))
+    with pytest.raises(Infeasible, match="suppression does not help"):
+        sf.publish(table, require=sf.LDiversity(l=3), method=sf.LocalRecoding(suppression=1.0))
     with pytest.raises(Infeasible):
         sf.publish(table, require=sf.LDiversity(l=2), method=sf.LocalRecoding())
     release = sf.publish(table, require=sf.LDiversity(l=2), method=sf.LocalRecoding(suppression=0.5))
@@ -189,7 +191,7 @@ def test_what_the_whole_table_fails_can_hold_without_some_rows() -> None:
 @pytest.mark.parametrize(
     ("settings", "told"),
     [
-        ({"objective": "granularty"}, "did you mean"),
+        ({"objective": "granularty"}, "did you mean 'granularity'\\?$"),
         ({"labels": "sets"}, "'nodes' or 'siblings'"),
         ({"suppression": 1.5}, "suppression"),
         ({"k": 5}, "no setting 'k'"),
@@ -240,14 +242,14 @@ def test_the_smallest_counterexample_is_one() -> None:
 def test_loans_only_make_groups_better(sample: Sample, k: int) -> None:
     table = sample.read()
     counts = LocalEngine(table).count([])
-    wanted = Wanted(judge.pack([], []), k, [])
+    wanted = GroupTests(judge.pack([], []), k, [])
     assume(counts.rows >= k)
     vectors = Vectors.of(counts, wanted, "granularity")
     totals = []
     for discounts in ((), loans.DISCOUNTS):
         with patch.object(loans, "DISCOUNTS", discounts), patch.object(moving, "MOST_WORK", 0):
             groups = sf.LocalRecoding().of_vectors(counts, [sf.KAnonymity(k=k)], silent)
-        boxes = Boxes.of(vectors, groups.of_row[vectors.at], groups.number)
+        boxes = CoveringBoxes.of(vectors, groups.of_row[vectors.at], groups.number)
         assert boxes.size.min() >= k
         assert boxes.size.sum() == counts.rows
         totals.append(float(boxes.cost @ boxes.size))

@@ -13,8 +13,10 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+import sfumato as sf
 from sfumato.engine.draws import Draws
 from sfumato.errors import Infeasible, PolicyError
+from sfumato.kernel.mondrian import partition
 from sfumato.method.base import silent
 from sfumato.method.catalogue import from_table
 from sfumato.method.mondrian import Mondrian
@@ -472,3 +474,23 @@ def test_one_row_one_value_and_many_attributes() -> None:
     release = Mondrian().publish(read(wide, quasi=wide.columns), [KAnonymity(k=7)])
     assert release.tables["data"].group_by(wide.columns).len()["len"].min() >= 7
     assert release.tables["data"].group_by(wide.columns).len().height >= 4
+
+
+def test_many_values_that_are_split_off_at_once_are_not_cut_one_call_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each call of the kernel makes room for itself: with one per value, the time grew with the number of values."""
+    calls: list[int] = []
+    split = partition._split
+
+    def counted(*given: Any) -> Any:
+        calls.append(1)
+        return split(*given)
+
+    monkeypatch.setattr(partition, "_split", counted)
+    rng = np.random.default_rng(0)
+    frame = pl.DataFrame(
+        {"code": [f"v{i}" for i in rng.permutation(60_000) % 3_000], "age": rng.integers(0, 90, 60_000)}
+    )
+    table = sf.read(frame, quasi=["code", "age"])
+    groups = sf.partition(table, require=sf.KAnonymity(k=5))
+    assert len(np.unique(groups)) > 3_000
+    assert len(calls) < 4 * partition.PIECES

@@ -160,7 +160,7 @@ def test_what_cannot_be_met_is_said_with_the_remedy() -> None:
         sf.publish(people(), require=promise, method=sf.PG(p=0.9, k=3))
     with pytest.raises(sf.Infeasible, match="lower k to 60"):
         sf.publish(people(), require=promise, method=sf.PG(k=61))
-    with pytest.raises(sf.PolicyError, match="a smallest group size"):
+    with pytest.raises(sf.PolicyError, match="a minimum group size"):
         sf.publish(people(), require=promise, method="pg")
     with pytest.raises(sf.PolicyError, match="needs a retention probability"):
         sf.publish(people(), require=sf.KAnonymity(k=3), method="pg")
@@ -254,7 +254,7 @@ def test_groups_do_not_depend_on_sensitive_values() -> None:
             "damaged",
         ),
         (lambda m, t: t.update(data=t["data"].with_columns(G=pl.lit("many"))), "must hold whole numbers"),
-        (lambda m, t: t.update(data=t["data"].drop("G")), "only in one of the two: 'G'"),
+        (lambda m, t: t.update(data=t["data"].drop("G")), "only in the manifest or only in the table: 'G'"),
         (lambda m, t: t.update(data=t["data"].with_columns(ill=pl.lit("plague"))), "values of 'ill' are not"),
         (
             lambda m, t: (

@@ -87,3 +87,6 @@ def test_wrong_groups_are_refused() -> None:
         sf.stratified_pickup(table, np.zeros(3, np.int64), l=2)
     with pytest.raises(PolicyError, match="l = 0"):
         sf.stratified_pickup(table, np.zeros(400, np.int64), l=0)
+    two = sf.read(pl.DataFrame({"x": [1, 2], "s": ["a", "b"], "t": ["a", "b"]}), quasi="x", sensitive=["s", "t"])
+    with pytest.raises(PolicyError, match=r"the table has 2; .* mondrian-blur, which serves several"):
+        sf.stratified_pickup(two, np.zeros(2, np.int64), l=2)

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import time
 from pathlib import Path
 
 import numpy as np
@@ -11,8 +12,11 @@ from click.testing import CliRunner
 
 import sfumato as sf
 from sfumato.cli import main
-from sfumato.method.rr import occurring
+from sfumato.kernel.rr.sqp import descend
+from sfumato.method.rr import in_table, occurring
 from sfumato.method.rr import optimize as response
+from sfumato.method.rr.pairs import LimitedPairs
+from sfumato.requirement.disclosure import JointShares
 from sfumato.table.distortion import Distortion
 from sfumato.table.microdata import Microdata
 
@@ -309,3 +313,41 @@ def test_a_large_domain_is_solved_from_what_occurs_and_progress_is_told(monkeypa
     monkeypatch.setattr(response, "_MOST_AT_ONCE", 100)
     with pytest.raises(sf.PolicyError, match="drop or coarsen a quasi-identifier"):
         response.solve(problem)
+
+
+def test_points_that_are_lowered_stop_when_the_user_interrupts() -> None:
+    """Each would go on for a minute; what they have done so far is told."""
+    told: list[float] = []
+
+    def lower(point: np.ndarray, *, course: np.ndarray) -> tuple[np.ndarray, float, int]:
+        for _ in range(6_000):
+            if course[1]:
+                break
+            course[0] += 1
+            time.sleep(0.01)
+        return point, 0.0, int(course[0])
+
+    def tell(done: float) -> None:
+        told.append(done)
+        if len(told) == 3:
+            raise KeyboardInterrupt
+
+    begin = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        in_table._side_by_side(lower, [np.zeros(1)] * 5, tell)
+    assert time.monotonic() - begin < 30
+    assert sorted(told) == told
+    assert 0 < told[-1] < 1
+
+
+def test_a_search_that_is_told_to_stop_takes_no_step() -> None:
+    people = JointShares((2,), np.array([0.5, 0.5]), np.array([0, 1]), np.array([[0.75, 0.25], [0.75, 0.25]]))
+    row, value = np.nonzero(people.occurring)
+    pairs = LimitedPairs(row, value, np.log(people.shares[row, value] / 0.5))
+    risk = in_table.RiskInTable.of(people, pairs)
+    start, free, weight = np.full(2, -0.5), np.array([True, False]), np.array([1.0, 1.0])
+    start[1] = 0.0
+    stopped = descend(start, free, weight, *risk, 1e-9, np.array([0, 1]))
+    assert (stopped[0] == start).all()
+    assert stopped[2] == 0
+    assert descend(start, free, weight, *risk, 1e-9)[2] > 0

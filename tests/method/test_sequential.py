@@ -138,6 +138,28 @@ def test_templates_of_the_table_alone_and_of_the_join_together() -> None:
     assert min(release.tables["data"].group_by("job", "born", "age").len()["len"]) >= 6
 
 
+@pytest.mark.parametrize(
+    "template",
+    [
+        sf.Anonymity(x=["job", "zip"], y="T1", k=4),
+        sf.Confidentiality(x=["job", "zip"], y={"ill": ["HIV"]}, k=0.9),
+    ],
+)
+def test_rows_of_the_join_are_not_taken_for_people(template: Any) -> None:
+    method = sf.TopDownSequential(after=[earlier_release("born", "zip")])
+    with pytest.raises(sf.PolicyError, match=f"60 of 60 people .*several rows, but {template.model} counts rows"):
+        sf.publish(table(), method=method, require=[sf.KAnonymity(k=3, entity="pid"), template])
+    by_row = sf.KAnonymity(k=3, entity="row")  # one row per person
+    assert sf.publish(table(), method=method, require=[by_row, template]).manifest["rows"] == 120
+
+
+def test_a_template_of_the_join_may_count_people() -> None:
+    method = sf.TopDownSequential(after=[earlier_release("born", "zip")])
+    require = [sf.KAnonymity(k=3, entity="pid"), sf.Anonymity(x=["job", "zip"], y="pid", k=4)]
+    release = sf.publish(table(), method=method, require=require)
+    assert all(claim["achieved"]["k"] >= 3 for claim in release.manifest["requirements"])
+
+
 def test_four_earlier_releases() -> None:
     after = [
         before("born", name="A"),
@@ -181,7 +203,7 @@ ON_AGE = sf.Inconsistent(sides={"T1": {"age": "30"}, "T2": {"zip": "Z1"}})
     [
         ({"after": []}, "none is given"),
         ({"after": [1]}, "T2 is a int"),
-        ({"after": [before("born", name=f"R{i}") for i in range(5)]}, "5 earlier releases; at most 4"),
+        ({"after": [before("born", name=f"R{i}") for i in range(5)]}, "5 earlier releases are given; at most 4"),
         ({"join_in_x": 1}, "must be true or false"),
         ({"inconsistent": ["x"]}, "is not a rule"),
         ({"templates": [sf.Anonymity(x=["job"], k=2)]}, "no template is about the join"),

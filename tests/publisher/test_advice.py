@@ -80,7 +80,7 @@ def test_a_sensitive_attribute_that_no_requirement_covers(publish: Publish) -> N
 def test_k_anonymity_alone_tells_how_many_share_a_value(publish: Publish) -> None:
     frame = pl.DataFrame({"age": [1] * 6 + [2] * 4, "ill": ["flu"] * 6 + ["flu", "HIV", "HIV", "HIV"]})
     told = the_one(publish(frame, 'age = "quasi"\nill = "sensitive"', model("k-anonymity", k=4)), UNCOVERED)
-    assert "6 of 10 rows are in groups with one value" in told
+    assert "6 of 10 rows are in groups with a single value" in told
     assert "right guess for 90% of the rows, and for 100% in the worst group (70% without groups)" in told
 
 
@@ -188,7 +188,7 @@ def test_columns_that_nobody_named_are_told_if_they_are_known(publish: Publish) 
     roles, others = QUASI + 'ill = "sensitive"', 'others = "insensitive"'
     more = people(zip=[f"{10000 + i % 40}" for i in range(ROWS)], ward=[i % 5 for i in range(ROWS)])
     told = the_one(publish(more, roles, DIVERSE, data=others), "policy does not name")
-    assert "does not name, unchanged: 'zip' (a postal code). Those that outsiders" in told
+    assert "does not name, unchanged: 'zip' (a postal code). Columns that outsiders" in told
     assert "ward" not in told
     named = roles + '\nzip = "insensitive"\nward = "insensitive"'
     assert none_about(publish(more, named, DIVERSE, data=others), "zip", "ward")
@@ -197,7 +197,9 @@ def test_columns_that_nobody_named_are_told_if_they_are_known(publish: Publish) 
 def test_a_table_that_cannot_be_cut_is_published_with_why_and_what_helps(publish: Publish) -> None:
     published = publish(people(), QUASI + 'ill = "sensitive"', model("l-diversity", l=3), PLUS)
     told = the_one(published, "form one group")
-    assert told.startswith("The quasi-identifiers say nothing: all 600 rows form one group with the same labels.")
+    assert told.startswith(
+        "The quasi-identifiers carry no information: all 600 rows form one group with the same labels."
+    )
     assert "at most 1/(2l) = 16.7% of it, but in the whole table 'a' makes up 30% of 'ill'" in told
     assert "for a first cut l must be 1.666 or less" in told
     assert "mondrian (but" in told
@@ -221,14 +223,14 @@ def test_the_requirement_that_binds_is_named(publish: Publish) -> None:
     told = the_one(published, "What helps")
     assert "Without the requirement that no sensitive value makes up more than 1/3.3 of any group, there" in told
     assert "Without the requirement that every group" not in told
-    assert "'a' makes up 30% of 'ill', and in a group at most 1/l = 30.3% is allowed" in told
+    assert "'a' makes up 30% of 'ill', and a group may have at most 1/l = 30.3%" in told
 
 
 def test_attributes_without_levels_are_named(publish: Publish) -> None:
     roles = QUASI + 'ill = "identifier"'
     told = the_one(publish(people(), roles, model("k-anonymity", k=40)), "What helps")
-    assert told.startswith("Next to nothing is left of 'job' (")
-    assert "nothing between the values of 'job' and *" in told
+    assert told.startswith("Almost nothing is left of 'job' (")
+    assert "no levels between the values of 'job' and *" in told
     assert told.endswith("What helps: a lower k.")
     tree = {"Any": {f"field {f}": [f"job {j}" for j in range(f, 30, 3)] for f in range(3)}}
     entry = json.dumps(tree).replace('": ', '" = ')
@@ -243,9 +245,9 @@ def test_attributes_without_levels_are_named(publish: Publish) -> None:
 def test_incognito_shows_numbers_only_along_levels(publish: Publish) -> None:
     roles = QUASI + 'ill = "identifier"'
     told = the_one(publish(people(), roles, K5, 'name = "incognito"'), "What helps")
-    assert "nothing between the values of 'age', 'job' and *" in told
+    assert "no levels between the values of 'age', 'job' and *" in told
     assert "suppression = 0.05" in told
-    assert "mondrian, which gives each group labels of its own" in told
+    assert "mondrian, which gives each group its own labels" in told
     wide = roles.replace('age = "quasi"', 'age = { role = "quasi", taxonomy = { width = 36 } }')
     assert "'age'" not in the_one(publish(people(), wide, model("k-anonymity", k=40), 'name = "incognito"'), "helps")
 
@@ -328,4 +330,4 @@ def test_where_looking_ahead_stopped_is_told(publish: Publish) -> None:
     assert told.startswith("Almost nothing is left: the labels keep 12.5% of the information")
     assert "1/(2l) = 25% of it, and in the groups where it stopped that value makes up 40% on average" in told
     assert "mondrian++ or hilb-safe" in told
-    assert "nothing between the values" not in told, "more levels would not help"
+    assert "no levels between the values" not in told, "more levels would not help"

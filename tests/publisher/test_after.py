@@ -113,9 +113,12 @@ def refused(text: str, code: int, capsys: pytest.CaptureFixture[str], *more: str
         ("[[after]]\nrelease = 'x'\n[[after]]\nrelease = 'y'\nname = 't2'", "two earlier releases are called 'T2'"),
         ("[[after]]\nrelease = 'x'\n" * 5, "at most 4 can be joined"),
         ("[inconsistent]\nt1 = { sex = 'M' }", "must be tables: write [[inconsistent]]"),
-        ("[[inconsistent]]\nt1 = { sex = 'M' }\nt3 = { ill = 'x' }", "names 't3', which is no release here"),
+        (
+            "[[inconsistent]]\nt1 = { sex = 'M' }\nt3 = { ill = 'x' }",
+            "names 't3', which is not one of the releases here",
+        ),
         (f"{FOLDER}[[inconsistent]]\nt1 = {{ sex = 'M' }}", "about two releases"),
-        (f"{FOLDER}[[inconsistent]]\nt1 = {{ sex = 'M' }}\nt2 = 'x'", "says nothing of T2"),
+        (f"{FOLDER}[[inconsistent]]\nt1 = {{ sex = 'M' }}\nt2 = 'x'", "has nothing about T2"),
     ],
 )
 def test_a_policy_that_names_earlier_releases_wrongly_is_refused(rest: str, told: str) -> None:
@@ -230,7 +233,7 @@ def test_the_ledger_does_not_warn_of_a_release_that_the_join_covers(
     Path("policy.toml").write_text(second.replace("[attributes]", 'others = "drop"\n[attributes]'))
     capsys.readouterr()
     assert run("publish", "policy.toml") == 0
-    assert "Anyone who holds both" not in capsys.readouterr().err
+    assert "Anyone who has both" not in capsys.readouterr().err
     assert run("publish", "policy.toml", "-o", "third") == 0
 
 
@@ -251,7 +254,7 @@ def test_rows_without_a_match_are_reported_to_the_steward(job: Path, capsys: pyt
 def test_the_report_shows_the_join(job: Path) -> None:
     assert run("publish", "policy.toml") == 0
     page = Path("out/private/report.html").read_text()
-    for told in ("Earlier releases", "T2: Patients", "The tables are population-related", "Holds of the join"):
+    for told in ("Earlier releases", "T2: Patients", "The tables are population-related", "Holds for the join"):
         assert told in page
     assert "It holds for this release alone." not in page
 
@@ -320,4 +323,4 @@ def test_tdssa_needs_an_earlier_release(job: Path, capsys: pytest.CaptureFixture
 
 def test_rules_need_an_earlier_release(job: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rest: Any = '[[inconsistent]]\nt1 = { sex = "M" }\nt2 = { zip = "Z3" }'
-    assert "names 't2', which is no release here" in refused(policy(rest), 2, capsys)
+    assert "names 't2', which is not one of the releases here" in refused(policy(rest), 2, capsys)

@@ -98,7 +98,7 @@ def test_a_second_release_with_fresh_draws_is_warned_of_everywhere(
 def test_force_says_that_it_redraws(house: Path) -> None:
     publish_policy("anatomy.toml", "out")
     made = publish_policy("anatomy.toml", "out", force=True)
-    assert "--force replaces it with a release with fresh draws" in of_ledger(made)[0]
+    assert "--force replaces it with a release made with fresh draws" in of_ledger(made)[0]
     made = publish_policy("anatomy.toml", "third")
     assert "2 times" in of_ledger(made)[0]
 
@@ -165,7 +165,7 @@ def test_a_release_that_is_gone_is_said_to_be_gone(house: Path) -> None:
 def test_a_damaged_ledger_is_set_aside(damage: str, house: Path) -> None:
     Path(LEDGER).write_text(damage)
     made = publish_policy("anatomy.toml", "out")
-    assert any("was damaged and is now" in w for w in made.warnings)
+    assert any("was damaged and has been renamed to" in w for w in made.warnings)
     assert len(entries()) == 1
     [aside] = house.glob(f"{LEDGER}.damaged-*")
     assert aside.read_text() == damage

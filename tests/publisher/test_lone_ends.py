@@ -66,7 +66,7 @@ def test_an_end_that_two_people_share_is_shown() -> None:
 def test_decimals() -> None:
     odd = told([20.0, 20.0, 37.0001, 41.0, 41.0, 41.0])
     assert odd == [
-        "One person's 'age', 37.0001, has more decimals than all others; labels reveal it. Round the column."
+        "One person's 'age', 37.0001, has more decimals than all others, and labels reveal it. Round the column."
     ]
 
 

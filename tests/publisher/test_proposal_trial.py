@@ -71,7 +71,7 @@ def test_less_is_required_where_more_would_mask_everything() -> None:
     assert found.trial.kept is not None
     asked = [n.entry for n in found.requirements]
     if asked != [n.entry for n in first.requirements]:
-        assert any("more was tried first" in warning for warning in found.warnings)
+        assert any("stricter requirements were tried first" in warning for warning in found.warnings)
     assert found.trial.kept >= LEAST_KEPT or any("is kept" in warning for warning in found.warnings)
 
 

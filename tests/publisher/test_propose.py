@@ -508,4 +508,4 @@ def test_numbers_that_stand_for_missing_values_are_noticed(odd: list[str], notic
     warnings = propose(
         pl.DataFrame({"age": ages, "sex": ["F", "M"] * (len(ages) // 2) + ["F"] * (len(ages) % 2)}), "t.csv"
     ).warnings
-    assert any("may stand for a missing one" in warning for warning in warnings) == noticed
+    assert any("may mean a missing value" in warning for warning in warnings) == noticed

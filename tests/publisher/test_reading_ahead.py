@@ -1,6 +1,7 @@
 """The table is read while the rest is imported: the same rows, the same refusals."""
 
 import os
+from hashlib import sha256
 from pathlib import Path
 
 import polars as pl
@@ -45,6 +46,18 @@ def test_a_release_is_made_of_them(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("age\n1\n1\n")  # so that a second reading would be noticed
     made = publish_policy(policy, tmp_path / "out", ahead=ahead)
     assert made.summary.published == 4
+
+
+def test_the_digest_is_that_of_the_file_that_was_read(tmp_path: Path) -> None:
+    policy = job(tmp_path)
+    known = sha256((tmp_path / "t.csv").read_bytes()).hexdigest()
+    ahead = read_ahead(policy)
+    assert ahead is not None
+    assert ahead.digest.result(timeout=30) == known
+    ahead.frame.result(timeout=30)
+    (tmp_path / "t.csv").write_text("age\n1\n1\n")
+    publish_policy(policy, tmp_path / "out", ahead=ahead)
+    assert known in (tmp_path / "out" / "private" / "report.html").read_text()
 
 
 @pytest.mark.parametrize("name", ["policy.toml", "./policy.toml", "../{}/policy.toml"])

@@ -149,7 +149,7 @@ def test_no_file_shows_it(
     url: str, house: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A database that answers, whatever the spelling: all that publish and init write and print."""
-    monkeypatch.setattr("sfumato.table.source.read_database", lambda url, query, folder, told: ward())
+    monkeypatch.setattr("sfumato.table.database.read_database", lambda url, query, folder, told: ward())
     text = POLICY.format(source=toml(url)) + f"# formerly {toml(url)}\n"
     source = Path("policy.toml")
     source.write_text(text)
@@ -220,7 +220,7 @@ def test_a_source_of_the_wrong_kind_is_not_shown(value: object) -> None:
 def test_the_copy_keeps_variables_as_they_are_written(house: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[str] = []
     monkeypatch.setattr(
-        "sfumato.table.source.read_database", lambda url, query, folder, told: [seen.append(url), ward()][1]
+        "sfumato.table.database.read_database", lambda url, query, folder, told: [seen.append(url), ward()][1]
     )
     monkeypatch.setenv("PGPASSWORD", f"{CANARY}@/?#%")
     written = f"postgresql://ann:${{PGPASSWORD}}@{PLACE}/db?sslmode=require"
@@ -268,7 +268,7 @@ def test_a_variable_without_a_name_is_refused(source: str) -> None:
 def test_init_writes_variables_and_names_them(
     house: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("sfumato.table.source.read_database", lambda url, query, folder, told: ward())
+    monkeypatch.setattr("sfumato.table.database.read_database", lambda url, query, folder, told: ward())
     url = f"postgresql://ann:{CANARY}@{PLACE}/db?sslpassword={CANARY}&sslmode=require"
     assert run("init", url, "--query", "select 1", "-o", "mine.toml") == 0
     told = capsys.readouterr()
@@ -285,7 +285,7 @@ def test_init_writes_variables_and_names_them(
 def test_init_keeps_a_variable(
     house: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("sfumato.table.source.read_database", lambda url, query, folder, told: ward())
+    monkeypatch.setattr("sfumato.table.database.read_database", lambda url, query, folder, told: ward())
     monkeypatch.setenv("WARD", CANARY)
     url = f"postgresql://ann:${{WARD}}@{PLACE}/db"
     assert run("init", url, "--query", "select 1", "-o", "mine.toml") == 0

@@ -236,7 +236,7 @@ def test_a_domain_of_labels_holds_strings_and_numbers(value: object, tmp_path: P
     def odd(m: dict[str, Any]) -> None:
         m["attributes"]["sex"]["domain"].append(value)
 
-    assert "something else than strings and numbers" in broken(forged(generalized(), tmp_path / "out", odd))
+    assert "something other than strings and numbers" in broken(forged(generalized(), tmp_path / "out", odd))
 
 
 def test_a_domain_grown_by_values_that_nobody_has_is_found(tmp_path: Path) -> None:
@@ -313,7 +313,7 @@ LIES: dict[str, tuple[str, Callable[[dict[str, Any]], Any], str]] = {
     "achieved more names": ("generalized", lambda m: m["requirements"][0]["achieved"].update(l=9), "l = 9"),
     "achieved worse": ("generalized", lambda m: m["requirements"][0]["achieved"].update(k=1), "k = 1"),
     "tau above the limit": ("randomized", lambda m: m["requirements"][0].update(achieved={"tau": 0.99}), "0.99"),
-    "no claims": ("generalized", lambda m: m.update(requirements=[]), "claims nothing"),
+    "no claims": ("generalized", lambda m: m.update(requirements=[]), "makes no claims"),
     "loss of an ordinal": ("generalized", lambda m: m["attributes"]["rank"].update(loss=0.0), "rank"),
     "loss of a tree": ("generalized", lambda m: m["attributes"]["sex"].update(loss=0.99), "sex"),
     "loss of another rounding": ("generalized", lambda m: m["attributes"]["sex"].update(loss=1e-9), "sex"),

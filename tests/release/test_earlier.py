@@ -231,14 +231,14 @@ def test_a_label_that_nobody_explains_is_refused() -> None:
     column = as_earlier(masked, "T2").columns["zip"]
     refuse_disagreement(column, Taxonomy.flat(["47677", "47905", "90210"]), "T2")
     if any(not m.listed and label != "*" for label, m in zip(column.labels, column.meanings, strict=True)):
-        with pytest.raises(sf.PolicyError, match="does not say which values that stands for"):
+        with pytest.raises(sf.PolicyError, match="does not say which values that covers"):
             refuse_disagreement(column, Taxonomy.flat(["90210", "10115"]), "T2")
 
 
 def test_rules_need_two_sides_and_values() -> None:
     with pytest.raises(sf.PolicyError, match="about two releases"):
         sf.Inconsistent(sides={"T1": {"sex": "M"}})
-    with pytest.raises(sf.PolicyError, match="says nothing of T2"):
+    with pytest.raises(sf.PolicyError, match="has nothing about T2"):
         sf.Inconsistent(sides={"T1": {"sex": "M"}, "T2": {}})
     with pytest.raises(sf.PolicyError, match="none of its values"):
         sf.Inconsistent(sides={"T1": {"sex": []}, "T2": {"ill": "flu"}})

@@ -112,7 +112,7 @@ def test_other_sentences_are_stated_beside_ours(scheme: str) -> None:
     assert ("'perfectly private'" in told) == (scheme == "randomization")
     for warning in release.warnings:
         assert warning in told or "domain" in warning
-    verified = any(f.status == "holds" and "every warning due is there" in f.claim for f in changed.findings())
+    verified = any(f.status == "holds" and "every required warning is there" in f.claim for f in changed.findings())
     assert verified == (not missing_warnings(changed))
     ours = by(release, version("sfumato"), **facts)
     assert broken(ours)
@@ -142,7 +142,7 @@ def test_a_figure_in_a_warning_is_verified_where_it_can_be_read(name: str) -> No
     assert less != due
     for warnings in ([less], [due, less]):
         assert broken(by(release, name, warnings=warnings)) == [
-            "it warns about every sensitive value that a group gives away"
+            "it warns of every sensitive value that a group gives away"
         ]
 
 

@@ -290,7 +290,7 @@ def test_force_replaces_only_what_sfumato_wrote(stranger: str, job: Path) -> Non
     publish_policy(job / f"{OLD}.toml", job / "out", ledger=False)
     STRANGERS[stranger](job / "out")
     before = {p: p.read_bytes() for p in (job / "out").rglob("*") if p.is_file()}
-    with pytest.raises(OutputError, match="not written by sfumato") as error:
+    with pytest.raises(OutputError, match="not written entirely by sfumato") as error:
         publish_policy(job / f"{NEW}.toml", job / "out", force=True)
     assert stranger.split(",")[0] in str(error.value)
     assert {p: p.read_bytes() for p in (job / "out").rglob("*") if p.is_file()} == before

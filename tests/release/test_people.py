@@ -49,7 +49,7 @@ def test_what_counts_rows_is_refused_beside_an_entity(entity: sf.KAnonymity, oth
                 continue  # the method cannot take such a requirement at all
             assert told.startswith(f"3 of 3 people ('who') have several rows, but {other.model} counts rows"), method
             refusals += 1
-            assert told.endswith(f"give each person one row (e.g. aggregate them first), or drop {other.model}")
+            assert told.endswith(f"give each person one row (e.g. aggregate the rows first), or drop {other.model}")
     assert refusals >= 4
 
 
@@ -102,6 +102,8 @@ def test_a_repeated_identifier_without_an_entity_is_a_warning_to_the_steward(tmp
     )
     result = publish_policy(policy, tmp_path / "out")
     (told,) = [w for w in result.warnings if "identifier who" in w]
-    assert told.startswith("The identifier who has 4 values in 30 rows. If these are people, some have several rows")
+    assert told.startswith(
+        "The identifier who has 4 values in 30 rows. If each value is a person, some people have several rows"
+    )
     assert told not in result.release.warnings
     assert result.report.read_text().count("The identifier who has 4 values in 30 rows") == 1

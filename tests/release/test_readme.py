@@ -191,7 +191,9 @@ def test_each_scheme_is_told_as_it_is(folder: Path) -> None:
     assert ("A single randomized cell may be wrong" in words) == (name == "randomization")
     assert ("Each row stands for G people" in words) == (name == "sampling")
     assert ("This release was made with earlier ones in mind" in words) == (name == "tdssa")
-    assert ("left out; no answer counts them" in words) == bool(load(folder).description.settings.get("suppressed"))
+    assert ("left out and not counted in any answer" in words) == bool(
+        load(folder).description.settings.get("suppressed")
+    )
     assert ("Counts over ill are exact" in words) == (name in ("generalization", "suppression", "tdssa"))
 
 
@@ -202,7 +204,7 @@ def test_labels_in_words() -> None:
     assert label_words("< 20", [None, 20.0]) == "below 20"
     assert label_words("(known)", [None, None]) == "any value, but not a missing one"
     assert label_words("(missing)", ["(missing)"]) == "no value is known"
-    assert label_words("*", None) == "hidden: any value"
+    assert label_words("*", None) == "hidden: could be any value"
     assert label_words("Any", [str(i) for i in range(9)]) == "one of 9 values: 0, 1, 2, 3, …"
 
 
@@ -226,7 +228,7 @@ def test_a_page_of_another_version_is_stated(tmp_path: Path) -> None:
     release.stating(sfumato="99.0").write(tmp_path / "out")
     found = [f for f in load(tmp_path / "out").findings() if f.claim.startswith("README.html")]
     assert [f.status for f in found] == ["stated"]
-    assert "a page of sfumato 99.0" in found[0].detail
+    assert "the page was written by sfumato 99.0" in found[0].detail
 
 
 def test_a_page_that_is_no_file_is_refused(tmp_path: Path) -> None:

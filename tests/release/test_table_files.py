@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 from sfumato.engine.local import write_parquet
-from sfumato.release.files.store import digest
 from sfumato.release.files.table_files import write_tables, writing_tables
+from sfumato.table.regular_file import digest
 
 TABLES = {"quasi": pl.DataFrame({"a": ["=1", "x"]}), "sensitive": pl.DataFrame({"b": [1, 2]})}
 

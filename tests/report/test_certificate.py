@@ -148,7 +148,7 @@ def test_context_and_roles(facts: dict[str, Any]) -> None:
     assert "Made 2026-05-02 09:30 UTC Operator Vinci Recipient not stated; add it under [context]" in words
     assert "age quasi others may know it about a person" in words
     assert "known" in words
-    assert "I approve that the release is handed over." in words
+    assert "I approve handing over the release." in words
     assert "Data protection officer Name Role Date Signature" in words
 
 
@@ -175,7 +175,7 @@ def test_a_job_certifies_its_files(job: Path) -> None:
     ledger = json.loads((job / "sfumato-ledger.json").read_text())["releases"][0]
     assert ledger["table"] in page.words
     for words in (
-        "handed over to Institute of Anatomy for this purpose: a study of fevers",
+        "handing over the release to Institute of Anatomy for this purpose: a study of fevers",
         "in the register of voters",
         "name identifier names a person; never published no none given",
         "sfumato publish policy.toml --seed 1",

@@ -61,7 +61,7 @@ def test_without_a_size_the_report_is_as_before() -> None:
     data = table()
     words = Page(render_report(release=sf.publish(data, require=sf.KAnonymity(k=5)), table=data)).words
     assert "Population risk" not in words
-    assert "taken to be the whole population" in words
+    assert "assumed to be the whole population" in words
 
 
 def test_nothing_is_estimated_from_values_that_need_not_be_true() -> None:
@@ -139,7 +139,7 @@ def test_equal_weights_are_a_simple_random_sample(tmp_path: Path) -> None:
     assert even["after"]["greatest"] < even["before"]["greatest"]  # type: ignore[index]
     assert even["before"]["uniques"] == plain["before"]["uniques"]  # type: ignore[index]
     words = Page((tmp_path / "out/private/report.html").read_text(encoding="utf-8")).words
-    assert "estimates from the sampling weights, which stand for 5,000 people" in words
+    assert "estimates from the sampling weights, which represent 5,000 people" in words
     assert "Unique people in the population" in words
     assert "standard error" in words
     assert "w" not in pl.read_csv(tmp_path / "out/release/data.csv").columns
@@ -160,7 +160,7 @@ def test_who_stands_for_few_is_at_risk(tmp_path: Path) -> None:
     [
         (ward().with_columns(w=pl.lit(-1.0)), WEIGHTS, "not positive numbers"),
         (ward().with_columns(w=pl.lit("x")), WEIGHTS, "not positive numbers"),
-        (ward(), WEIGHTS, "do not have it"),
+        (ward(), WEIGHTS, "which the data do not have"),
         (ward().with_columns(w=pl.lit(2.0)), WEIGHTS.replace("[attributes]", '[attributes]\nw = "quasi"'), "role drop"),
         (ward().with_columns(w=pl.lit(2.0)), WEIGHTS + '[engine]\nname = "duckdb"\n', "read in memory"),
         (ward(), WEIGHTS.replace('weights = "w"', "weights = 3"), "must be a string"),

@@ -104,7 +104,7 @@ def test_rows_left_out_are_told() -> None:
 def test_with_an_entity_people_are_counted(example: Any) -> None:
     release = Mondrian().publish(example.table, [KAnonymity(k=4, entity="patient")])
     page = Page(render_report(release=release, table=example.table))
-    assert "fewest in a class, counted by patient 1 4" in page.words
+    assert "fewest people in a class, counted by patient 1 4" in page.words
     assert "at least 4 people that fit equally well" in page.words
     assert "The identifier patient" not in page.words
 

@@ -136,7 +136,7 @@ def test_buckets_keep_the_quasi_identifiers(example: Any) -> None:
     told = summarize(sf.publish(table, require=sf.LDiversity(l=3), method="anatomy"), table)
     facts = dict(told.facts())
     assert told.information == 1.0
-    assert facts["Information kept"].startswith("quasi-identifiers are shown exactly; hidden is which")
+    assert facts["Information kept"].startswith("quasi-identifiers are shown exactly; which sensitive value")
     assert facts["Suppressed"] == "nothing"
     assert facts["Best guess, diagnosis"].startswith("right for 33.3% of the rows by group, 33.3% in the worst group")
 
@@ -151,7 +151,7 @@ def test_a_sample_says_what_it_is_a_sample_of(example: Any) -> None:
     assert (told.groups.number, told.groups.smallest) == (data.height, data["G"].min())
     facts = dict(told.facts())
     assert f"{data.height} published, one per group (" in facts["Rows"]
-    assert facts["Sensitive values"] == "kept with probability 0.3, else drawn from the whole domain"
+    assert facts["Sensitive values"] == "kept with probability 0.3, otherwise drawn from the whole domain"
     assert told.guesses == {}, "a perturbed value is no guess"
 
 

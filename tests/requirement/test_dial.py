@@ -52,8 +52,8 @@ def test_parameters_that_no_longer_matter_are_left_out() -> None:
 def test_the_meaning_follows_the_slider() -> None:
     told = [from_table({"model": "l-diversity", "l": l}).in_short("diagnosis") for l in (2, 3)]
     assert told == [
-        "Nobody’s diagnosis can be guessed with more than 1 in 2 (50%).",
-        "Nobody’s diagnosis can be guessed with more than 1 in 3 (33.3%).",
+        "Nobody’s diagnosis can be guessed with a probability above 1 in 2 (50%).",
+        "Nobody’s diagnosis can be guessed with a probability above 1 in 3 (33.3%).",
     ]
     assert (
         from_table({"model": "k-anonymity", "k": 2}).in_short("") == "Nobody can be told apart from at least 1 other."

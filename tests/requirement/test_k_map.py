@@ -208,7 +208,7 @@ def test_a_claim_that_cannot_be_true_is_broken() -> None:
     with pytest.raises(ReleaseError, match="no parameter 'population'"):
         sf.Release(named, release.tables).check()
     buckets = sf.publish(table(), require=sf.LDiversity(l=1.5), method=sf.Mondrian(scheme="bucketization"))
-    with pytest.raises(ReleaseError, match="it is about labels"):
+    with pytest.raises(ReleaseError, match="it needs labels"):
         sf.Release(buckets.manifest | {"requirements": [entry]}, buckets.tables).check()
 
 
@@ -270,7 +270,7 @@ def test_people_whom_the_population_lacks_are_warned_of_in_private(tmp_path: Pat
         register.write_parquet(tmp_path / "secret-register.parquet")
         policy = (tmp_path / "policy.toml").read_text(encoding="utf-8").replace("k = 20", "k = 1")
         done = sf.publish_policy(parse_policy(policy, folder=tmp_path), tmp_path / "out", force=True, ledger=False)
-        found = [w for w in done.warnings if w.startswith("The population lacks people of the table: for ")]
+        found = [w for w in done.warnings if w.startswith("The population lacks people who are in the table: for ")]
         assert bool(found) is warned
         assert not any("population" in w for w in done.release.warnings)
     cells = data.select("age", "sex").to_dicts()

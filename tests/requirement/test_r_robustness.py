@@ -86,9 +86,9 @@ def test_files_with_and_without_a_header_say_the_same(tmp_path: Path) -> None:
     ("text", "words"),
     [
         ("", "contains no distribution"),
-        ("nationality, disease, probability\n", "no distribution but the header"),
-        ("japanese, flu, 0.3%\n", "no distribution but the header"),
-        ("japanese; flu; 0.3\n", "no distribution but the header"),
+        ("nationality, disease, probability\n", "no distributions, only the header"),
+        ("japanese, flu, 0.3%\n", "no distributions, only the header"),
+        ("japanese; flu; 0.3\n", "no distributions, only the header"),
         ("nationality, nationality, disease, p\njapanese, french, flu, 0.1\n", "each column once"),
         (f"japanese, {'f' * 200_000}, 0.1\n", "cannot read"),
     ],

@@ -84,7 +84,7 @@ def test_c_refused(wrong: Any) -> None:
 
 
 def test_c_belongs_to_the_recursive_variant() -> None:
-    with pytest.raises(PolicyError, match="needs it"):
+    with pytest.raises(PolicyError, match="recursive variant, which requires it"):
         LDiversity(l=2, variant="recursive")
     with pytest.raises(PolicyError, match="recursive"):
         LDiversity(l=2, variant="entropy", c=2)

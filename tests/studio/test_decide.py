@@ -245,7 +245,7 @@ def test_a_point_of_a_comparison_is_taken(opened: Callable[..., Any], plain: Pat
     point.focus()
     point.press("Enter")
     page.get_by_label("Its policy").get_by_text("k = 40").wait_for()
-    page.get_by_role("button", name="Take this policy").click()
+    page.get_by_role("button", name="Use this policy").click()
     page.get_by_role("heading", name="Nobody can be told apart from at least 39 others.").wait_for()
     told = policy_of(page)
     assert (told["require"], told["method"]) == ([{"model": "k-anonymity", "k": 40}], {"name": "mondrian"})

@@ -2,14 +2,14 @@
 
 import pytest
 
-from sfumato.studio.run import Run
+from sfumato.studio.run import StudioRun
 from sfumato.studio.worker import Order
 
 
 def test_the_studio_shows_rows_and_time(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [100.0]
     monkeypatch.setattr("time.monotonic", lambda: now[0])
-    run = Run(Order("", "", "", None, "", False), 1)
+    run = StudioRun(Order("", "", "", None, "", False), 1)
     run.hear({"stage": "cuts", "done": 0.0, "rows": 80, "rows_done": None})
     now[0] = 110.0
     run.hear({"stage": "cuts", "done": 0.25, "rows": 80, "rows_done": 20})

@@ -14,7 +14,7 @@ from sfumato.publisher.publish import publish_policy
 from sfumato.studio.distribution import distribution
 from sfumato.studio.job import Job
 from sfumato.studio.jobs import MOST, Jobs
-from sfumato.studio.run import Run
+from sfumato.studio.run import StudioRun
 from sfumato.studio.uploads import shown_name, suffix_of
 
 
@@ -101,7 +101,7 @@ def test_nothing_runs_without_a_table_or_twice(job: Job) -> None:
         job.start()
     job.open(str(example_folder() / "policy.toml"))
     run = job.start()
-    assert isinstance(run, Run)
+    assert isinstance(run, StudioRun)
     assert "password" not in run.order.policy
     assert Path(run.order.out).is_relative_to(job.folder)
 

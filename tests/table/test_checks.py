@@ -12,9 +12,10 @@ import sfumato as sf
 from sfumato.errors import DataError, OutputError, PolicyError
 from sfumato.publisher.policy import parse_policy, read_policy
 from sfumato.requirement.user_distributions import read_distributions
-from sfumato.table.checks import check_file, check_names, is_number, located, read_text
+from sfumato.table.checks import check_names, is_number
 from sfumato.table.encode import looks_numeric
 from sfumato.table.hierarchy import read_taxonomy
+from sfumato.table.regular_file import check_file, located, read_text
 
 VALUES = ["20", "25", "30"]
 IRREGULAR = r"folder|regular"

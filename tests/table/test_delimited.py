@@ -98,7 +98,7 @@ def test_duplicate_and_missing_names(tmp_path: Path) -> None:
     message = failure(tmp_path, "age,zip,age,zip,x\n1,2,3,4,5\n")
     assert "'age', 'zip'" in message
     assert "'x'" not in message
-    assert "no name for column 2, 4" in failure(tmp_path, "a,,b, \n1,2,3,4\n")
+    assert "column 2, 4 has no name" in failure(tmp_path, "a,,b, \n1,2,3,4\n")
 
 
 @pytest.mark.parametrize("filler", [0, 300_000])

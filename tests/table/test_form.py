@@ -93,10 +93,10 @@ def test_what_is_found_about_a_file(tmp_path: Path, text: str, encoding: str, ex
     [
         ("a,when\n1,01/02/2024\n2,03/04/2024\n", "%m/%d/%Y or %d/%m/%Y"),
         ("a;when\n1;01/02/2024\n2;03/04/2024\n", "%d/%m/%Y or %m/%d/%Y"),
-        ('a,b\n1,"65,794"\n2,"1,234"\n', "takes them for thousands"),
-        ("a;b\n1;65,794\n2;1,234\n", "takes them for decimals"),
+        ('a,b\n1,"65,794"\n2,"1,234"\n', "treats them as thousands"),
+        ("a;b\n1;65,794\n2;1,234\n", "treats them as decimals"),
         ("a,when\n1,01.02.50\n2,31.04.20\n2,30.04.20\n", ""),
-        ("a,when\n1,01.02.50\n2,30.04.20\n", "two digits"),
+        ("a,when\n1,01.02.50\n2,30.04.20\n", "two-digit years"),
     ],
 )
 def test_what_is_ambiguous_is_said(tmp_path: Path, text: str, says: str) -> None:
@@ -155,9 +155,9 @@ def test_wrong_settings_are_refused(wrong: dict[str, Any]) -> None:
 
 def test_settings_for_other_sources_are_refused(tmp_path: Path) -> None:
     file = write(tmp_path / "t.csv", "a,b\n1,2\n")
-    with pytest.raises(PolicyError, match="is for workbooks"):
+    with pytest.raises(PolicyError, match="is only for workbooks"):
         read_frame(file, form=Form(sheet=1))
-    with pytest.raises(PolicyError, match="is for text files"):
+    with pytest.raises(PolicyError, match="is only for text files"):
         read_frame(pl.DataFrame({"a": [1]}), form=Form(encoding="cp1252"))
     with pytest.raises(DataError, match="is not utf-16"):
         read_frame(write(tmp_path / "u.csv", "a,b\n1,2\nx"), form=Form(encoding="utf-16"))
@@ -191,5 +191,5 @@ def test_lost_zeros_come_back(tmp_path: Path) -> None:
     assert all(len(label) == 5 or label == "*" for label in shown)
     assert any(label.startswith("0") for label in shown)
     assert release.tables["data"].columns == ["plz", "d"]
-    with pytest.raises(PolicyError, match="pad is for codes"):
+    with pytest.raises(PolicyError, match="pad is only for codes"):
         Attribute(name="x", role=Role.QUASI, kind=Kind.CONTINUOUS, pad=5)

@@ -83,7 +83,7 @@ def test_pandas_names() -> None:
     assert read_frame(pd.DataFrame([[1, 2]])).columns == ["0", "1"]
     with pytest.raises(DataError, match="pandas DataFrame has more than one column 'a'"):
         read_frame(pd.DataFrame([[1, 2]], columns=["a", "a"]))
-    with pytest.raises(DataError, match="no name for column 2"):
+    with pytest.raises(DataError, match="column 2 has no name"):
         read_frame(pd.DataFrame([[1, 2]], columns=["a", ""]))
     with pytest.raises(DataError, match="2 levels"):
         read_frame(pd.DataFrame([[1]], columns=pd.MultiIndex.from_tuples([("a", "b")])))
@@ -161,5 +161,5 @@ def test_polars() -> None:
     assert read_frame(frame.lazy().select("a")).equals(frame.select("a"))
     with pytest.raises(DataError, match="LazyFrame cannot be collected"):
         read_frame(frame.lazy().select("nope"))
-    with pytest.raises(DataError, match="no name for column 1"):
+    with pytest.raises(DataError, match="column 1 has no name"):
         read_frame(pl.DataFrame({"": [1]}))

@@ -300,9 +300,12 @@ def test_domains_refused() -> None:
         column(["a"], domains=["a"], taxonomies={"Any": ["a"]})
 
 
-@pytest.mark.parametrize("kind", ["continous", 5])
-def test_a_kind_that_is_none(kind: Any) -> None:
-    with pytest.raises(PolicyError, match="kind"):
+@pytest.mark.parametrize(
+    ("kind", "told"),
+    [("continous", "did you mean 'continuous'"), (5, "choose from 'categorical', 'continuous', 'date'")],
+)
+def test_a_kind_that_is_none(kind: Any, told: str) -> None:
+    with pytest.raises(PolicyError, match=f"unknown kind {kind!r}; {told}"):
         column([1, 2], kinds=kind)
 
 

@@ -81,6 +81,13 @@ def test_the_digest_is_the_same_with_ranks_and_without(data: st.DataObject) -> N
     assert table_digest(frame) == table_digest(frame, ranked_columns(frame)) == naive_digest(frame)
 
 
+@pytest.mark.parametrize("block", [1, 3, 4, 12, 13])
+def test_the_digest_is_the_same_whatever_rows_are_taken_at_a_time(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sfumato.table.digest._BLOCK", block)
+    frame = pl.DataFrame({"t": ["b", "a", None, "c"] * 3, "n": list(range(12)), "h": [0.5, None] * 6})
+    assert table_digest(frame) == naive_digest(frame)
+
+
 @pytest.mark.parametrize("missing", ["category", "drop"])
 def test_codes_are_the_same_with_ranks_and_without(missing: Any) -> None:
     frame = pl.DataFrame(

@@ -195,10 +195,10 @@ def test_folders_and_patterns_are_read_as_one_table(tmp_path: Path) -> None:
         found = read_frame(source, form=form)
         assert found.rows() == [("Müller", "2.5"), ("Groß", "3"), ("Öz", "1.5")]
     pl.DataFrame({"x": [1]}).write_parquet(tmp_path / "c.parquet")
-    with pytest.raises(DataError, match="of one kind"):
+    with pytest.raises(DataError, match="a table must have one kind"):
         read_frame(tmp_path, form=form)
     (tmp_path / "c.csv").write_text("Name;y\nA;1\n")
-    with pytest.raises(DataError, match="does not have the columns"):
+    with pytest.raises(DataError, match="does not have the same columns"):
         read_frame(str(tmp_path / "*.csv"), form=form)
-    with pytest.raises(DataError, match="names no file"):
+    with pytest.raises(DataError, match="does not match any file"):
         read_frame(str(tmp_path / "*.txt"))

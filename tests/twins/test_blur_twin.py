@@ -14,7 +14,7 @@ import sfumato as sf
 from sfumato.engine.draws import Draws
 from sfumato.engine.local import LocalEngine
 from sfumato.kernel.mondrian.blur import replayed
-from sfumato.kernel.mondrian.refusal import ONE, Rules
+from sfumato.kernel.mondrian.refusal import ONE, PER_AXIS, Rules
 from sfumato.method.blur.budget import UNIT, WORDS, levels, refusal_limits, units_within
 from sfumato.method.cutting import numbered
 from sfumato.method.diversity import Diversities
@@ -159,15 +159,17 @@ class Obvious:
 
 
 @examples(150)
-@example(19, 3, 1, 2, 1, "1.2", (1.0, 1), False, 3)  # two cuts that wait are equally good: the first axis goes first
+@example(19, 3, 1, 2, 1, "1.2", (1.0, 1), False, 0, 3)  # two cuts that wait are equally good: the first axis goes first
 @given(
     st.integers(1, 40), st.integers(1, 3), st.integers(1, 2), st.integers(2, 6), st.integers(1, 4),
     st.sampled_from(["1.2", "1.5", "2", "2.5"]), st.sampled_from([(1.0, 1), (0.2, 3), (5.0, 1), (0.001, 1)]),
-    st.booleans(), st.integers(0, 10**6),
+    st.booleans(), st.sampled_from([0, 0, 5, 40]), st.integers(0, 10**6),
 )  # fmt: skip
 def test_same_groups_from_the_same_words(
-    people: int, axes: int, columns: int, values: int, k: int, l: str, blur: tuple[float, int], pickup: bool, seed: int
-) -> None:
+    people: int, axes: int, columns: int, values: int, k: int, l: str, blur: tuple[float, int], pickup: bool,
+    per_axis: int, seed: int,
+) -> None:  # fmt: skip
+    """``per_axis``: what a drawn order costs per attribute, which tables of this size cannot afford by themselves."""
     rng = np.random.default_rng(seed)
     frame = {f"q{j}": rng.integers(0, 6, people) for j in range(axes)}
     frame |= {f"s{c}": rng.integers(0, values, people) for c in range(columns)}
@@ -178,6 +180,8 @@ def test_same_groups_from_the_same_words(
     engine = LocalEngine(table)
     counts = engine.count(names)
     rules = method.rules(counts, wanted, Draws(rng))
+    if per_axis * axes < rules.levels.shape[1]:
+        rules.numbers[PER_AXIS] = per_axis
     words = rng.integers(0, 2**64, 200 * axes, dtype=np.uint64)
     (parts, borne), _ = replayed(method.arrays(counts, wanted), rules, words)
     found = numbered(parts.order, parts.starts)[engine.vectors(counts)]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.adversary.placement import place
 from sfumato.kernel.pg.box_overlap import meet
-from sfumato.method.pg import Boxes, make_groups
+from sfumato.method.pg import GroupBoxes, make_groups
 from sfumato.release.manifest import Manifest
 from sfumato.release.scheme.sampling import overlapping
 from sfumato.table.ordered_domain import MISSING
@@ -62,7 +62,7 @@ def test_groups_have_k_rows_and_their_boxes_hold_them_alone(drawn: tuple[sf.Micr
         _apart_and_complete(table, k, groups)
 
 
-def _apart_and_complete(table: sf.Microdata, k: int, groups: Boxes) -> None:
+def _apart_and_complete(table: sf.Microdata, k: int, groups: GroupBoxes) -> None:
     assert groups.size.min() >= k
     assert groups.size.sum() == table.rows
     codes = np.stack([c.codes for c in table.quasi], axis=1)

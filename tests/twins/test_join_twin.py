@@ -16,7 +16,7 @@ from sfumato.kernel.jit import kernel
 from sfumato.kernel.join.groups import exceeds
 from sfumato.release.earlier import Earlier, EarlierColumn
 from sfumato.release.join.join import Join
-from sfumato.release.join.names import Attribute
+from sfumato.release.join.names import JoinAttribute
 from sfumato.release.label_meaning import parse_label
 from sfumato.release.rule import Inconsistent
 from sfumato.requirement.join_template import join_template
@@ -98,7 +98,7 @@ def test_counts_of_groups(job: tuple[dict[str, list[naive.Row]], list[dict[str, 
     join = Join([side(name, rows) for name, rows in tables.items()], [Inconsistent(sides=r) for r in rules])
     joined = naive.join(tables, with_own(tables), naive_rules(rules))
     assert join.joined_rows() == len(joined)
-    every = [Attribute(t, n) for t, rows in tables.items() for n in rows[0]]
+    every = [JoinAttribute(t, n) for t, rows in tables.items() for n in rows[0]]
     x = data.draw(st.lists(st.sampled_from(every), min_size=1, unique=True))
     if data.draw(st.booleans()):
         x = list(dict.fromkeys([*x, *join.links.attributes()]))
@@ -125,7 +125,7 @@ def test_counts_of_groups(job: tuple[dict[str, list[naive.Row]], list[dict[str, 
 
 
 def shares(
-    join: Join, tables: Any, joined: list[Any], x: Sequence[Attribute], words: list[str], free: list[Attribute]
+    join: Join, tables: Any, joined: list[Any], x: Sequence[JoinAttribute], words: list[str], free: list[JoinAttribute]
 ) -> None:
     groups = naive.grouped(joined, x)
     there = {a: sorted({row[a.name] for row in tables[a.release]}) for a in free}

@@ -15,11 +15,11 @@ from sfumato.kernel import judge
 from sfumato.kernel.local_recoding.move import move
 from sfumato.method.base import silent
 from sfumato.method.local_recoding import renewing
-from sfumato.method.local_recoding.joining import Boxes
+from sfumato.method.local_recoding.joining import CoveringBoxes
 from sfumato.method.local_recoding.lattice import lattice_of
 from sfumato.method.local_recoding.loans import Begun
 from sfumato.method.local_recoding.moving import SLACK, climbs_of, entered, moved, total_cost
-from sfumato.method.local_recoding.peeling import Vectors, Wanted, by_first
+from sfumato.method.local_recoding.peeling import GroupTests, Vectors, by_first
 from sfumato.method.local_recoding.renewing import renewed
 from strategies import Sample, examples, samples
 
@@ -28,7 +28,7 @@ TREE = {"Any": {f"h{h}": {f"q{h}{q}": [str(8 * h + 4 * q + v) for v in range(4)]
 
 def vectors_of(frame: pl.DataFrame, k: int, objective: str = "granularity") -> Vectors:
     table = sf.read(frame, quasi=frame.columns, taxonomies=dict.fromkeys(frame.columns, TREE))
-    return Vectors.of(LocalEngine(table).count([]), Wanted(judge.pack([], []), k, []), objective)  # type: ignore[arg-type]
+    return Vectors.of(LocalEngine(table).count([]), GroupTests(judge.pack([], []), k, []), objective)  # type: ignore[arg-type]
 
 
 def any_groups(vectors: Vectors, k: int, seed: int) -> Begun:
@@ -36,7 +36,7 @@ def any_groups(vectors: Vectors, k: int, seed: int) -> Begun:
     n = len(vectors.weights)
     group = np.empty(n, np.int64)
     group[np.random.default_rng(seed).permutation(n)] = np.minimum(np.arange(n) // k, max(n // k - 1, 0))
-    lattice, wanted = lattice_of(vectors.paths, vectors.codes), Wanted(judge.pack([], []), k, [])
+    lattice, wanted = lattice_of(vectors.paths, vectors.codes), GroupTests(judge.pack([], []), k, [])
     return Begun(vectors, lattice, wanted, by_first(group), int(group.max()) + 1)
 
 
@@ -51,7 +51,7 @@ def best_chain(vectors: Vectors, group: np.ndarray, number: int, k: int) -> floa
 
     A group leads to another one if one of its rows fits in there; chains are all that this leads to in the end.
     """
-    boxes = Boxes.of(vectors, group, number)
+    boxes = CoveringBoxes.of(vectors, group, number)
     holds = np.ones((len(group), number), np.bool_)
     for path, codes, lo, hi in zip(vectors.paths, vectors.codes, boxes.first, boxes.last, strict=True):
         for g in range(number):
@@ -84,7 +84,7 @@ def test_a_group_stays_if_its_rows_cost_more_elsewhere_together() -> None:
     texts = ["000000"] * 4 + ["001111"] * 5 + ["100000", "010000", "101111", "011111"]
     frame = pl.DataFrame([list(t) for t in texts], schema=list("abcdef"), orient="row")
     counts = LocalEngine(sf.read(frame, quasi=frame.columns)).count([])
-    vectors = Vectors.of(counts, Wanted(judge.pack([], []), 4, []), "granularity")
+    vectors = Vectors.of(counts, GroupTests(judge.pack([], []), 4, []), "granularity")
     begun = np.array([0, 1, 2, 2, 2, 2])  # the vectors are sorted: 000000, 001111, and the others
     climbs, codes = climbs_of(vectors.paths), np.stack(vectors.codes, axis=1)
     group, members = entered(climbs, codes, vectors.weights, begun, 3)
@@ -99,7 +99,7 @@ def test_a_group_stays_if_its_rows_cost_more_elsewhere_together() -> None:
 @examples(60)
 def test_renewal_never_costs_more_and_keeps_sizes(objective: str, sample: Sample, k: int, seed: int) -> None:
     counts = LocalEngine(sample.read()).count([])
-    vectors = Vectors.of(counts, Wanted(judge.pack([], []), k, []), objective)  # type: ignore[arg-type]
+    vectors = Vectors.of(counts, GroupTests(judge.pack([], []), k, []), objective)  # type: ignore[arg-type]
     begun = any_groups(vectors, k, seed)
     group, number = renewed(begun, (begun.group, begun.groups), 2, seed, lambda _: None)
     assert sorted(set(group.tolist())) == list(range(number))

@@ -12,12 +12,12 @@ import sfumato as sf
 from sfumato.engine.local import LocalEngine
 from sfumato.kernel import judge
 from sfumato.method.base import silent
-from sfumato.method.local_recoding.joining import Boxes
+from sfumato.method.local_recoding.joining import CoveringBoxes
 from sfumato.method.local_recoding.lattice import lattice_of
 from sfumato.method.local_recoding.loans import Begun
 from sfumato.method.local_recoding.moving import total_cost
 from sfumato.method.local_recoding.paths import OBJECTIVES
-from sfumato.method.local_recoding.peeling import Vectors, Wanted, by_first
+from sfumato.method.local_recoding.peeling import GroupTests, Vectors, by_first
 from sfumato.method.local_recoding.reopening import reopened
 from strategies import Sample, examples, samples
 
@@ -25,7 +25,7 @@ from strategies import Sample, examples, samples
 def begin(sample: Sample, k: int, seed: int, objective: str) -> Begun:
     """Some groups of at least k rows: k vectors each, the last ones join the group before."""
     counts = LocalEngine(sample.read()).count([])
-    wanted = Wanted(judge.pack([], []), k, [])
+    wanted = GroupTests(judge.pack([], []), k, [])
     vectors = Vectors.of(counts, wanted, objective)  # type: ignore[arg-type]
     n = len(vectors.weights)
     group = np.empty(n, np.int64)
@@ -39,7 +39,7 @@ def saved_by_opening(begun: Begun, group: np.ndarray, number: int, levels: tuple
     node = [p.node[x] for p, x in zip(vectors.paths, levels, strict=True)]
     inside = np.all([m[c] == m[c[v]] for m, c in zip(node, vectors.codes, strict=True)], axis=0)
     cost = sum(p.cost[x][c[v]] for p, x, c in zip(vectors.paths, levels, vectors.codes, strict=True))
-    takers = inside & (Boxes.of(vectors, group, number).cost[group] > cost)
+    takers = inside & (CoveringBoxes.of(vectors, group, number).cost[group] > cost)
     kept = np.bincount(group[~takers], weights=vectors.weights[~takers], minlength=number)
     if vectors.weights[takers].sum() < k or ((kept > 0) & (kept < k)).any():
         return 0.0
@@ -74,7 +74,7 @@ def test_rounds_never_make_an_objective_worse(objective: str) -> None:
     frame = pl.DataFrame({n: dice.zipf(1.4, 1500) % 16 for n in "xyz"}).cast(pl.String)
     tree = {"Any": {f"h{h}": {f"q{h}{q}": [str(8 * h + 4 * q + v) for v in range(4)] for q in (0, 1)} for h in (0, 1)}}
     counts = LocalEngine(sf.read(frame, quasi=list("xyz"), taxonomies=dict.fromkeys("xyz", tree))).count([])
-    vectors = Vectors.of(counts, Wanted(judge.pack([], []), 6, []), objective)  # type: ignore[arg-type]
+    vectors = Vectors.of(counts, GroupTests(judge.pack([], []), 6, []), objective)  # type: ignore[arg-type]
     totals = []
     for rounds in (0, 4):
         method = sf.LocalRecoding(objective=objective, rounds=rounds)  # type: ignore[arg-type]
@@ -87,7 +87,7 @@ def test_a_box_breaks_up_a_group_if_that_saves_something() -> None:
     """Two groups across, each half a and half b: one box takes all of a, and the rest becomes the other group."""
     frame = pl.DataFrame({"x": ["a", "a", "b", "b"] * 2, "y": ["1", "2", "1", "2"] * 2})
     counts = LocalEngine(sf.read(frame, quasi=["x", "y"])).count([])
-    wanted = Wanted(judge.pack([], []), 4, [])
+    wanted = GroupTests(judge.pack([], []), 4, [])
     vectors = Vectors.of(counts, wanted, "granularity")
     lattice = lattice_of(vectors.paths, vectors.codes)
     across = np.array([0, 1, 1, 0])  # a1 with b2, a2 with b1

@@ -18,7 +18,7 @@ from sfumato.kernel.local_recoding.adopt import adopt, make_change
 from sfumato.method.base import silent
 from sfumato.method.local_recoding import adopting, loans, moving, peeling
 from sfumato.method.local_recoding.local_recoding import LocalRecoding
-from sfumato.method.local_recoding.peeling import Vectors, Wanted
+from sfumato.method.local_recoding.peeling import GroupTests, Vectors
 from sfumato.release.judgement import bind
 from sfumato.requirement.alpha_k import AlphaK
 from sfumato.requirement.base import Requirement
@@ -79,7 +79,7 @@ def test_parts_of_the_hash_table_change_nothing(part: int, sample: Sample, k: in
 def test_moves_end_where_no_row_can_be_moved_with_gain(sample: Sample, k: int, seed: int) -> None:
     """From any groups of k rows: no move of a vector to another group, tried in the obvious way, saves anything."""
     counts = LocalEngine(sample.read()).count([])
-    wanted = Wanted(judge.pack([], []), k, [])
+    wanted = GroupTests(judge.pack([], []), k, [])
     vectors = Vectors.of(counts, wanted, "granularity")
     n = len(vectors.weights)
     order = np.random.default_rng(seed).permutation(n)
@@ -155,7 +155,7 @@ def test_groups_are_adopted_only_with_gain_and_nothing_is_lost(
 ) -> None:
     """At the end, no group of another solution whose adoption leaves nobody over, tried in the obvious way, pays."""
     counts = LocalEngine(sample.read()).count([])
-    wanted = Wanted(judge.pack([], []), k, [])
+    wanted = GroupTests(judge.pack([], []), k, [])
     vectors = Vectors.of(counts, wanted, "granularity")
     solutions = [_solution(vectors, k, seed) for seed in seeds]
     with patch.object(adopting, "ROUNDS", 50):
@@ -182,7 +182,7 @@ def test_groups_are_adopted_only_with_gain_and_nothing_is_lost(
 def test_one_adoption_is_that_of_the_twin(sample: Sample, k: int, seeds: tuple[int, int]) -> None:
     """The kernel tries a single group without moves after it: it saves what the twin saves, or all stays as it was."""
     counts = LocalEngine(sample.read()).count([])
-    vectors = Vectors.of(counts, Wanted(judge.pack([], []), k, []), "granularity")
+    vectors = Vectors.of(counts, GroupTests(judge.pack([], []), k, []), "granularity")
     (group, number), (other, _) = (_solution(vectors, k, seed) for seed in seeds)
     rows = np.flatnonzero(other == 0)
     climbs, codes = moving.climbs_of(vectors.paths), np.stack(vectors.codes, axis=1)

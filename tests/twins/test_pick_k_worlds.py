@@ -105,8 +105,12 @@ def test_what_is_not_served_is_refused_with_the_method_that_can() -> None:
             sf.publish(table, require=[sf.LDiversity(l=2, sensitive=n) for n in "st"], method=method)
     entity = [sf.LDiversity(l=2, sensitive="s"), sf.KAnonymity(k=2, entity="person")]
     for picking in [*PICKING, sf.MondrianPlus()]:
-        with pytest.raises(PolicyError, match="give each person one row"):
+        with pytest.raises(PolicyError, match=r"give each person one row.* mondrian serves k-anonymity alone"):
             sf.publish(table, require=entity, method=picking)
+        with pytest.raises(PolicyError, match=r"but none is required; .*mondrian serves k-anonymity alone"):
+            sf.publish(table, require=sf.KAnonymity(k=2), method=picking)
+        with pytest.raises(PolicyError, match="mondrian serves it, but not against an adversary who knows"):
+            sf.publish(table, require=sf.TCloseness(t=0.5, sensitive="s"), method=picking)
     for small in (sf.Hilb(), sf.Injector(scheme="generalization")):
         with pytest.raises(PolicyError, match="mondrian\\+\\+, hilb-safe or anatomy"):
             sf.publish(table, require=[sf.LDiversity(l=2, sensitive="s"), sf.KAnonymity(k=3)], method=small)

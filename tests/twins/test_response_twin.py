@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.kernel.rr.disclosure_risk import Limits, levels
+from sfumato.kernel.rr.disclosure_risk import RiskLimits, levels
 from sfumato.method.rr import optimize
 from sfumato.method.rr.in_table import RiskInTable
 from sfumato.method.rr.occurring import RiskBound
@@ -166,7 +166,7 @@ def test_no_point_of_a_dense_grid_is_better(table: Microdata, mode: str, tau: fl
     grid = np.array(list(itertools.product(*(axis if f else [1.0] for f in free))))
     every = np.arange(len(people.cell))
     value = people.shares.argmax(axis=1)
-    limits = Limits(people.cell, np.log(people.shares[every, value]), value, np.ascontiguousarray(people.shares))
+    limits = RiskLimits(people.cell, np.log(people.shares[every, value]), value, np.ascontiguousarray(people.shares))
     sizes = np.array(people.sizes, np.int64)
     worst = np.array([levels(c, people.pi, sizes, limits)[0].max() for c in grid])
     cost = np.log1p((np.array(problem.sizes) - 1.0) / grid**2).sum(axis=1)

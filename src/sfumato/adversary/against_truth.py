@@ -35,7 +35,7 @@ def _people_shown(s: Situation) -> Finding:
     """Whether everyone fits what is published, and the published values are those of the people who fit."""
     lacking = int(s.people[s.fits.groups == 0].sum()) if not s.randomized_quasi else 0
     if lacking > s.left_out:
-        many = f"{lacking:,} of {s.truth.rows:,} people fit nothing that is published"
+        many = f"{lacking:,} of {s.truth.rows:,} people do not fit anything published"
         return Finding(_SHOWN, "broken", f"{many}, but only {s.left_out:,} were left out")
     for column in s.sensitive if not (s.perturbs or s.release.sampled) else ():
         if fault := _values_differ(s, column):
@@ -44,8 +44,8 @@ def _people_shown(s: Situation) -> Finding:
 
 
 def _values_differ(s: Situation, column: Column) -> str | None:
-    """Why the published values of an attribute are not those of the table: in all, and in every group that can be
-    told; fewer of them if people were left out."""
+    """Why the published values of an attribute are not those of the table: in all, and in every group that
+    can be identified; fewer of them if people were left out."""
     if column.name in s.release.description.matrices:
         return None
     held = s.held(column)
@@ -63,7 +63,7 @@ def _values_differ(s: Situation, column: Column) -> str | None:
     inside = (group >= 0) & (held.keys[place] == keys)
     mine = np.bincount(place[inside], weights=s.weights[inside], minlength=len(held.keys)).astype(np.int64)
     wrong = int((held.counts > mine).sum())
-    told = f"in {wrong:,} places a group shows a value of {column.name} more often than its people have it"
+    told = f"in {wrong:,} places a group shows a value of {column.name} more often than it occurs among its people"
     return told if wrong else None
 
 
@@ -82,12 +82,14 @@ def _shuffled(s: Situation, truth: Microdata) -> Finding:
     limit = math.log(FALSE_ALARM / 4)
     near, known = neighbours(mine, theirs)
     if near and near * math.log(2) - math.lgamma(near + 1) < limit:
-        told = f"{near:,} of {known:,} rows that can be told apart are beside the row that is beside them in the table"
+        told = f"{near:,} of {known:,} distinguishable rows are next to the same row as in the table"
         return Finding(_ORDER, "broken", told)
     for words, a, b, group in _tests(s, mine, theirs):
         if log_chance(a, b, group) < limit:
             return Finding(_ORDER, "broken", f"{int((a == b).sum()):,} of {rows:,} rows agree with the table {words}")
-    return Finding(_ORDER, "holds", f"no more agreement with the order of the table than chance (to {FALSE_ALARM:g})")
+    return Finding(
+        _ORDER, "holds", f"no more agreement with the order of the table than by chance (at {FALSE_ALARM:g})"
+    )
 
 
 def _tests(s: Situation, mine: Integers, theirs: Integers) -> Iterator[tuple[str, Integers, Integers, Integers | None]]:
@@ -100,7 +102,7 @@ def _tests(s: Situation, mine: Integers, theirs: Integers) -> Iterator[tuple[str
         here, there = s.fits.group[s.kinds.of_row], s.group_of_row
         first, second = (np.argsort(g, kind="stable") for g in (here, there))
         if np.array_equal(here[first], there[second]):
-            yield "in the same place of their group", mine[first], theirs[second], here[first]
+            yield "in the same place in their group", mine[first], theirs[second], here[first]
 
 
 def neighbours(mine: Integers, theirs: Integers) -> tuple[int, int]:

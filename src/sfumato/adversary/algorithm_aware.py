@@ -112,7 +112,7 @@ class Case:
             return self.draw(self.table, rng)
         if not isinstance(published, Drawn) or len(published.groups.of_row) != self.table.rows:
             raise PolicyError(
-                f"published must be what a method's `draw` returns for this table of {self.table.rows} rows; "
+                f"published must be the result of a method's `draw` for this table of {self.table.rows} rows; "
                 "leave it out to run the method once"
             )
         return published
@@ -195,18 +195,17 @@ def worlds(
     """The exact naive and smart beliefs about each person after the table was published once.
 
     The adversaries know the requirement, everyone's quasi-identifiers (or, with ``people="unknown"``, only what the
-    labels tell) and the facts of ``knowledge``. The method is a name, an object, or any function from a table to groups
-    that draws nothing; a method that draws must be able to list its outcomes.
-    All tables behind what is seen are enumerated, and for each of them all outcomes of the method: at most ``limit``
-    of either for tables of up to 100 people, proportionally fewer for larger ones. Where values may be changed, these
-    are all tables over the domain. For more, see `sampled_worlds`.
-    ``published`` is what was published; without it the method is run once.
+    labels show) and the facts of ``knowledge``. The method is a name, an object, or any function from a table to groups
+    that draws nothing; a method that draws must be able to list its outcomes. All tables behind what is seen are
+    enumerated, and for each of them all outcomes of the method: at most ``limit`` of either for tables of up to 100
+    people, proportionally fewer for larger ones. Where values may be changed, these are all tables over the domain. For
+    more, see `sampled_worlds`. ``published`` is what was published; without it the method is run once.
 
     Args:
         table: the private table, small.
         method: a name, an object, or a function from a table to groups.
         require: the requirements, one or several.
-        knowledge: facts about counts that the adversaries know beside the release.
+        knowledge: facts about counts that the adversaries know in addition to the release.
         people: whether they know everyone's quasi-identifiers.
         scheme: how groups are shown; by default as the method does.
         published: what was published; by default one outcome is drawn.
@@ -269,7 +268,7 @@ def _that_hold(case: Case, tables: Iterator[World], known: Known) -> list[World]
         if known.hold(lambda n, codes=codes: codes if n == case.sensitive else case.table[n].codes):  # type: ignore[misc]
             kept.append(world)
     if not kept:
-        raise PolicyError("no table behind the release agrees with the knowledge; one of the facts is not true of it")
+        raise PolicyError("no table behind the release agrees with the knowledge; one of the facts is not true")
     return kept
 
 
@@ -332,7 +331,7 @@ def _strangers(case: Case, wanted: Sight, known: Known, limit: int) -> Worlds:
             naive.append(world)
             smart[world] = case.chance(with_codes(case.table, codes), wanted, outcomes)
     if not naive:
-        raise PolicyError("no table behind the release agrees with the knowledge; one of the facts is not true of it")
+        raise PolicyError("no table behind the release agrees with the knowledge; one of the facts is not true")
     beliefs = (_even(naive), _normal(smart))
     leaves = case.table[case.sensitive].domain.leaves
     exact = [_of_places(b, values, case.people(), leaves) for b in beliefs]

@@ -130,7 +130,8 @@ class Scene:
         row = rows[victims]
         if (row < 0).any():
             raise DataError(
-                "a victim's quasi-identifiers fit no row of the release; give the external database that belongs to it"
+                "a victim's quasi-identifiers do not fit any row of the release; give the external database that "
+                "belongs to it"
             )
         seen, size = domain_codes(data[self.name], self.domain, DataError), data[SIZE].to_numpy()
 

@@ -20,10 +20,10 @@ class Refused(NamedTuple):
 class Audit:
     """What an audit found.
 
-    ``findings`` are those of the adversaries, ``claims`` how each claim of the manifest stands, from the public part
-    and against the truth. ``refused`` adversaries do not apply or cannot be computed; ``left_out`` is what the time
-    ``budget`` (in seconds) did not allow. ``rows`` is how many people the table has, ``sample`` how many of them were
-    attacked where attacks are made one by one; None if all.
+    ``findings`` are those of the adversaries; ``claims`` is the status of each claim of the manifest, checked from the
+    public part and against the truth. ``refused`` adversaries do not apply or cannot be computed; ``left_out`` is what
+    the time ``budget`` (in seconds) did not allow. ``rows`` is how many people the table has, ``sample`` how many of
+    them were attacked where attacks are made one by one; None if all.
     """
 
     findings: tuple[AdversaryFinding, ...]

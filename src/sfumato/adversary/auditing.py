@@ -26,7 +26,7 @@ from sfumato.table.microdata import Microdata
 from sfumato.table.population import Population
 
 BUDGET = 60.0
-"""How many seconds an audit may take unless told otherwise."""
+"""How many seconds an audit may take by default."""
 
 Chosen = Adversary | str | Mapping[str, Any]
 
@@ -47,13 +47,13 @@ def audit(
     rng: np.random.Generator | None = None,
     progress: Progress = silent,
 ) -> Audit:
-    """Attack a release with the truth at hand: who learns what about how many people.
+    """Attack a release, given the truth: who learns what, about how many people.
 
     ``adversary`` is a name, an object such as ``sf.Corruption(...)``, or a list of them; by default every one that
-    applies. ``after`` are releases that were published before; ``population`` is a table of the people among whom
-    those of the table are looked for, or how many they are. Where people are attacked one by one, ``sample`` of them
-    are drawn. An audit takes about ``budget`` seconds at most: what does not apply, or no longer fits in, is listed
-    with the reason.
+    applies. ``after`` are releases that were published before; ``population`` is a table of the population that the
+    people in the table belong to, or its size. Where people are attacked one by one, ``sample`` of them are drawn. An
+    audit takes at most about ``budget`` seconds; adversaries that do not apply, or for which no time is left, are
+    listed with the reason.
 
     The claims of the manifest are checked as well, from the public part and against the truth: ``broken`` lists those
     that do not hold. Nothing is raised for them.
@@ -64,10 +64,10 @@ def audit(
         adversary: who attacks.
         after: what was published before.
         inconsistent: rules for rows that cannot be one person, for the join with earlier releases.
-        population: whom the people of the table are drawn from.
+        population: the people that those in the table are drawn from.
         sample: how many people to attack where they are attacked one by one.
         budget: seconds.
-        margin: how much surer than before counts as learned.
+        margin: by how much an adversary must be surer than before to have learned something.
         rng: for experiments only; without one all randomness is fresh secret entropy.
         progress: called with the stage and the share of it that is done.
     """
@@ -160,7 +160,7 @@ def _attack(
     except _DAMAGE as e:
         if not damaged:
             raise
-        refused.append(Refused(adversary.name, f"the release does not hold what it claims, and is unreadable: {e}"))
+        refused.append(Refused(adversary.name, f"the release does not meet its claims and cannot be read: {e}"))
 
 
 def _in_time(s: Situation, adversary: Adversary, left_out: list[Refused]) -> Iterator[AdversaryFinding]:

@@ -29,10 +29,10 @@ _KNOWS = "knows everyone's quasi-identifiers and group, the requirement and the 
 
 @dataclass(frozen=True, kw_only=True)
 class AlgorithmAware(Adversary):
-    """Knows the algorithm and asks from which tables it would have published exactly this.
+    """Knows the algorithm and asks which tables it would have published exactly this release from.
 
-    All tables behind the release are listed if they and the outcomes of the method on them are at most ``limit``, and
-    as far as the time allows; otherwise up to ``draws`` of them are drawn.
+    All tables behind the release are enumerated if there are at most ``limit`` of them and of the method's outcomes on
+    them, and if time allows; otherwise up to ``draws`` of them are drawn.
     """
 
     name: ClassVar[str] = "algorithm-aware"
@@ -55,7 +55,7 @@ class AlgorithmAware(Adversary):
         ):
             return "it needs groups that show everyone, a quasi-identifier and exactly one sensitive attribute"
         if (situation.fits.groups != 1).any():
-            return "some people fit several groups or none, so who is in which group cannot be told from the release"
+            return "some people fit several groups or none, so the release does not show who is in which group"
         return several_rows(situation)
 
     def findings(self, situation: Situation) -> Iterator[AdversaryFinding]:
@@ -87,7 +87,7 @@ class AlgorithmAware(Adversary):
         (column,) = s.sensitive
         naive = found.naive[np.arange(len(column.codes)), column.codes]
         return self._told(s, column, found.smart[np.arange(len(column.codes)), column.codes], naive,
-                          f"All {len(found.naive_worlds):,} tables behind the release were listed.")  # fmt: skip
+                          f"All {len(found.naive_worlds):,} tables behind the release were enumerated.")  # fmt: skip
 
     def _sampled(self, s: Situation, case: Case, drawn: Drawn, why: str) -> AdversaryFinding:
         (column,) = s.sensitive
@@ -111,8 +111,8 @@ class AlgorithmAware(Adversary):
         found = sampled(draws)
         if not found.accepted:
             raise PolicyError(
-                f"{why}. Of {draws:,} tables drawn instead, the method published this release from none for certain, "
-                "so the belief of this adversary is not known"
+                f"{why}. Of {draws:,} tables drawn instead, none is certain to lead to this release, so the belief of "
+                "this adversary is not known"
             )
         return self._estimated(s, column, found)
 

@@ -81,6 +81,6 @@ def several_rows(situation: "Situation") -> str | None:
     if situation.several_rows is None:
         return None
     return (
-        f"people have several rows ({situation.several_rows}), and what the rows of one person give away together is "
-        "not computed; aggregate them to one row per person"
+        f"people have several rows ({situation.several_rows}), and what a person's rows give away together is not "
+        "computed; aggregate them to one row per person"
     )

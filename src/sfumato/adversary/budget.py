@@ -21,7 +21,7 @@ class Allowance:
         self.spent = 0
 
     def need(self, number: int, *, least: bool = False) -> None:
-        """Announce that so many more, or at ``least`` so many, will be enumerated; refused before the work starts."""
+        """Announce how many more (at ``least``) will be enumerated; refused before the work starts."""
         self.spent += number
         counted = f" ({'at least ' if least else ''}{written(self.spent)})" if number > 1 else ""
         if self.spent > self.limit:

@@ -113,7 +113,7 @@ class Corruption(Adversary):
         return scene.attacked(chosen)
 
     def audit(self, release: Release, truth: Microdata, *, victims: Sequence[int] | None = None) -> dict[str, Any]:
-        """What this adversary learns about the people of the truth: confidence before and after, and for how many."""
+        """What this adversary learns about the people in the truth: confidence before and after, and for how many."""
         found = self.attack(release, truth, victims=victims)
         attacks = found.attacks
         if self.predicate is None:
@@ -146,7 +146,7 @@ class Corruption(Adversary):
         """The belief in the true value of everyone in the table, or of a sample."""
         truth = situation.truth
         if not isinstance(truth, Microdata) or (self.people is not None and self.people is not truth):
-            raise PolicyError("an audit attacks the people of the truth; give its rows, and no other database")
+            raise PolicyError("an audit attacks the people in the truth; give its rows, and no other database")
         present = np.setdiff1d(np.arange(truth.rows), rows_of(self.extraneous, truth.rows))
         number = min(len(present), situation.sample or len(present))
         victims = present if number == len(present) else np.sort(present[situation.draws.order(len(present))[:number]])

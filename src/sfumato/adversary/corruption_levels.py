@@ -33,15 +33,15 @@ from sfumato.table.encode import Column
 Level = int | float | str
 
 _KNOWS = "knows a person's quasi-identifiers and group and the values of "
-_HALVES = "One part of the people was drawn at random to be known; another would give slightly different figures."
+_HALVES = "The people whose values are known were drawn at random; another draw would give slightly different figures."
 
 
 @dataclass(frozen=True, kw_only=True)
 class CorruptionLevels(Adversary):
     """Knows people's quasi-identifiers and the sensitive values of some of the others.
 
-    ``corrupted`` lists how many: 1 (whichever other person tells most), a share between 0 and 1 of all others, drawn at
-    random, or "everyone" (else).
+    ``corrupted`` lists how many: 1 (whichever other person reveals the most), a share between 0 and 1 of all others,
+    drawn at random, or "everyone" (else).
     """
 
     name: ClassVar[str] = "corruption"
@@ -70,7 +70,7 @@ class CorruptionLevels(Adversary):
 
     def refuses(self, situation: Situation) -> str | None:
         if not situation.sensitive:
-            return "no sensitive attribute is published, so knowing those of others tells nothing"
+            return "no sensitive attribute is published, so knowing the values of others reveals nothing"
         if situation.perturbs:
             return (
                 "the method may have changed sensitive values, so the known ones cannot be struck out of what is "
@@ -113,9 +113,11 @@ class CorruptionLevels(Adversary):
     ) -> AdversaryFinding:
         share, notes = isinstance(level, float), [BASELINE]
         if share:
-            notes.append(f"On average, at most {alone:,.4g} people are left with their own value alone.")
+            notes.append(f"On average, at most {alone:,.4g} people are left with only their own value.")
         if several:
-            notes.append(f"{several:,} people fit several groups; for each the one that gives most away counts.")
+            notes.append(
+                f"{several:,} people fit several groups; for each of them, the group that gives away the most counts."
+            )
         return self.learned(
             s, belief, s.share(column)[column.codes], attack="corruption", attribute=column.name,
             variant=_variant(s, column, level), knowledge=_KNOWS + _words(level), exact=not several,

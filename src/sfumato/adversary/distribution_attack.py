@@ -76,11 +76,13 @@ class DistributionAttack(Adversary):
         chosen = self._sample(s)
         best, before, bounded, used = _Case(s, column, known, chosen).attacked(float(self.limit))
         sampled = len(chosen) < truth.rows
-        notes = [f"{used} distributions are known, each by an attribute set; for everyone the most revealing counts."]
+        notes = [
+            f"{used} distributions are known, one per attribute set; for each person, the most revealing one counts."
+        ]
         if bounded:
             notes.append(f"{bounded:,} groups have too many states and are judged by a certified upper bound.")
         if used < len(known.distributions):
-            notes.append(f"{len(known.distributions) - used} more distributions were left out: the time was used up.")
+            notes.append(f"{len(known.distributions) - used} more distributions were left out for lack of time.")
         return self.learned(
             s, best, before, attack="distribution", attribute=column.name, entries=chosen, of=truth.rows,
             exact=not bounded and used == len(known.distributions), bound=bool(bounded) and not sampled,
@@ -90,7 +92,7 @@ class DistributionAttack(Adversary):
         )  # fmt: skip
 
     def _claim(self, s: Situation, column: Column) -> RRobustness | None:
-        """The claim about this attribute, if the release makes one that tells the actual values apart."""
+        """The claim about this attribute, if the release makes one that distinguishes the actual values."""
         for claim in s.release.description.requirements:
             if claim.model == RRobustness.model:
                 found = claimed(claim)

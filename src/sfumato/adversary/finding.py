@@ -58,7 +58,7 @@ class AdversaryFinding:
 
     ``interval`` is the 95% interval of the share of all people who are learned about, where they were sampled;
     ``worst_interval`` that of the worst belief, where beliefs are estimated from draws. ``exact``: beliefs are exact.
-    ``bound``: beliefs are not exact but never too low. ``expected``: over what they were averaged ("which of them are
+    ``bound``: beliefs are not exact but never too low. ``expected``: what they were averaged over ("which of them are
     known"), if they were. ``people`` and the averages are None where only the worst case is computed. ``without`` says
     what the baseline is; ``broken`` are the claims of the manifest that this refutes, ``notes`` what else to know.
     """
@@ -138,7 +138,7 @@ release 10%."
         return told | {"sentence": self.sentence()}
 
     def private_dict(self) -> dict[str, Any]:
-        """The same with the people learned about, at most `LISTED` of them. Never to be handed over."""
+        """The same with the people learned about, at most `LISTED` of them. Never hand it over."""
         if self.concerned is None:
             return self.as_dict()
         return self.as_dict() | {"listed": self.concerned.most(self.margin)}
@@ -158,7 +158,7 @@ def finding(
     margin: float = MARGIN,
     **more: Any,
 ) -> AdversaryFinding:
-    """The finding of beliefs in the truth, one per person attacked or, with ``weights``, per so many people.
+    """The finding of beliefs in the truth, one per person attacked or, with ``weights``, per that many people.
 
     ``rows`` are the people's rows in the private table; ``of`` is how many people there are if these are only some of
     them, ``drawn`` whether they were drawn at random.

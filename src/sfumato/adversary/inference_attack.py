@@ -1,4 +1,4 @@
-"""The inference adversary of an audit: how surely a sensitive value is guessed from those who look alike."""
+"""The inference adversary of an audit: how surely a sensitive value is guessed from people who look the same."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,12 +12,12 @@ from sfumato.adversary.true_belief import true_belief
 from sfumato.requirement.guarantee import INDEPENDENT
 from sfumato.table.encode import Column
 
-BASELINE = "Without the release, the adversary is taken to know how frequent each value is in the whole table."
+BASELINE = "Without the release, the adversary is assumed to know how frequent each value is in the whole table."
 _KNOWS = "knows a person's quasi-identifiers and that the person is in the table"
 _ROW = f"{_KNOWS}, and even which row is theirs"
 _FACE_VALUE = (
     "The method may have changed sensitive values; this adversary takes them at face value, so the figures are those "
-    "of a naive reader and no bound."
+    "of a naive reader, not a bound."
 )
 _OTHERS = (
     "{:,} people fit the labels of several groups. An adversary who also knows everyone else's quasi-identifiers may "
@@ -65,4 +65,4 @@ class Inference(Adversary):
         if several and s.release.scheme_class.labels_people:
             yield _OTHERS.format(several)
         if lacking := int(s.people[s.fits.groups == 0].sum()):
-            yield f"{lacking:,} people fit nothing that is published; about them nothing is learned."
+            yield f"{lacking:,} people do not fit anything published; nothing is learned about them."

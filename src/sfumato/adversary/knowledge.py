@@ -144,7 +144,7 @@ class Known:
         return sorted({name for _, left, right in self.facts for name in (*left, *(right or ()))})
 
     def hold(self, codes: Callable[[str], NDArray[np.int64]]) -> bool:
-        """Whether all facts hold of the table with these codes."""
+        """Whether all facts hold for the table with these codes."""
         return all(
             fact.holds(self._count(left, codes), None if right is None else self._count(right, codes))
             for fact, left, right in self.facts

@@ -1,8 +1,9 @@
 """The adversary who knows even which row of a randomized release is a person's: a bound for everyone who knows less.
 
-Rows are randomized one by one, so whoever knows the row needs nobody else: what the others have, or look like, tells
-nothing more. Which row is whose cannot be told afterwards, not even with the truth at hand; so beliefs are averaged
-over what the person's row may show, and the worst case is the greatest belief in the truth that some row can cause.
+Rows are randomized independently, so an adversary who knows the row needs nobody else: what the others have, or look
+like, reveals nothing more. Which row is whose cannot be determined afterwards, not even from the truth; so beliefs are
+averaged over what the person's row may show, and the worst case is the greatest belief in the truth that some row can
+cause.
 """
 
 from dataclasses import replace
@@ -20,16 +21,16 @@ from sfumato.table.encode import Column
 
 _SURE = 1 - 1e-9
 _AVERAGED = (
-    "Which row is whose cannot be told afterwards: averages and numbers of people are expected over the noise, the "
-    "worst case is the greatest belief in the truth that the noise can cause. Whoever does not know the row is at most "
-    "as sure."
+    "Which row belongs to whom cannot be determined afterwards: averages and numbers of people are expectations over "
+    "the noise, and the worst case is the greatest belief in the truth that the noise can cause. An adversary who "
+    "does not know the row is at most as sure."
 )
 
 
-PRIOR = " and takes values to be as likely as in the whole table"
+PRIOR = " and assumes that values are as likely as in the whole table"
 SHOWS_THROUGH = (
-    "Everyone's value is taken to be as likely as it is in the whole table. Where many people share quasi-identifiers "
-    "and mostly one value, their average shows through the noise, and an adversary who uses it is surer."
+    "Everyone's value is assumed to be as likely as in the whole table. Where many people share quasi-identifiers "
+    "and most of them share a value, their average shows through the noise, and an adversary who uses it is surer."
 )
 
 

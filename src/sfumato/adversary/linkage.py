@@ -42,7 +42,7 @@ class SizeBin:
 
 @dataclass(frozen=True, kw_only=True)
 class LinkageRisk:
-    """What class sizes tell of re-identification; all risks are probabilities.
+    """What class sizes say about re-identification; all risks are probabilities.
 
     ``uniques`` are the rows in classes of size 1. ``prosecutor`` is the greatest risk of a row,
     ``prosecutor_mean`` the average over the rows, ``above_threshold`` the share of the rows whose
@@ -70,12 +70,12 @@ class LinkageRisk:
 
     @property
     def assumption(self) -> str:
-        """What the journalist's and the marketer's risk take the population to be."""
+        """What the journalist's and the marketer's risk assume about the population."""
         if self.population_known:
             return "The population's class sizes were given."
         return (
-            "No table of the population was given, so the table is taken to be the whole population: the journalist's "
-            "risk then equals the prosecutor's, and neither is underestimated."
+            "No table of the population was given, so the table is assumed to be the whole population: the "
+            "journalist's risk then equals the prosecutor's, and neither is underestimated."
         )
 
 
@@ -89,7 +89,7 @@ def linkage_risk(
 ) -> LinkageRisk:
     """The risks of rows in classes; ``group_of_row[i]`` numbers the class of row ``i`` from 0.
 
-    With ``weights`` an entry stands for that many rows.
+    With ``weights`` an entry represents that many rows.
 
     The size of a class is the number of its rows or, with ``people`` (a code of the person of each
     row), of its distinct people. ``population[c]`` is the size of class ``c`` in the population.
@@ -205,7 +205,7 @@ class Combination:
 class Riskiest:
     """The attribute combinations that single out most rows, of each number of attributes.
 
-    ``singled_out[j]`` counts the rows that some ``j + 1`` attributes single out and no fewer do;
+    ``singled_out[j]`` counts the rows that some ``j + 1`` attributes single out, but no fewer;
     ``examples`` are such values, ``(attribute, value)`` pairs, of the fewest attributes first.
     ``looked_at`` says which combinations were examined.
     """

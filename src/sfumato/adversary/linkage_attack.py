@@ -33,7 +33,7 @@ class Linkage(Adversary):
 
     def refuses(self, situation: Situation) -> str | None:
         if not situation.quasi:
-            return "no quasi-identifier is published, so nobody's row can be looked for"
+            return "no quasi-identifier is published, so there is nothing to look for rows by"
         if situation.randomized_quasi:
             return (
                 f"the quasi-identifier {situation.randomized_quasi[0]!r} was randomized, so no row fits a person for "
@@ -89,7 +89,8 @@ class Linkage(Adversary):
         belief = 1 / found.fitting
         return self.learned(
             s, belief, 1 / found.size, attack="journalist", variant="journalist", weights=found.rows, rows=None,
-            knowledge="knows the quasi-identifiers of everyone in the population, but not who of them is in the table",
+            knowledge="knows the quasi-identifiers of everyone in the population, but not which of them are in the "
+            "table",
             target=_WHOSE, notes=(f"The population has {found.size:,} people.", _marketer(belief, found.rows)),
         )  # fmt: skip
 
@@ -102,11 +103,11 @@ class Linkage(Adversary):
         return self.learned(
             s, belief, 1 / size, attack="journalist", entries=there, variant="journalist", exact=False,
             expected="populations of that size", target=_WHOSE,
-            knowledge=f"knows the quasi-identifiers of all {size:,} people of the population, but not who of them "
-            "is in the table",
+            knowledge=f"knows the quasi-identifiers of all {size:,} people of the population, but not which of them "
+            "are in the table",
             notes=(
-                "Only the size of the population is known: the table is taken for a simple random sample of it, and "
-                "this is the expected risk under that assumption, not a bound.",
+                "Only the size of the population is known: the table is assumed to be a simple random sample of it, "
+                "and this is the expected risk under that assumption, not a bound.",
                 _marketer(belief, s.weights[there]),
             ),
         )  # fmt: skip
@@ -114,11 +115,11 @@ class Linkage(Adversary):
 
 def _marketer(belief: Floats, weights: Integers) -> str:
     share = float(weights @ belief / weights.sum())
-    return f"A marketer, who re-identifies everyone, is expected to be right about {percent_up(share)} of them."
+    return f"A marketer, who tries to re-identify everyone, is expected to be right about {percent_up(share)} of them."
 
 
 def _left_out(s: Situation, number: int) -> tuple[str, ...]:
-    return (f"{number:,} people fit no published row: the release leaves them out.",) if number else ()
+    return (f"{number:,} people do not fit any published row: the release leaves them out.",) if number else ()
 
 
 def _several(s: Situation) -> tuple[str, ...]:

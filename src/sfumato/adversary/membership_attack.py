@@ -16,24 +16,24 @@ from sfumato.table.population import Population
 class Membership(Adversary):
     """Knows the quasi-identifiers of everyone in the population and wants to know who is in the table.
 
-    Of a group of n published people that N people of the population fit, each is in the table with a probability of
-    n / N. Without the release it is the size of the table over that of the population.
+    If N people of the population fit a group of n published people, each of them is in the table with probability
+    n / N. Without the release, the probability is the size of the table over that of the population.
     """
 
     name: ClassVar[str] = "membership"
-    summary: ClassVar[str] = "knows everyone in the population and wants to know who of them is in the table"
+    summary: ClassVar[str] = "knows everyone in the population and wants to know which of them are in the table"
 
     def refuses(self, situation: Situation) -> str | None:
         if situation.population is None:
-            return "no population is given, so everyone is taken to be in the table"
+            return "no population is given, so everyone is assumed to be in the table"
         if not isinstance(situation.population, Population):
             return "only the size of the population is known; a table of its quasi-identifiers is needed"
         if situation.randomized_quasi:
             return f"the quasi-identifier {situation.randomized_quasi[0]!r} was randomized, so nobody fits for certain"
         if not situation.quasi:
-            return "no quasi-identifier is published, so everyone in the population fits alike"
+            return "no quasi-identifier is published, so everyone in the population fits equally well"
         if situation.several_rows:
-            return "people have several rows, so rows do not tell how many people are in a group"
+            return "people have several rows, so rows do not show how many people are in a group"
         return None
 
     def variants(self, situation: Situation) -> int:

@@ -127,8 +127,8 @@ def _refuse(release: Release, rule: NegativeRule, truth: Microdata, values: Sequ
     told = attacked(release)
     if sorted(release.quasi()) != sorted(c.name for c in truth.quasi) or told not in truth.columns:
         raise DataError(
-            f"release and table must have the same quasi-identifiers and {told!r}; give the table that the release was "
-            "made of"
+            f"release and table must have the same quasi-identifiers and {told!r}; give the table that the release "
+            "was made from"
         )
     for name in rule.where:
         if name not in release.quasi():

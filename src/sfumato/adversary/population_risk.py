@@ -1,6 +1,6 @@
 """The journalist who looks for people in a population of which only the size is known: expected risks under a model.
 
-The table is taken for a simple random sample of the population: each of its N people is in the table with the same
+The table is assumed to be a simple random sample of the population: each of its N people is in the table with the same
 probability π = n/N. Of a class with f people in the table, the number F in the population is then not known, but
 negative binomial given f: Pr(F = h | f) = C(h-1, f-1) π^f (1-π)^(h-f) (Benedetti and Franconi 1998; the individual risk
 of μ-Argus and sdcMicro). The risk of a row is the expectation of 1/F. It is an estimate, not a bound.
@@ -17,7 +17,7 @@ from sfumato.errors import DataError, PolicyError
 MOST_PEOPLE = 1 << 53
 
 _STEPS = 64
-"""Classes of up to so many people are computed by recurrence, larger ones by quadrature."""
+"""Classes of up to this many people are computed by recurrence, larger ones by quadrature."""
 _POINTS = 40
 _CHUNK = 10_000
 
@@ -52,7 +52,7 @@ def refuse_smaller(size: int, rows: int) -> None:
     """Refuse a population that has fewer people than the table."""
     if size < rows:
         raise DataError(
-            f"the population has {size:,} people, fewer than the {rows:,} rows of the table, which are part of it; "
+            f"the population has {size:,} people, fewer than the {rows:,} rows of the table, which is part of it; "
             "correct its size"
         )
 

@@ -77,7 +77,7 @@ def sampled_worlds(
         table: the private table.
         method: a name, an object, or any function from a table to groups.
         require: the requirements, one or several.
-        knowledge: facts about counts that the adversary knows beside the release.
+        knowledge: facts about counts that the adversary knows in addition to the release.
         draws: how many tables to draw.
         confidence: of the intervals.
         published: what was published; by default one outcome is drawn.

@@ -1,4 +1,4 @@
-"""Sampling weights: how many people of the population each row stands for, hence how many are behind a class."""
+"""Sampling weights: how many people of the population each row represents, hence how many are behind a class."""
 
 from typing import NamedTuple
 
@@ -16,7 +16,7 @@ from sfumato.table.microdata import Microdata
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 _PARTS = 1000
-"""Weights are counted in so many parts of a person."""
+"""Weights are counted in this many parts of a person."""
 
 
 class WeightedClasses(NamedTuple):

@@ -15,8 +15,8 @@ from sfumato.table.encode import Column
 
 _KNOWS = "has {} earlier {} and knows a person's quasi-identifiers in all of them"
 _ALIKE = (
-    "Every match of the join counts alike, and only labels and rules rule matches out; whoever knows more about which "
-    "rows belong together can be surer."
+    "Every match of the join counts equally, and only labels and rules rule out matches; an adversary who knows more "
+    "about which rows belong together can be surer."
 )
 
 
@@ -49,25 +49,24 @@ class SequentialAttack(Adversary):
         found = self._joined(s)
         rows = s.fits.rows[s.fits.rows > 0]
         alone = 1 / float(rows.min(initial=s.published))
-        return self._told(
-            s, found, "which row is a person's", 1 / (found.anonymity or 1), alone, found.pinned_down[found.releases[0]]
-        )
+        return self._told(s, found, None, 1 / (found.anonymity or 1), alone, found.pinned_down[found.releases[0]])
 
     def _values(self, s: Situation, column: Column) -> AdversaryFinding:
         """How surely a sensitive value follows from quasi-identifiers in the join."""
         found = self._joined(s, f"T1.{column.name}")
         alone = float(true_belief(s, column).max())
-        return self._told(s, found, f"of a person's {column.name}", found.confidence or 0.0, alone, None)
+        return self._told(s, found, column.name, found.confidence or 0.0, alone, None)
 
     def _told(
-        self, s: Situation, found: SequentialJoin, target: str, worst: float, alone: float, people: int | None
+        self, s: Situation, found: SequentialJoin, column: str | None, worst: float, alone: float, people: int | None
     ) -> AdversaryFinding:
+        """What is learned about a sensitive column, or which row is a person's."""
         number = len(s.after)
         return AdversaryFinding(
             adversary=self.name,
-            variant="" if target.startswith("which") else target.removeprefix("of a person's "),
+            variant=column or "",
             knowledge=_KNOWS.format(number, "release" if number == 1 else "releases"),
-            target=target,
+            target=f"of a person's {column}" if column else "which row is a person's",
             attacked=s.published,
             of=s.published,
             people=people,

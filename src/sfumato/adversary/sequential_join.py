@@ -1,8 +1,8 @@
-"""The sequential-join adversary: whoever has several releases about the same people and joins them (Fung, chapter 6).
+"""The sequential-join adversary, who has several releases about the same people and joins them (Fung, chapter 6).
 
 Rows match if their labels of every common attribute can mean the same value and no rule of inconsistency excludes
 them. The adversary knows a person's values on X, attributes of all releases, and looks at the rows of the join that
-show them. Every match counts alike, as in the thesis; see `docs/sequential.md` for who can be surer than that.
+show them. Every match counts equally, as in the thesis; see `docs/sequential.md` for adversaries who can be surer.
 """
 
 from collections.abc import Mapping, Sequence
@@ -33,11 +33,11 @@ class SequentialJoin:
     ``confidence`` is C_Y(X), the greatest confidence in a value on Y, with ``by_value`` that of each value; None where
     Y is not of that kind. ``groups`` is how many combinations on X the join has, ``matches`` how many rows.
 
-    ``unmatched`` gives for each other release how many people of the first match nobody there, and how many of it
-    nobody in the first. ``singled_out`` is how many people each release singles out by X alone; ``pinned_down`` how
-    many of its people are the only one of their release in some group of the join, although in every release two or
-    more people share its part of the group: people that the join pins down and no single release does. None where
-    people cannot be counted one by one.
+    ``unmatched`` gives, for each other release, how many people of the first match nobody there, and how many of its
+    people match nobody in the first. ``singled_out`` is how many people each release singles out by X alone;
+    ``pinned_down`` how many of its people are the only one of their release in some group of the join, although in
+    every release two or more people share its part of the group: people whom the join pins down, but no single release
+    does. None where people cannot be counted one by one.
 
     ``releases`` are their names, ``x`` and ``y`` the attributes that were asked about.
     """
@@ -63,7 +63,7 @@ class SequentialJoin:
             told.append(f"a value of Y is inferred with a confidence of up to {self.confidence:.4g}")
         for name, number in self.pinned_down.items():
             if number is not None:
-                told.append(f"{number:,} people of {name} are pinned down by the join, but by no single release")
+                told.append(f"{number:,} people of {name} are pinned down by the join, but not by any single release")
         return "; ".join(told)
 
 
@@ -74,7 +74,7 @@ def sequential_join(
     y: Y = None,
     inconsistent: Sequence[Inconsistent] = (),
 ) -> SequentialJoin:
-    """Join two to five releases, made by any method, and look at the groups on X.
+    """Join two to five releases, made by any method, and examine the groups on X.
 
     The releases are called T1, T2, … in their order. ``x`` are attributes, ``T1.sex`` where several releases have one
     (``sex`` means all of them); by default the quasi-identifiers of all releases. ``y`` are attributes, values of them,

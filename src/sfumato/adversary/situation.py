@@ -1,4 +1,4 @@
-"""A release under attack with the truth at hand: what all adversaries of an audit share, counted once."""
+"""A release under attack, given the truth: what all adversaries of an audit share, counted once."""
 
 from collections.abc import Sequence
 from functools import cached_property

@@ -26,7 +26,7 @@ _FITS = 0.25
 """By how much the number of classes of one and of two may differ from the model's, relatively, in a model that fits."""
 _COMPARED = 2
 _CHANCE = 2.0
-"""How many standard deviations (of Poisson numbers) chance explains."""
+"""How many standard deviations (of Poisson numbers) chance can explain."""
 
 
 @dataclass(frozen=True, kw_only=True)

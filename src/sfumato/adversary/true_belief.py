@@ -20,7 +20,7 @@ from sfumato.table.published import domain_codes
 _MOST_CELLS = 50_000_000
 
 
-class Pairs(NamedTuple):
+class TruePairs(NamedTuple):
     """Kinds of people and true values that occur together, and the pair of each entry of the truth."""
 
     kind: Integers
@@ -28,7 +28,7 @@ class Pairs(NamedTuple):
     found: EqualRows
 
     @classmethod
-    def of(cls, s: Situation, column: Column) -> "Pairs":
+    def of(cls, s: Situation, column: Column) -> "TruePairs":
         """The pairs of one sensitive attribute."""
         found = s.pairs(column)
         return cls(s.kinds.of_row[found.first], column.codes[found.first].astype(np.int64), found)
@@ -36,7 +36,7 @@ class Pairs(NamedTuple):
 
 def true_belief(s: Situation, column: Column) -> Floats:
     """The belief in the true value of each entry; where nobody published fits, the value's share in the whole table."""
-    pairs = Pairs.of(s, column)
+    pairs = TruePairs.of(s, column)
     if s.release.sampled:
         belief = _sampled(s, column, pairs)
     elif s.release.scheme_class.randomizes:
@@ -47,7 +47,7 @@ def true_belief(s: Situation, column: Column) -> Floats:
     return np.asarray(belief[pairs.found.of_row])
 
 
-def _in_groups(s: Situation, column: Column, pairs: Pairs) -> Floats:
+def _in_groups(s: Situation, column: Column, pairs: TruePairs) -> Floats:
     """The share of the value in each group that the person may be in, by how many of its people fit."""
     held = s.held(column)
     which, at = _listed(s, pairs)
@@ -57,7 +57,7 @@ def _in_groups(s: Situation, column: Column, pairs: Pairs) -> Floats:
     return np.asarray(sums / np.maximum(s.fits.rows[pairs.kind], 1))
 
 
-def _listed(s: Situation, pairs: Pairs) -> tuple[Integers, Integers]:
+def _listed(s: Situation, pairs: TruePairs) -> tuple[Integers, Integers]:
     """Every group that the people of each pair may be in."""
     if (number := int(s.fits.groups[pairs.kind].sum())) > _MOST_CELLS:
         raise PolicyError(f"people fit {number:,} groups in all, more than {_MOST_CELLS:,}; this is not computed")
@@ -69,14 +69,14 @@ def greatest_in_group(s: Situation, column: Column, figures: Floats) -> Floats:
 
     ``figures`` are those of `Situation.held`'s groups and values. 0 where no group fits that shows the value.
     """
-    pairs, held = Pairs.of(s, column), s.held(column)
+    pairs, held = TruePairs.of(s, column), s.held(column)
     which, at = _listed(s, pairs)
     best = np.zeros(len(pairs.kind))
     np.maximum.at(best, which, held.of(s.fits.every[at], pairs.value[which], figures))
     return np.asarray(best[pairs.found.of_row])
 
 
-def _sampled(s: Situation, column: Column, pairs: Pairs) -> Floats:
+def _sampled(s: Situation, column: Column, pairs: TruePairs) -> Floats:
     """Nobody else's value is known: Equations 8 to 19 of PG, with the whole table's shares as everyone's prior."""
     seen = observed(s, column)
     prior = domain_share(s, column)
@@ -134,7 +134,7 @@ def by_bayes(prior: Floats, matrix: Floats) -> Floats:
     return np.asarray(np.divide(joint, total, out=np.zeros_like(joint), where=total > 0))
 
 
-def _randomized(s: Situation, column: Column, pairs: Pairs) -> Floats:
+def _randomized(s: Situation, column: Column, pairs: TruePairs) -> Floats:
     """Quasi-identifiers are exact and values independent: the average of Bayes' rule over the rows that fit."""
     belief = by_bayes(domain_share(s, column), noise(s, column))
     seen, there = observed(s, column), s.kind_of_row >= 0
@@ -147,7 +147,7 @@ def _randomized(s: Situation, column: Column, pairs: Pairs) -> Floats:
     return np.asarray(sums / np.maximum(s.fits.rows[pairs.kind], 1))
 
 
-def _by_rows(s: Situation, column: Column, pairs: Pairs, belief: NDArray[np.float64]) -> Floats:
+def _by_rows(s: Situation, column: Column, pairs: TruePairs, belief: NDArray[np.float64]) -> Floats:
     """The same, a pair of kind and row at a time, where a table of kinds by values would be too large."""
     seen, kind = observed(s, column), s.kind_of_row
     rows = pl.DataFrame({"kind": kind, "seen": seen}).filter(pl.col("kind") >= 0).group_by("kind", "seen").len("rows")

@@ -21,14 +21,14 @@ from sfumato.table.published import value_codes
 WORK = 64_000_000
 """How many values may be looked at to count combinations; it decides how large these are."""
 LARGEST = 3
-"""The most columns of a combination; larger ones say little that the columns together do not."""
+"""The most columns in a combination; larger ones say little more than all columns together."""
 OF_A_SIZE = 4
 """How many combinations of each size are named."""
 _CELLS = 1 << 22
 
 
 @dataclass(frozen=True)
-class Combination:
+class LoneCombination:
     """Some columns, and how many people are the only ones with their values in them."""
 
     names: tuple[str, ...]
@@ -41,13 +41,13 @@ class Uniqueness:
 
     ``unique`` of the ``rows`` are alone with their values in all columns of ``names``. ``combinations`` are those of
     at most ``most`` columns that single out somebody: of each size the `OF_A_SIZE` that single out most people, small
-    ones first. A combination is left out if it singles out nobody beyond one of its parts.
+    ones first. A combination is left out if it singles out nobody that one of its parts does not.
     """
 
     names: tuple[str, ...]
     rows: int
     unique: int
-    combinations: tuple[Combination, ...]
+    combinations: tuple[LoneCombination, ...]
     most: int
 
     @property
@@ -100,7 +100,7 @@ class PeopleTable:
         for some in _subsets(names, most):
             if some not in self._single:  # whoever is alone by some columns is so whichever others are asked about
                 self._single[some] = entries.unique(some)
-        found = [Combination(some, self._single[some]) for some in _subsets(names, most)]
+        found = [LoneCombination(some, self._single[some]) for some in _subsets(names, most)]
         return Uniqueness(
             names=names,
             rows=self.rows,
@@ -173,7 +173,7 @@ def _largest(columns: int, vectors: int) -> int:
     return min(columns, LARGEST)
 
 
-def _telling(found: Sequence[Combination]) -> tuple[Combination, ...]:
+def _telling(found: Sequence[LoneCombination]) -> tuple[LoneCombination, ...]:
     """Those that single out more people than each of their parts does; of each size the ones with most people."""
     known = {(): 0} | {c.names: c.unique for c in found}
     more = [c for c in found if c.unique > max(known[part] for part in combinations(c.names, len(c.names) - 1))]

@@ -10,7 +10,7 @@ import polars as pl
 from sfumato import notebook
 from sfumato.analyst.answer import ADDED, BUCKETS, EXACT, LABELS, RANDOMIZED, SAMPLED, SUPPRESSED_ROWS, Answer
 from sfumato.analyst.buckets import count_buckets
-from sfumato.analyst.condition import All, Comparison, Condition, comparisons
+from sfumato.analyst.condition import All, AttributeCondition, Condition, comparisons
 from sfumato.analyst.counting import MOST_CELLS as MOST_CELLS
 from sfumato.analyst.counting import count_rows, flat_index, group_rows_by, kept
 from sfumato.analyst.margin import Totals
@@ -35,8 +35,8 @@ class Analyst:
     Every answer has an estimate with its standard error and 95% interval, and hard bounds that always hold for the
     private table. Counts from a randomized release are unbiased (and may be negative); their standard error covers the
     randomization (``sampling="fixed"``: the query is about exactly this table) or the sampling of people as well
-    (``iid``). The people of a label are spread over what it covers as in the rest of the release (`shares`), a
-    bucketized value evenly over the people of its group; the error allows for people who are not spread that way
+    (``iid``). The people with a label are spread over what it covers as in the rest of the release (`shares`), and
+    bucketized values evenly over the people of their group; the error allows for people who are not spread that way
     (`margin`).
 
     >>> import polars as pl, sfumato as sf
@@ -53,7 +53,7 @@ class Analyst:
         if sampling == "iid" and not release.scheme_class.randomizes:
             raise PolicyError(
                 "sampling = 'iid' (--iid) adds the error of drawing people to that of randomizing their values, but "
-                f"this release is by {release.scheme}, which randomizes none; leave it out"
+                f"this release is by {release.scheme}, which randomizes nothing; leave it out"
             )
         self.sampling = sampling
 
@@ -78,7 +78,7 @@ class Analyst:
         return self._cube(_listed(columns), parse_condition(where))
 
     def mean(self, column: str, where: str = "") -> Answer:
-        """The mean of a number over the people who satisfy a condition; those whose value is missing are left out."""
+        """The mean of a number over the people who satisfy a condition; people with a missing value are left out."""
         return self._sides(column, parse_condition(where)).mean()
 
     def sum(self, column: str, where: str = "") -> Answer:
@@ -111,7 +111,7 @@ class Analyst:
         return groups.with_columns(pl.Series(n, x) for n, x in zip(names, numbers, strict=True))
 
     def _group_figure(self, asked: Figure, group: dict[str, str], where: Condition) -> tuple[float, ...]:
-        inside = All((where, *(Comparison(n, "=", (value,)) for n, value in group.items())))
+        inside = All((where, *(AttributeCondition(n, "=", (value,)) for n, value in group.items())))
         try:
             answer = self._figure(asked, inside)
         except DataError:  # nobody is shown there, or nobody with a value
@@ -155,7 +155,7 @@ class Analyst:
         )
 
     def uncertainty(self, first: str, second: str, *, estimator: Estimator = "simplex") -> float:
-        """The uncertainty coefficient (Eq. 12): what the first attribute tells about the second, from 0 to 1."""
+        """The uncertainty coefficient (Eq. 12): how much the first attribute reveals about the second, from 0 to 1."""
         if self.view.release.scheme_class.randomizes:
             return uncertainty(self.distribution([first, second]).estimate(estimator))
         table = self._grouped([first, second], All())
@@ -200,9 +200,9 @@ class Analyst:
             if found.least == found.greatest:
                 continue
             if t.view.values.hidden:
-                yield f"the release shows nothing of {name!r}, so any value of it is possible for everyone"
+                yield f"the release shows nothing about {name!r}, so everyone may have any of its values"
             elif t.view.unshown:
-                yield f"no row shows {all_named(t.view.unshown)} of {name!r}, but labels may hide it"
+                yield f"no row shows {all_named(t.view.unshown)} of {name!r}, but labels may hide such values"
 
     def _whole(self, found: Totals) -> Totals:
         """For the private table, suppressed rows included."""

@@ -1,4 +1,4 @@
-"""What an analyst is told: an estimate, the error that it may have, and what is certain."""
+"""What an analyst gets: an estimate, the error that it may have, and what is certain."""
 
 from dataclasses import dataclass
 
@@ -48,17 +48,17 @@ class Answer:
 
 
 EXACT = "none: the release shows this exactly"
-SUPPRESSED_ROWS = "rows that were left out are like those that are shown"
+SUPPRESSED_ROWS = "rows that were left out resemble those that are shown"
 LABELS = (
-    "people are spread inside their labels as in the rest of the release, where other labels tell, and evenly where "
-    "none does; the error allows for boxes that deviate together"
+    "people are spread within their labels as in the rest of the release where other labels show how, and evenly "
+    "elsewhere; the error allows for boxes that deviate together"
 )
 BUCKETS = (
-    "inside a group, sensitive values are independent of the quasi-identifiers; the error allows for an association "
+    "within a group, sensitive values are independent of the quasi-identifiers; the error allows for an association "
     "that is the same in all groups"
 )
-RANDOMIZED = "values were randomized by the matrices in the manifest, each by itself; the estimate is unbiased"
+RANDOMIZED = "values were randomized by the matrices in the manifest, each independently; the estimate is unbiased"
 SAMPLED = (
     "each row was drawn at random from the G people of its box and its sensitive value perturbed as the manifest "
-    "states; people are spread inside their boxes as in the rest of the release"
+    "states; people are spread within their boxes as in the rest of the release"
 )

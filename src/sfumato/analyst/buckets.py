@@ -11,7 +11,7 @@ from sfumato.analyst.plan import Plan
 from sfumato.analyst.randomized import too_large
 from sfumato.analyst.view import AttributeView, View
 from sfumato.engine.counts import Counted, count
-from sfumato.errors import PolicyError, ReleaseError
+from sfumato.errors import DAMAGED, PolicyError, ReleaseError
 from sfumato.kernel.group import group_rows
 from sfumato.release.scheme.bucket_columns import COUNT, GROUP
 from sfumato.table.distortion import Floats
@@ -49,7 +49,7 @@ def groups_of(view: View) -> _Groups:
     number, groups = sensitive[COUNT].to_numpy().astype(np.int64), len(found.first)
     sizes = np.bincount(of_person, minlength=groups)
     if not np.array_equal(sizes, np.bincount(of_entry, weights=number, minlength=groups)):
-        raise ReleaseError("a group has more or fewer sensitive values than people; the release is damaged")
+        raise ReleaseError(f"a group has more or fewer sensitive values than people; {DAMAGED}")
     return _Groups(of_person, of_entry, number, sizes)
 
 
@@ -98,7 +98,9 @@ def _patterns(view: View, plan: Plan, groups: _Groups) -> list[tuple[NDArray[np.
     entry = _kinds(plan, [order[i] for i in apart], len(groups.of_entry))
     patterns, of_kind = np.unique(truth, axis=0, return_inverse=True)
     if len(patterns) > _MOST_PATTERNS:
-        raise PolicyError(f"the condition distinguishes {len(patterns):,} cases; ask for less at a time")
+        raise PolicyError(
+            f"the condition distinguishes {len(patterns):,} cases, which is too many; ask for less at a time"
+        )
     of_person = of_kind.ravel()[person]
     return [(of_person == p, allowed[entry]) for p, allowed in enumerate(patterns) if allowed.any()]
 
@@ -128,7 +130,9 @@ def _add(sums: Floats, ours: _Parts, theirs: _Parts, sizes: Integers) -> None:
     pairs = np.searchsorted(theirs.group, ours.group, side="right") - first
     total = int(pairs.sum())
     if total > _MOST_PAIRS:
-        raise PolicyError(f"the groups have {total:,} pairs of a person and a value; group by fewer columns")
+        raise PolicyError(
+            f"the groups have {total:,} pairs of a person and a value, which is too many; group by fewer columns"
+        )
     left = np.repeat(np.arange(len(ours.group)), pairs)
     right = np.repeat(first - np.cumsum(pairs) + pairs, pairs) + np.arange(total)
     a, b, n = ours.number[left], theirs.number[right], sizes[ours.group[left]].astype(np.float64)

@@ -145,7 +145,7 @@ def rank_attributes(table: object, *, class_: str | None = None, top: int | None
     Args:
         table: microdata, a frame or a file.
         class_: the class; by default the column of that role.
-        top: how many to rank; by default as many as tell anything.
+        top: how many to rank; by default all that reveal anything.
 
     >>> rows = pl.DataFrame({"a": [*"xxxxyyyy"], "b": [*"uuuvuvvv"], "c": [*"nnnnyyyy"]})
     >>> rank_attributes(rows, class_="c")
@@ -210,7 +210,7 @@ def _masked(masked: Masked, train: pl.DataFrame, test: pl.DataFrame) -> tuple[pl
     """Both tables as the analyst sees them."""
     if isinstance(masked, Release):
         if "data" not in masked.tables:
-            raise PolicyError(f"a release of the scheme {masked.scheme!r} has no table of rows to learn from")
+            raise PolicyError(f"a {masked.scheme!r} release has no table of rows to learn from")
         return masked.tables["data"], as_released(masked, test)
     if isinstance(masked, tuple) and len(masked) == 2:
         mine, theirs = (_Rows.of(t).frame for t in masked)

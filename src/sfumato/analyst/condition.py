@@ -26,7 +26,7 @@ _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
 
 
 @dataclass(frozen=True)
-class Comparison:
+class AttributeCondition:
     """``attribute op literal``; ``=`` and ``!=`` take several literals (IN, NOT IN)."""
 
     attribute: str
@@ -55,12 +55,12 @@ class Not:
     part: "Condition"
 
 
-Condition = Comparison | All | Some | Not
+Condition = AttributeCondition | All | Some | Not
 
 
-def comparisons(condition: Condition) -> Iterator[Comparison]:
+def comparisons(condition: Condition) -> Iterator[AttributeCondition]:
     """All comparisons, from left to right."""
-    if isinstance(condition, Comparison):
+    if isinstance(condition, AttributeCondition):
         yield condition
     elif isinstance(condition, Not):
         yield from comparisons(condition.part)
@@ -69,9 +69,9 @@ def comparisons(condition: Condition) -> Iterator[Comparison]:
             yield from comparisons(part)
 
 
-def evaluate(condition: Condition, known: Mapping[Comparison, Truth]) -> Any:
+def evaluate(condition: Condition, known: Mapping[AttributeCondition, Truth]) -> Any:
     """The truth of a condition, given the truth of its comparisons."""
-    if isinstance(condition, Comparison):
+    if isinstance(condition, AttributeCondition):
         return known[condition]
     if isinstance(condition, Not):
         return np.logical_not(evaluate(condition.part, known))
@@ -113,7 +113,7 @@ class PossibleValues:
         same = replace(self, texts=(*self.texts, *[text] * more), listed=listed, regions=regions)
         return replace(same, ranks=places) if self.numbers is None else replace(same, numbers=places)
 
-    def truth(self, c: Comparison) -> Truth:
+    def truth(self, c: AttributeCondition) -> Truth:
         """For which values a comparison is true."""
         if c.op in ("=", "!="):
             equal = np.zeros(len(self.texts), np.bool_)

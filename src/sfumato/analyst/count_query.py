@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from sfumato.analyst.shares import Spread, check_spread, label_shares
 from sfumato.analyst.workload import Queries, Workload
-from sfumato.errors import DataError, PolicyError, ReleaseError
+from sfumato.errors import DAMAGED, DataError, PolicyError, ReleaseError
 from sfumato.kernel.arrange import sort_order
 from sfumato.kernel.group import group_rows
 from sfumato.kernel.queries.bitmap import Items, make_items
@@ -21,8 +21,8 @@ from sfumato.kernel.queries.sums import (
     LANES,
     SMALL,
     Blocks,
+    ItemValues,
     LabelShares,
-    ValueCounts,
     Weights,
     count,
     pair,
@@ -104,8 +104,7 @@ def relative_errors(
     if found.left_out == len(queries):
         raise PolicyError(
             f"none of the {len(queries)} queries counts a row, so there is no relative error; raise the selectivity, "
-            "lower the "
-            "dimension, or give a sanity bound"
+            "lower the dimension, or give a sanity bound"
         )
     return found
 
@@ -131,7 +130,7 @@ def estimates(release: Release, queries: Queries, *, spread: Spread = "likely") 
     if release.scheme_class.labels_people:
         return _generalized(release, queries, spread)
     raise PolicyError(
-        f"this needs a generalized or bucketized release, and this one is by {release.scheme}; use Analyst instead"
+        f"this needs a generalized or bucketized release, but this one is by {release.scheme}; use Analyst instead"
     )
 
 
@@ -192,7 +191,7 @@ def _generalized(release: Release, queries: Queries, how: Spread) -> NDArray[np.
         order = sort_order(item, number)
         start, each = np.append(0, np.cumsum(np.bincount(item, minlength=number))), np.arange(number)
         held = values.of_row[pairs.first][order], pairs.size[order].astype(np.float64)
-        counted = ValueCounts(each, each, start, *held, size)
+        counted = ItemValues(each, each, start, *held, size)
         shown = [c._replace(of_row=c.of_row[groups.first]) for c in columns]
         return spread_cells(_items(queries, shown), number, _ends(shown), shares, counted, asked, chosen)
     order, weights = _weights(groups.of_row, number, values)
@@ -238,7 +237,7 @@ def _bucketized(release: Release, queries: Queries) -> NDArray[np.float64]:
     of_row, of_entry = groups.of_row[: quasi.height], groups.of_row[quasi.height :]
     sizes = np.bincount(of_row, minlength=len(groups.first))
     if not np.array_equal(sizes, np.bincount(of_entry, weights=number, minlength=len(groups.first))):
-        raise ReleaseError("a group has more or fewer sensitive values than people; the release is damaged")
+        raise ReleaseError(f"a group has more or fewer sensitive values than people; {DAMAGED}")
     columns = [read_values(quasi[n], queries.domains[n]) for n in queries.quasi]
     values = read_values(sensitive[queries.sensitive], queries.domains[queries.sensitive])
     vectors = group_rows([c.of_row for c in columns], [len(c.lo) for c in columns])
@@ -253,7 +252,7 @@ def _bucketized(release: Release, queries: Queries) -> NDArray[np.float64]:
         len(vectors.first),
         _ends(shown),
         _shares(columns, [np.ones(len(c.lo)) for c in columns]),
-        ValueCounts(vectors.of_row[by], of_row[by], start, *held, len(values.lo)),
+        ItemValues(vectors.of_row[by], of_row[by], start, *held, len(values.lo)),
         queries.predicates,
         queries.sensitive_sets(),
     )

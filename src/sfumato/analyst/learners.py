@@ -66,7 +66,7 @@ def _sklearn(module: str) -> Any:
     except ImportError:
         raise PolicyError(
             "this learner needs scikit-learn, which is not installed; install it with the extra sfumato[analysis], "
-            "or use the learner 'c45', which needs nothing"
+            "or use the learner 'c45', which needs no other package"
         ) from None
 
 

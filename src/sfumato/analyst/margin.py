@@ -19,9 +19,9 @@ from sfumato.table.distortion import Floats
 
 CONFIDENCE = 0.95
 INFORMED = 0.15
-"""The correlation within labels whose inside other labels of the release show."""
+"""The correlation within labels for which other labels of the release show more detail."""
 UNINFORMED = 0.4
-"""The correlation within labels of which nothing more is known."""
+"""The correlation within labels about which nothing more is known."""
 ENOUGH = 10.0
 """How many rows with narrower labels halve the way between the two."""
 BUCKETED = 0.02

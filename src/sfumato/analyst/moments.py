@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sfumato.analyst.answer import Answer, Ends
-from sfumato.analyst.condition import All, Comparison, Condition
+from sfumato.analyst.condition import All, AttributeCondition, Condition
 from sfumato.analyst.view import AttributeView
 from sfumato.errors import DataError, PolicyError
 from sfumato.requirement.base import is_number
@@ -25,7 +25,7 @@ MOST_POINTS = 64
 """At how many values people are counted; between them the bounds are wider, and still hold."""
 
 MOST_FIGURES = 500
-"""How many groups have figures in one answer."""
+"""The most groups with figures in one answer."""
 
 _LEAST = 1e-12
 """The quantile of the least value."""
@@ -114,7 +114,7 @@ class Sides:
 def sides(view: AttributeView, where: Condition, count: Count) -> Sides:
     """Count the people on both sides of the values of an attribute."""
     points, every = _points(view)
-    first, last = Comparison(view.name, "<", (points[0],)), Comparison(view.name, ">", (points[-1],))
+    first, last = AttributeCondition(view.name, "<", (points[0],)), AttributeCondition(view.name, ">", (points[-1],))
     open_below, open_above = (count(All((where, end))).bounds[1] > 0 for end in (first, last))
     told = [(count(_and(where, view.name, "<=", x)), count(_and(where, view.name, ">", x))) for x in points]
     below, above = (np.array([_figures(pair[side]) for pair in told]).T for side in (0, 1))
@@ -136,7 +136,7 @@ def too_many_figures(groups: int) -> None:
 
 
 def _and(where: Condition, name: str, op: str, x: float) -> Condition:
-    return All((where, Comparison(name, op, (x,))))
+    return All((where, AttributeCondition(name, op, (x,))))
 
 
 def _figures(answer: Answer) -> tuple[float, ...]:
@@ -148,7 +148,7 @@ def _points(view: AttributeView) -> tuple[Sequence[float], bool]:
     numbers = view.values.numbers
     if view.values.days or (numbers is None and view.ranges is None):
         what = "dates" if view.values.days else "nothing that is shown" if view.values.hidden else "no numbers"
-        raise PolicyError(f"{view.name!r} holds {what}; means, sums and quantiles are of numbers: count instead")
+        raise PolicyError(f"{view.name!r} holds {what}; means, sums and quantiles need numbers: count instead")
     known = np.asarray([] if numbers is None else numbers, np.float64)
     found = view.ranges.known if view.ranges is not None else np.unique(known[np.isfinite(known)])
     if len(found) == 0:

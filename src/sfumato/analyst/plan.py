@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.analyst.condition import Comparison, Condition, Truth, comparisons, evaluate
+from sfumato.analyst.condition import AttributeCondition, Condition, Truth, comparisons, evaluate
 from sfumato.analyst.view import AttributeView
 from sfumato.errors import PolicyError
 from sfumato.table.distortion import Floats
@@ -44,13 +44,13 @@ class Plan:
     """
 
     def __init__(self, look: Look, where: Condition, grouped: Sequence[str]) -> None:
-        mentioned: dict[str, list[Comparison]] = {}
+        mentioned: dict[str, list[AttributeCondition]] = {}
         for c in comparisons(where):
             mentioned.setdefault(c.attribute, []).append(c)
         self.shared = [n for n in mentioned if n in grouped]
         self.others = [n for n in mentioned if n not in grouped]
         self.touched: dict[str, Touched] = {}
-        known: dict[Comparison, Truth] = {}
+        known: dict[AttributeCondition, Truth] = {}
         order = self.shared + self.others
         for axis, name in enumerate(order):
             view = look(name).cut(mentioned[name], grouped=name in grouped)
@@ -61,7 +61,9 @@ class Plan:
                 known[c] = row.reshape([-1 if a == axis else 1 for a in range(len(order))])
         shape = [self.touched[n].classes for n in order]
         if math.prod(shape) > _MOST_CLASSES:
-            raise PolicyError(f"the condition distinguishes {math.prod(shape):,} cases; ask for less at a time")
+            raise PolicyError(
+                f"the condition distinguishes {math.prod(shape):,} cases, which is too many; ask for less at a time"
+            )
         self.truth: NDArray[np.bool_] = np.broadcast_to(evaluate(where, known), shape)
         self.by = {n: self.touched[n].view if n in self.touched else look(n).cut([], grouped=True) for n in grouped}
 

@@ -4,7 +4,7 @@
 >>> parse("select count(*), sex where age >= 30 and job in ('Nurse', 'Cook') group by sex").columns
 ('sex',)
 >>> parse_condition("age >= 30 and not ill = 'flu'").parts[1]
-Not(part=Comparison(attribute='ill', op='=', literals=('flu',)))
+Not(part=AttributeCondition(attribute='ill', op='=', literals=('flu',)))
 """
 
 import re
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from sfumato.analyst.answer import ADDED
-from sfumato.analyst.condition import All, Comparison, Condition, Not, Some
+from sfumato.analyst.condition import All, AttributeCondition, Condition, Not, Some
 from sfumato.errors import PolicyError
 
 _TOKEN = re.compile(
@@ -100,9 +100,7 @@ def parse(text: str) -> Query:
     if len(set(chosen)) < len(chosen):
         raise PolicyError("the query names a column twice; name it once")
     if (order or limit is not None) and not chosen:
-        raise PolicyError(
-            "ORDER BY and LIMIT are about groups, and the query has none; add GROUP BY, or leave them out"
-        )
+        raise PolicyError("ORDER BY and LIMIT apply to groups, but the query has none; add GROUP BY, or leave them out")
     answered = [*chosen, figure.name if figure else ADDED[0], *ADDED[1:]]
     if unknown := [n for n, _ in order if n not in answered]:
         raise PolicyError(
@@ -293,11 +291,11 @@ class _Reader:
             while self.takes(","):
                 values.append(self.literal())
             self.need(")")
-            return Comparison(name, "!=" if negated else "=", tuple(values))
+            return AttributeCondition(name, "!=" if negated else "=", tuple(values))
         if self.takes("between"):
             low = self.literal()
             self.need("and")
-            inside = All((Comparison(name, ">=", (low,)), Comparison(name, "<=", (self.literal(),))))
+            inside = All((AttributeCondition(name, ">=", (low,)), AttributeCondition(name, "<=", (self.literal(),))))
             return Not(inside) if negated else inside
         op = {"<>": "!=", "==": "="}.get(self.now.text, self.now.text)
         if negated or self.now.kind != "sign" or op not in ("=", "!=", "<", "<=", ">", ">="):
@@ -305,7 +303,7 @@ class _Reader:
                 f"syntax error at {self.here}: expected =, !=, <, <=, >, >=, IN or BETWEEN after {name!r}"
             )
         self.at += 1
-        return Comparison(name, op, (self.literal(),))
+        return AttributeCondition(name, op, (self.literal(),))
 
     def literal(self) -> str | float:
         token = self.now
@@ -323,8 +321,7 @@ def _tokens(text: str) -> "list[_Token]":
         if match is None or match.end() == at:
             raise PolicyError(
                 f"syntax error at {text[at:].lstrip()[:20]!r}; put words in single quotes and names that contain "
-                "spaces "
-                "in double quotes; numbers need no quotes"
+                "spaces in double quotes; numbers need no quotes"
             )
         kind = str(match.lastgroup)
         found.append(_Token(kind, match.group(kind)))

@@ -87,7 +87,7 @@ def reconstruct(
         )
     inverse = inverse_of(matrix)
     if inverse is None:
-        raise DataError("the counts cannot be reconstructed: the perturbation matrix has no inverse that could be used")
+        raise DataError("the counts cannot be reconstructed: the perturbation matrix has no usable inverse")
     if way not in ("inversion", "em"):
         raise PolicyError(f"way = {way!r}; it must be 'inversion' or 'em'")
     counts = seen @ inverse if way == "inversion" else expectation_maximization(seen, matrix)

@@ -1,8 +1,8 @@
 """How the rows of a label are spread over what it covers: as in the rest of the release, where other labels tell.
 
-Labels of one attribute overlap: rows that show narrow labels tell how those with wide ones are distributed inside. The
-most likely distribution of the values, given all labels, is found by expectation maximization (Turnbull, JRSS B 38,
-1976: data grouped and censored to intervals); where no label tells, it stays even.
+Labels of one attribute overlap: rows that show narrow labels suggest how those with wide ones are distributed within
+them. The most likely distribution of the values, given all labels, is found by expectation maximization (Turnbull, JRSS
+B 38, 1976: data grouped and censored to intervals); where no label tells, it stays even.
 """
 
 from typing import Literal
@@ -85,7 +85,7 @@ def narrower(covers: Bools) -> Floats | None:
 def check_spread(spread: str) -> None:
     """Refuse an unknown word."""
     if spread not in ("likely", "even"):
-        raise PolicyError(f"spread = {spread!r}; it must be 'likely' (as the whole release tells) or 'even'")
+        raise PolicyError(f"spread = {spread!r}; it must be 'likely' (as the whole release suggests) or 'even'")
 
 
 def label_shares(column: ColumnLabels, domain: Domain, spread: Spread) -> Floats:

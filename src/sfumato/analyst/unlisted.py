@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sfumato.analyst.condition import Comparison, PossibleValues
+from sfumato.analyst.condition import AttributeCondition, PossibleValues
 from sfumato.analyst.shares import Bools
 from sfumato.release.label_meaning import fits
 from sfumato.table.distortion import Floats
@@ -21,7 +21,7 @@ from sfumato.table.ordered_domain import number_text
 from sfumato.table.taxonomy import SUPPRESSED
 
 UNLISTED = "(not listed)"
-"""What a label hides that is none of the values shown elsewhere or asked for."""
+"""The values that a label hides other than those shown elsewhere or asked for."""
 
 _CHARACTERS = 10.0
 
@@ -56,7 +56,7 @@ class Spread:
     unshown: tuple[str, ...] = ()
 
 
-def with_unlisted(known: Spread, hidden: Hidden, asked: Sequence[Comparison]) -> Spread:
+def with_unlisted(known: Spread, hidden: Hidden, asked: Sequence[AttributeCondition]) -> Spread:
     """The same with further values that labels may hide, as far as comparisons tell them apart."""
     ordered = any(c.op not in ("=", "!=") for c in asked)
     if asked and (known.values.numbers is not None or (known.values.ordered and ordered)):
@@ -64,7 +64,7 @@ def with_unlisted(known: Spread, hidden: Hidden, asked: Sequence[Comparison]) ->
     return _rest(_words(known, hidden, asked), hidden)
 
 
-def _words(known: Spread, hidden: Hidden, asked: Sequence[Comparison]) -> Spread:
+def _words(known: Spread, hidden: Hidden, asked: Sequence[AttributeCondition]) -> Spread:
     """With each word that is asked for, not listed, and possible."""
     literals = (x if isinstance(x, str) else number_text(x) for c in asked for x in c.literals)
     wanted = [x for x in dict.fromkeys(literals) if x not in (*known.values.texts, *known.values.regions, UNLISTED)]
@@ -120,7 +120,7 @@ def _unlisted_share(known: Spread, hidden: Hidden) -> Floats:
     return np.where(masked, 1.0 / (1.0 + known.possible[:listed].sum(axis=0)), 0.0)
 
 
-def _between(known: Spread, hidden: Hidden, asked: Sequence[Comparison]) -> Spread:
+def _between(known: Spread, hidden: Hidden, asked: Sequence[AttributeCondition]) -> Spread:
     """With values between, at and beyond the numbers (or the words of an order) that are compared with."""
     masked = np.array([bool(masks) for masks in hidden.masks])
     places = known.values.places()
@@ -135,7 +135,7 @@ def _between(known: Spread, hidden: Hidden, asked: Sequence[Comparison]) -> Spre
     return Spread(values, weights, np.vstack([known.possible, *[masked] * len(more)]))
 
 
-def _ends(values: PossibleValues, asked: Sequence[Comparison]) -> list[float]:
+def _ends(values: PossibleValues, asked: Sequence[AttributeCondition]) -> list[float]:
     """The numbers that are compared with, or the places of the words, in order."""
     found: set[float] = set()
     for c in asked:

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.analyst.condition import Comparison, PossibleValues, as_number
+from sfumato.analyst.condition import AttributeCondition, PossibleValues, as_number
 from sfumato.analyst.margin import correlation
 from sfumato.analyst.ranges import Ranges
 from sfumato.analyst.shares import Bools, likely_shares, narrower
@@ -30,7 +30,7 @@ from sfumato.table.taxonomy import SUPPRESSED
 
 _MEASURED = (Kind.CONTINUOUS, Kind.DATE)
 _MANY = 50_000
-"""From so many rows on, equal ones are counted first."""
+"""From this many rows on, equal rows are counted first."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +54,7 @@ class AttributeView:
     unshown: tuple[str, ...] = ()
     unlisted: Bools | None = None
 
-    def cut(self, asked: Iterable[Comparison], *, grouped: bool) -> "AttributeView":
+    def cut(self, asked: Iterable[AttributeCondition], *, grouped: bool) -> "AttributeView":
         """The same, with ranges cut so that each comparison is true for all of a piece or none of it; if it is grouped
         by, its own pieces are cut further."""
         asked = list(asked)
@@ -69,7 +69,7 @@ class AttributeView:
         values, weights, possible = self.ranges.spread([*self.ranges.cuts(pairs), *grid])
         return replace(self, values=values, weights=weights, possible=possible)
 
-    def _with_unlisted(self, asked: Sequence[Comparison]) -> "AttributeView":
+    def _with_unlisted(self, asked: Sequence[AttributeCondition]) -> "AttributeView":
         """The same with further values that a label may hide."""
         if self.possible is None or self.masks is None or not isinstance(self.weights, np.ndarray):
             return self
@@ -79,7 +79,7 @@ class AttributeView:
         asked_for = [i for i, text in enumerate(found.values.texts) if text in found.unshown]
         return replace(cut, unshown=found.unshown, unlisted=unlisted | found.possible[asked_for].any(axis=0))
 
-    def _suppressed(self, asked: Sequence[Comparison], grouped: bool) -> "AttributeView":
+    def _suppressed(self, asked: Sequence[AttributeCondition], grouped: bool) -> "AttributeView":
         """The same if everything is suppressed: nothing to tell apart but what is asked for."""
         if not asked:
             return self

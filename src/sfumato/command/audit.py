@@ -1,4 +1,4 @@
-"""`sfumato audit`: attack a release with the truth at hand."""
+"""`sfumato audit`: attack a release, given the truth."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,7 +22,11 @@ if TYPE_CHECKING:
 @click.option("--budget", type=float, default=60.0, show_default=True, help="How many seconds it may take.")
 @click.option("--sample", type=WholeNumber(min=1), help="How many people to attack where they are attacked one by one.")
 @click.option(
-    "--margin", type=float, default=0.1, show_default=True, help="How much surer than before counts as learned."
+    "--margin",
+    type=float,
+    default=0.1,
+    show_default=True,
+    help="By how much the adversary must be surer than before to count as having learned something.",
 )
 @click.option("--out", "kept", type=NamedPath(), help="Where to write the findings; default: OUT/private/audit.json.")
 @click.option("--seed", type=WholeNumber(min=0), help="Make samples repeatable; for experiments.")
@@ -31,10 +35,10 @@ def audit(
     out: Path, adversaries: tuple[str, ...], after: tuple[Path, ...], policy: Path | None, budget: float,
     sample: int | None, margin: float, kept: Path | None, seed: int | None, as_json: bool,
 ) -> None:  # fmt: skip
-    """Attack a release with the private table at hand.
+    """Attack a release, given the private table.
 
-    Who learns what, about how many people. OUT is the folder that `sfumato publish` wrote. Exit code 4: a claim of the
-    release does not hold.
+    It shows who learns what, about how many people. OUT is the folder that `sfumato publish` wrote. Exit code 4: a
+    claim of the release does not hold.
     """
     from sfumato.publisher.audit_output import audit_output, refuse_broken
 

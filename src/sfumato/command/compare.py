@@ -10,7 +10,7 @@ from sfumato.command.options import NamedPath, WholeNumber, common_options
 from sfumato.command.printing import print_json, printable
 from sfumato.command.progress import progress_bar
 from sfumato.command.streams import printing_result
-from sfumato.errors import OutputError, PolicyError
+from sfumato.errors import Infeasible, OutputError, PolicyError
 
 if TYPE_CHECKING:
     from sfumato.publisher.compare.comparison import Comparison
@@ -24,7 +24,7 @@ FILES = ("compare.html", "compare.md", "compare.csv", "compare.json")
 @click.option(
     "--method", "methods", multiple=True, help="A method to compare; repeat for each. Default: all that can serve."
 )
-@click.option("--sweep", "sweeps", multiple=True, help="Values of a parameter, as in k=2,5,10; can be repeated.")
+@click.option("--sweep", "sweeps", multiple=True, help="Values of a parameter, such as k=2,5,10; can be repeated.")
 @click.option(
     "-o",
     "--out",
@@ -53,10 +53,11 @@ def compare(
 ) -> None:
     """Compare methods on the table of a policy.
 
-    For each method that can serve POLICY, and each value of a swept parameter: what its release gives away, what it is
-    still good for, and how long it takes to make.
+    For each method that can serve POLICY, and each value of a swept parameter: what its release gives away, how useful
+    it still is, and how long it takes to make.
 
-    Private: the figures are computed from the private table. Stopped and started again, it goes on where it was.
+    Private: the figures are computed from the private table. If it is stopped, running it again resumes where it
+    stopped.
     """
     if take is not None and out is None:
         raise PolicyError("--take writes a policy; name the file with -o, e.g. -o policy.toml")
@@ -79,6 +80,17 @@ def compare(
         _write(found, out, take)
     with printing_result(f"{out} was written completely" if out else ""):
         _print(found, out, take, as_json)
+    _refuse_all_infeasible(found)
+
+
+def _refuse_all_infeasible(found: "Comparison") -> None:
+    """If no method could publish the table, the command fails as `publish` would, after showing the reasons."""
+    why = [outcome.refused for outcome in found.outcomes]
+    if why and why[0] is not None and all(why):
+        raise Infeasible(
+            f"none of the {len(why)} points can publish this table; the first one: {why[0]}. Ask for less, or name "
+            "other methods with --method"
+        )
 
 
 def parse_sweeps(texts: tuple[str, ...]) -> dict[str, list[float]]:
@@ -97,7 +109,7 @@ def parse_sweeps(texts: tuple[str, ...]) -> dict[str, list[float]]:
             numbers = [float(v) for v in values.split(",")]
             found[name] = [int(n) if n.is_integer() else n for n in numbers]
         except (ValueError, OverflowError):
-            raise PolicyError(f"--sweep {text!r} is not a parameter and its values; write e.g. k=2,5,10") from None
+            raise PolicyError(f"--sweep {text!r} must be a parameter and its values, e.g. k=2,5,10") from None
     return found
 
 
@@ -120,7 +132,7 @@ def _refuse_output(out: Path, force: bool, *, folder: bool) -> None:
     if not force:
         raise OutputError(f"{out} already exists; choose another name, or replace it with --force")
     if folder and (strange := sorted({p.name for p in out.iterdir()} - set(FILES))):
-        raise OutputError(f"{out} contains {strange[0]}, which no comparison writes; choose another folder")
+        raise OutputError(f"{out} contains {strange[0]}, which is not part of a comparison; choose another folder")
 
 
 def _write(found: "Comparison", out: Path, take: int | None) -> None:

@@ -1,7 +1,7 @@
 """How a command that fails ends: one paragraph on stderr, and an exit code.
 
 0 done; 1 unexpected (a bug); 2 bad usage, policy or data; 3 the requirement cannot be met on this data; 4 a check found
-a broken claim; 130 interrupted; 141 the reader of our output went away.
+a broken claim; 130 interrupted; 141 the reader of our output is gone.
 """
 
 import sys
@@ -17,7 +17,7 @@ from sfumato.errors import SfumatoError, os_words
 
 BUG, USAGE, INTERRUPTED = 1, 2, 130
 CLOSED_PIPE = 128 + 13
-"""What a shell reports for a program that wrote to a pipe whose reader went away."""
+"""What a shell reports for a program that wrote to a closed pipe."""
 
 
 @contextmanager
@@ -27,6 +27,7 @@ def errors_to_exit_codes(*, debug: bool) -> Iterator[None]:
         yield
     except click.exceptions.Abort as e:
         print_error(one_paragraph(str(e)) or "stopped; nothing was written")
+        _forget_interrupt()
         sys.exit(INTERRUPTED)
     except click.exceptions.NoArgsIsHelpError as e:
         print_error(e.format_message())
@@ -43,6 +44,15 @@ def errors_to_exit_codes(*, debug: bool) -> Iterator[None]:
         code, words = _explained(e)
         _report(e, words, debug)
         sys.exit(code)
+
+
+def _forget_interrupt() -> None:
+    """Let Python end with our exit code.
+
+    It remembers that an interrupt came out of an executed string, as those that dataclasses are made of, and would end
+    by the signal instead; the next executed string makes it forget.
+    """
+    exec("")
 
 
 def _explained(error: Exception) -> tuple[int, str]:
@@ -74,7 +84,7 @@ def _show_usage(error: click.ClickException) -> None:
 
 
 def _usage_words(error: click.ClickException) -> str:
-    """What click says; an option of the commands that stands before the command is told its place."""
+    """What click says; if a command's option precedes the command, where it belongs."""
     if isinstance(error, click.NoSuchOption) and error.option_name in EVERYWHERE and not _has_command(error):
         return f"{error.option_name} must follow the command, as in: sfumato methods {error.option_name}"
     return error.format_message()

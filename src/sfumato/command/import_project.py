@@ -16,7 +16,7 @@ from sfumato.command.streams import printing_result
 def import_project(project: Path, out: Path, as_json: bool) -> None:
     """Turn an ARX project (.deid) into a policy and its files.
 
-    What has no counterpart is listed, here and in the policy. Nothing that Java serialized is read.
+    Settings without a counterpart are listed, here and in the policy. Serialized Java objects are never read.
     """
     from sfumato.publisher.arx.project import POLICY
     from sfumato.publisher.arx.project import import_project as imported

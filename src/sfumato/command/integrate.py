@@ -38,7 +38,7 @@ from sfumato.command.streams import printing_result
     "--make-certificates",
     type=NamedPath(),
     metavar="DIR",
-    help="Make a small authority and two certificates in DIR for a first try, and do nothing else.",
+    help="Make a small certificate authority and two certificates in DIR for a first try, and do nothing else.",
 )
 @common_options
 def integrate(
@@ -55,8 +55,8 @@ def integrate(
 ) -> None:
     """Make one release of two publishers' tables.
 
-    POLICY is this side's own, with a table [integrate]. One side listens, the other connects; both end with the same
-    release and a report of their own.
+    POLICY is this side's own policy, with an [integrate] table. One side listens and the other connects; both end up
+    with the same release and their own report.
     """
     if make_certificates is not None:
         _make_certificates(make_certificates, as_json)
@@ -80,14 +80,14 @@ def _integrate(
     times: tuple[float, float],
     as_json: bool,
 ) -> None:
-    from sfumato.integration.channel import Limits
-    from sfumato.integration.connection import Address
+    from sfumato.integration.channel import TimeLimits
+    from sfumato.integration.connection import HostPort
     from sfumato.publisher.integrate import Meeting, integrate_policy
 
     meeting = Meeting(
-        address=Address.parse(listens or connects or ""),
+        address=HostPort.parse(listens or connects or ""),
         listens=listens is not None,
-        limits=Limits(silence=times[0], waiting=times[1]),
+        limits=TimeLimits(silence=times[0], waiting=times[1]),
         told=lambda words: click.echo(printable(words), err=True),
     )
     try:

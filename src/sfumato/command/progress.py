@@ -10,7 +10,7 @@ import click
 from sfumato.publisher.stage_words import STAGES, StageClock, how_far
 
 Listener = Callable[[str, float], None]
-"""Is told the stage of a job and how much of it is done, from 0 to 1 (mostly a `sfumato.engine.progress.Share`)."""
+"""Called with the stage of a job and how much of it is done, from 0 to 1 (mostly a `sfumato.engine.progress.Share`)."""
 
 PAUSE = "pause"
 """The stage in which nothing moves on the terminal, so that a question can be asked."""

@@ -40,9 +40,11 @@ if TYPE_CHECKING:
     "--after",
     type=NamedPath(),
     multiple=True,
-    help="A release of sfumato that was published before, beside those of the policy (tdssa); repeat for each.",
+    help="An earlier sfumato release, in addition to those in the policy (tdssa); repeat for each.",
 )
-@click.option("--pdf", is_flag=True, help="Print the report to private/report.pdf too; needs Chromium, Chrome or Edge.")
+@click.option(
+    "--pdf", is_flag=True, help="Also print the report to private/report.pdf; needs Chromium, Chrome or Edge."
+)
 @click.option(
     "--engine",
     type=click.Choice(["auto", "local", "duckdb", "spark"]),
@@ -114,25 +116,28 @@ def _publish(
     pdf: bool = False,
     engine: str | None = None,
 ) -> None:
-    with _without_collection():
-        from sfumato.publisher.reading_ahead import read_ahead
+    with interrupts() as pressed:
+        with _without_collection():
+            from sfumato.command.memory import reuse_freed_memory
+            from sfumato.publisher.reading_ahead import read_ahead
 
-        ahead = read_ahead(policy) if engine in (None, "local") else None
-        from sfumato.publisher.publish import publish_policy
+            reuse_freed_memory()
+            ahead = read_ahead(policy) if engine in (None, "local") else None
+            from sfumato.publisher.publish import publish_policy
 
-    with progress_bar() as progress, interrupts(on_interrupt, progress) as heard:
-        result = publish_policy(
-            policy,
-            out,
-            seed=seed,
-            force=force,
-            ledger=ledger,
-            after=after,
-            pdf=pdf,
-            progress=heard,
-            ahead=ahead,
-            engine=engine,
-        )
+        with progress_bar() as progress:
+            result = publish_policy(
+                policy,
+                out,
+                seed=seed,
+                force=force,
+                ledger=ledger,
+                after=after,
+                pdf=pdf,
+                progress=pressed.heeded(on_interrupt, progress),
+                ahead=ahead,
+                engine=engine,
+            )
     folder = result.folder
     with printing_result(f"{folder} was written completely: hand over {folder / 'release'}, keep {folder / 'private'}"):
         if as_json:

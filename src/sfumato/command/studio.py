@@ -9,9 +9,7 @@ from sfumato.command.streams import flush_output
 
 @click.command()
 @click.argument("data", required=False)
-@click.option(
-    "--port", type=click.IntRange(0, 65535), default=0, help="The port to listen on; by default any that is free."
-)
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="The port to listen on. Default: any free port.")
 @click.option("--no-browser", is_flag=True, help="Do not open a browser; open the printed address yourself.")
 @common_options
 def studio(data: str | None, port: int, no_browser: bool, as_json: bool) -> None:

@@ -25,12 +25,15 @@ _WAYS = ("auto", "code", "mask", "round", "quantiles", "calendar", "rare")
     "--by",
     type=click.Choice(_WAYS),
     default="auto",
-    help="How: by the structure of codes, by masks, in round intervals, in intervals with equally many rows, by months "
-    "and years, or rare values in one group. By default the first of these that suits the values.",
+    help="How to group values: by the structure of codes, by masks, in round intervals, in intervals with about the "
+    "same number of rows, by months and years, or rare values in one group. Default: the first of these that suits "
+    "the values.",
 )
 @click.option("--width", type=float, help="The width of the narrowest round intervals.")
-@click.option("--groups", type=WholeNumber(min=2), default=8, help="How many intervals quantiles make (default 8).")
-@click.option("--least", type=WholeNumber(min=2), default=5, help="A value in fewer rows is rare (default 5).")
+@click.option("--groups", type=WholeNumber(min=2), default=8, help="Number of intervals for quantiles (default 8).")
+@click.option(
+    "--least", type=WholeNumber(min=2), default=5, help="Values in fewer rows than this are rare (default 5)."
+)
 @click.option("--query", help="The SELECT statement to run if DATA is a database URL.")
 @click.option("--force", is_flag=True, help="Overwrite an existing file.")
 @common_options
@@ -48,9 +51,8 @@ def taxonomy(
 ) -> None:
     """Write a taxonomy for COLUMN of the table DATA, as csv.
 
-    It is a hierarchy as ARX has them: a row per value, the value first, then a column per level, the root last. Edit
-    it, and name it in the policy:
-    taxonomy = "zip.csv".
+    It is a hierarchy in ARX's format: one row per value, with the value first, then one column per level, the root
+    last. Edit it, and name it in the policy: taxonomy = "zip.csv".
     """
     if out is not None:
         refuse_output(out, force=force, example="zip.csv")

@@ -52,7 +52,7 @@ Output = AsIs | ByGroup | Numbered | Randomized
 
 
 Table = pl.DataFrame | Parts
-"""A published table: in memory, or in files if it is too large for that."""
+"""A published table, in memory, or in files if it is too large for that."""
 
 
 class Engine(Protocol):

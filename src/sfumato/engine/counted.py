@@ -25,7 +25,7 @@ from sfumato.engine.pieces import Pieces
 from sfumato.engine.progress import Progress, Share, silent
 from sfumato.engine.shuffle import Spill, in_buckets
 from sfumato.engine.stored_rows import Limits, StoredRows, elsewhere
-from sfumato.engine.vector_rows import Known, compressed, expanded
+from sfumato.engine.vector_rows import KnownVectors, compressed, expanded
 from sfumato.errors import PolicyError, SfumatoError
 from sfumato.table.microdata import Microdata
 from sfumato.table.occurring import occurring
@@ -52,7 +52,7 @@ class CountedEngine:
         self._place = place
         """Of engines without some rows: the vector here of each vector that rows were counted by, -1 if left out."""
         self._limits, self._progress = limits or Limits(), progress or silent
-        self._known: dict[tuple[str, ...], Known] = {}
+        self._known: dict[tuple[str, ...], KnownVectors] = {}
 
     @property
     def table(self) -> Microdata:
@@ -78,7 +78,7 @@ class CountedEngine:
                 f"the insensitive column {plain[0]!r} must be joined with every row; leave it out (role identifier)"
             )
         other = self._like(self._table, counts)
-        other._known[counts.names] = Known.itself(counts)
+        other._known[counts.names] = KnownVectors.itself(counts)
         return other
 
     def digest(self) -> str:
@@ -102,11 +102,11 @@ class CountedEngine:
         others = tuple(dict.fromkeys(name for name in names if name not in columns))
         finest = self._reaching(others)
         if finest.names == (*columns, *others):
-            self._known[finest.names] = Known.itself(finest)
+            self._known[finest.names] = KnownVectors.itself(finest)
             return finest
         coded = [Counted(*finest.counted(name)) for name in (*columns, *others)]
         vectors = count(coded)
-        self._known[(*columns, *others)] = Known(finest, vectors.of_row)
+        self._known[(*columns, *others)] = KnownVectors(finest, vectors.of_row)
         return Counts(
             {name: replace(finest[name], codes=finest[name].codes[vectors.first]) for name in columns},
             pl.DataFrame([finest.others[name] for name in others])[vectors.first] if others else pl.DataFrame(),
@@ -180,9 +180,9 @@ class CountedEngine:
             table, self._rows, finest, self._spill, place=kept, limits=self._limits, progress=self._progress
         )
 
-    def _applied(self, counts: Counts | None) -> Known:
+    def _applied(self, counts: Counts | None) -> KnownVectors:
         if counts is None:
-            return Known.itself(self._finest)
+            return KnownVectors.itself(self._finest)
         if counts.names not in self._known:
             raise SfumatoError("a decision can be applied only by the engine that counted; please report this")
         return self._known[counts.names]
@@ -215,7 +215,9 @@ class CountedEngine:
             done += bucket.height
             self._progress("parts", Share.of_rows(done, rows))
 
-    def _dealt(self, known: Known, dealer: Dealer | None, plain: list[str], draws: Draws) -> Iterator[pl.DataFrame]:
+    def _dealt(
+        self, known: KnownVectors, dealer: Dealer | None, plain: list[str], draws: Draws
+    ) -> Iterator[pl.DataFrame]:
         """The finest vector and the entry of each row, with its insensitive values, a batch at a time."""
         others = tuple(known.finest.others.columns)
         batches = (
@@ -246,7 +248,7 @@ class CountedEngine:
         self,
         frames: Iterator[pl.DataFrame],
         coded: "list[OutputColumn]",
-        known: Known,
+        known: KnownVectors,
         dealer: Dealer | None,
         grouping: Grouping | None,
     ) -> Parts:

@@ -55,7 +55,7 @@ class Counts(CodedColumns):
     weights: Integers
     dropped: int = 0
     _agreeing: dict[Key, EqualRows] = field(default_factory=dict, init=False, repr=False)
-    """Which vectors agree in some columns, as far as somebody asked."""
+    """Which vectors agree in some columns, cached once asked for."""
 
     def __len__(self) -> int:
         return len(self.weights)

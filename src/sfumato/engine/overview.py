@@ -24,7 +24,7 @@ class Overview(Counts):
     plain: Mapping[str, pl.DataFrame] = field(default_factory=dict)
     hidden: Mapping[str, pl.DataFrame] = field(default_factory=dict)
     unseen: tuple[str, ...] = ()
-    """The columns of these with too many different values to be tallied; their tallies are empty."""
+    """Those of these columns with too many different values to be tallied; their tallies are empty."""
     class_sizes: Integers | None = None
     """Of a table that is too large to be counted here: how many rows each combination of quasi-identifiers has. Then
     the counts are right for each column by itself and mean nothing for several."""

@@ -19,7 +19,7 @@ from sfumato.table.encode import Column
 from sfumato.table.microdata import Microdata
 
 PIECES = 4
-"""A piece has at most one part in so many of the vectors that memory would hold."""
+"""A piece has at most one part in this many of the vectors that memory can hold."""
 
 
 class TooManyVectors(DataError):  # noqa: N818 - names what there is, like the other errors
@@ -40,9 +40,9 @@ Region = tuple[Range, ...]
 
 Arrays = list[NDArray[Any]]
 PieceWork = Callable[[Arrays, Integers], Arrays]
-"""Makes something of the vectors of a region: their codes, a column each, and how many rows each stands for."""
+"""Processes the vectors of a region: their codes, one column each, and how many rows each represents."""
 Tell = Callable[[float], None]
-"""Is told how much of something is done, from 0 to 1."""
+"""Called with how much of something is done, from 0 to 1."""
 Apart = Callable[[str, int, Sequence[int], PieceWork, Tell], list[Arrays]]
 """Does some work for each region where the vectors are: given the question for them, how many regions there are, and
 the sizes of the columns."""

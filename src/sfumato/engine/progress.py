@@ -1,4 +1,4 @@
-"""What a listener is told while a job runs: the stage, how much of it is done, and of how many rows."""
+"""What is reported while a job runs: the stage, how much of it is done, and of how many rows."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait

@@ -11,13 +11,13 @@ from sfumato.table.encode import Column
 from sfumato.table.rowless import ELSEWHERE, Rowless
 
 MOST_IN_MEMORY = 5_000_000
-"""A published table of more rows is written in parts."""
+"""A published table with more rows is written in parts."""
 
 PART_ROWS = 2_000_000
 """About how many rows a part has."""
 
 MOST_TALLIED = 2_000_000
-"""An uncoded column with more different values is not looked at."""
+"""An uncoded column with more distinct values is not examined."""
 
 
 class StoredRows(Protocol):

@@ -57,8 +57,8 @@ def readable(attributes: Iterable[Attribute], form: Form) -> list[Attribute]:
     plain = [a.name for a in wanted if a.role is Role.INSENSITIVE]
     if plain and (form.dates or form.writes_numbers):
         raise PolicyError(
-            f"the insensitive column {plain[0]!r} is published as it is written, so this engine cannot read it by "
-            'dates, decimal or thousands under [data]; give it another role, or set name = "local" under [engine]'
+            f"the insensitive column {plain[0]!r} is published as written, so this engine cannot apply dates, "
+            'decimal or thousands under [data] to it; give it another role, or set name = "local" under [engine]'
         )
     return wanted
 
@@ -90,7 +90,7 @@ def refuse_many_vectors(number: int, columns: int, memory: int, *, more: str = "
     most = most_vectors(columns, memory)
     if number > most:
         raise TooManyVectors(
-            f"the table has {more}{number:,} different combinations of its coded columns, of which memory holds "
+            f"the table has {more}{number:,} different combinations of its coded columns, but memory holds only "
             f"{most:,}: raise memory under [engine], round numbers and dates, or leave columns out"
         )
 

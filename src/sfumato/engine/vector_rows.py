@@ -17,14 +17,14 @@ from sfumato.table.encode import smallest
 _BATCH = 1 << 20
 
 
-class Known(NamedTuple):
+class KnownVectors(NamedTuple):
     """The vectors of a count, as places of the finest vectors, and these."""
 
     finest: Counts
     of_finest: NDArray[Any]
 
     @classmethod
-    def itself(cls, counts: Counts) -> "Known":
+    def itself(cls, counts: Counts) -> "KnownVectors":
         """A count of the finest vectors themselves."""
         return cls(counts, np.arange(len(counts), dtype=np.uint32))
 
@@ -43,7 +43,7 @@ def expanded(weights: Integers) -> Iterator[pl.DataFrame]:
 
 
 def compressed(
-    coded: list[OutputColumn], known: Known, dealer: Dealer | None, grouping: Grouping | None
+    coded: list[OutputColumn], known: KnownVectors, dealer: Dealer | None, grouping: Grouping | None
 ) -> tuple[pl.DataFrame, Integers]:
     """The distinct published rows, made of the vectors."""
     rows = pl.DataFrame({VECTOR: np.arange(len(known.finest), dtype=np.uint32)})

@@ -13,13 +13,13 @@ from typing import Any
 
 from sfumato.errors import PeerError, PolicyError, SfumatoError, nearest
 from sfumato.integration.channel import Channel
-from sfumato.integration.wire import Kind, Reason, letter
+from sfumato.integration.wire import Message, Reason, letter
 from sfumato.requirement.base import Requirement, names
 from sfumato.requirement.k_anonymity import KAnonymity
 from sfumato.table.taxonomy import named
 
 PROTOCOL = 1
-"""The version of what the two sides do with their messages."""
+"""The version of how the two sides process their messages."""
 _MOST_BYTES = 1 << 22
 _MOST_COLUMNS = 10_000
 _MOST_TERMS = 100
@@ -66,7 +66,7 @@ def agree(
 ) -> Joint:
     """Compare the joint terms and exchange the names of columns; raise on both sides if they do not fit."""
     mine = {"terms": {key: digest(value) for key, value in terms.items()}, "columns": [offer.masked, offer.unchanged]}
-    received = channel.exchange(Kind.AGREEMENT, json.dumps(mine).encode(), at_most=_MOST_BYTES)
+    received = channel.exchange(Message.AGREEMENT, json.dumps(mine).encode(), at_most=_MOST_BYTES)
     try:
         theirs, digests = _parsed(received)
     except PeerError as error:
@@ -124,14 +124,14 @@ def refuse_unfit(joint: Joint, requirements: Sequence[Requirement]) -> None:
     columns += [joint.class_name] if joint.class_name is not None else []
     if twice := sorted({n for n in columns if columns.count(n) > 1}):
         raise PolicyError(
-            f"both publishers bring a column {named(twice)}; only the class and the key are in both tables: let one "
-            'side leave it out (role "identifier"), or rename it'
+            f"both publishers have a column {named(twice)}; only the class and the key may be in both tables: let "
+            'one side leave it out (role "identifier"), or rename it'
         )
     if all(offer.unchanged for offer in joint.offers.values()):
         both = [f"{letter(party)}: {named(joint.offers[party].unchanged)}" for party in sorted(joint.offers)]
         raise PolicyError(
-            f"both publishers bring columns that are published unchanged ({'; '.join(both)}); only one side can, since "
-            'rows are put together where these columns are: let one side leave them out (role "identifier")'
+            f"both publishers have columns that are published unchanged ({'; '.join(both)}); only one side may, since "
+            'rows are assembled where these columns are: let one side leave them out (role "identifier")'
         )
     for requirement in requirements:
         _refuse_unserved(joint, requirement)
@@ -153,8 +153,7 @@ def _refuse_unserved(joint: Joint, requirement: Requirement) -> None:
     for name in x:
         if name not in joint.masked:
             raise PolicyError(
-                f"{requirement.model}: neither publisher brings the quasi-identifier {name!r}"
-                f"{nearest(name, joint.masked)}"
+                f"{requirement.model}: neither publisher has the quasi-identifier {name!r}{nearest(name, joint.masked)}"
             )
     for name in linked(requirement):
         if name == joint.class_name:

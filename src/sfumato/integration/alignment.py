@@ -18,13 +18,13 @@ from sfumato.errors import DataError, PeerError
 from sfumato.integration.channel import Channel
 from sfumato.integration.coin import joint_randomness
 from sfumato.integration.curve import POINT, hash_to_point, in_parallel, random_scalar, split_points, times
-from sfumato.integration.wire import Kind, Reason, letter
+from sfumato.integration.wire import Message, Reason, letter
 
 Progress = Callable[[float], object]
 MOST_KEYS: Final = 20_000_000
 """More would need more than about 8 GB of memory."""
 _BATCH: Final = 4096
-"""Keys per message: a second of work or less, so that neither side is silent for long."""
+"""Keys per message: at most a second of work, so that neither side is silent for long."""
 _TAG: Final = 16
 _NUMBER: Final = struct.Struct(">Q32s")
 _PROBE: Final = b"the same on both sides"
@@ -41,12 +41,12 @@ def by_record_id(channel: Channel, ids: Sequence[str]) -> NDArray[np.int64]:
     order = sorted(range(len(tags)), key=tags.__getitem__)
     whole = hashlib.sha256(b"".join(tags[row] for row in order)).digest()
     mine, due = (_digest(key, party, len(ids), whole) for party in (channel.party, channel.peer))
-    theirs = channel.exchange(Kind.RECORD_DIGEST, mine, exactly=len(mine))
+    theirs = channel.exchange(Message.RECORD_DIGEST, mine, exactly=len(mine))
     if not hmac.compare_digest(theirs, due):
         raise channel.fail(
             Reason.DATA_DIFFERS,
             f"the record ids of the two tables differ (this one has {len(ids)}); both must have the same set, or use "
-            '`psi = "COLUMN"` to find the people that both know',
+            '`psi = "COLUMN"` to find the people that both sides have',
         )
     return np.array(order, np.int64)
 
@@ -78,14 +78,14 @@ def _tags(channel: Channel, keys: list[bytes], secret: bytes, progress: Progress
     for at in range(0, longest, _BATCH):
         batch = in_parallel(lambda key: times(secret, hash_to_point(key)), keys[at : at + _BATCH])
         size = POINT * _batch_size(number, at)
-        points += split_points(channel.exchange(Kind.KEY_POINTS, b"".join(batch), exactly=size))
+        points += split_points(channel.exchange(Message.KEY_POINTS, b"".join(batch), exactly=size))
         progress(at / longest / 2)
     mine: list[bytes] = []
     theirs: list[bytes] = []
     for at in range(0, longest, _BATCH):
         batch = _multiplied(channel, secret, points[at : at + _BATCH])
         theirs += batch
-        answer = channel.exchange(Kind.KEY_TAGS, b"".join(batch), exactly=_TAG * _batch_size(len(keys), at))
+        answer = channel.exchange(Message.KEY_TAGS, b"".join(batch), exactly=_TAG * _batch_size(len(keys), at))
         mine += [answer[i : i + _TAG] for i in range(0, len(answer), _TAG)]
         progress(0.5 + at / longest / 2)
     return mine, theirs
@@ -110,7 +110,9 @@ def _exchange_numbers(channel: Channel, number: int) -> int:
         channel.abort(Reason.DATA_DIFFERS)
         raise DataError(f"this table has {number} keys; at most {MOST_KEYS} can be intersected: split the work by key")
     probe = hash_to_point(_PROBE)
-    theirs, point = _NUMBER.unpack(channel.exchange(Kind.KEY_NUMBER, _NUMBER.pack(number, probe), exactly=_NUMBER.size))
+    theirs, point = _NUMBER.unpack(
+        channel.exchange(Message.KEY_NUMBER, _NUMBER.pack(number, probe), exactly=_NUMBER.size)
+    )
     if point != probe:
         raise channel.fail(Reason.BAD_MESSAGE, "the two sides map keys to different points; install the same pynacl")
     if theirs > MOST_KEYS:
@@ -133,6 +135,6 @@ def _refuse_repeated(channel: Channel, keys: Sequence[str]) -> None:
     if extra:
         channel.abort(Reason.DATA_DIFFERS)
         raise DataError(
-            f"the key column repeats itself in {extra} of {len(keys)} rows; each person must have one row: remove or "
-            "combine the others"
+            f"the key column has repeated values in {extra} of {len(keys)} rows; each person must have one row: "
+            "remove or combine the others"
         )

@@ -15,17 +15,17 @@ from typing import Final, Literal, NamedTuple
 
 from sfumato.errors import PeerError, PolicyError
 from sfumato.integration.tls_words import tls_words
-from sfumato.integration.wire import VERSION, Incoming, Kind, Outgoing, Reason, letter
+from sfumato.integration.wire import VERSION, Incoming, Message, Outgoing, Reason, letter
 
 _HELLO: Final = struct.Struct(">HI")
 _SHORTEST: Final = 0.02
-"""Seconds between two signs of life, at least."""
+"""The least number of seconds between two signs of life."""
 _PIECE: Final = 1 << 16
 _BROKEN: Final = (OSError, EOFError, ValueError, PeerError)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Limits:
+class TimeLimits:
     """How many seconds to wait for a peer: to appear, to prove who it is, to say anything, to finish its work, to
     take its leave."""
 
@@ -42,11 +42,11 @@ class Limits:
                 raise PolicyError(f"the time limit {field.name} is {value!r}; it must be in (0, 86400] seconds")
 
 
-class Entry(NamedTuple):
+class RecordedMessage(NamedTuple):
     """A message of a recorded conversation."""
 
     way: Literal["sent", "received"]
-    kind: Kind
+    kind: Message
     payload: bytes
 
 
@@ -54,12 +54,12 @@ class Channel:
     """Messages to and from one peer. Any failure raises PeerError and closes the connection."""
 
     def __init__(
-        self, stream: socket.socket, *, party: int, peer: int, limits: Limits | None = None, record: bool = False
+        self, stream: socket.socket, *, party: int, peer: int, limits: TimeLimits | None = None, record: bool = False
     ) -> None:
         self.party, self.peer = party, peer
-        self.limits = limits or Limits()
+        self.limits = limits or TimeLimits()
         self.sent = self.received = 0
-        self.transcript: list[Entry] | None = [] if record else None
+        self.transcript: list[RecordedMessage] | None = [] if record else None
         self._stream = stream
         self._outgoing, self._incoming = Outgoing(party), Incoming(peer)
         self._turn = threading.RLock()  # OpenSSL must not read and write one connection at the same time
@@ -69,19 +69,19 @@ class Channel:
     def greet(self) -> None:
         """Exchange the first messages: the version, the number of parties, and how long each tolerates silence."""
         mine = _HELLO.pack(2, max(1, int(self.limits.silence * 1000)))
-        parties, silence = _HELLO.unpack(self.exchange(Kind.HELLO, mine, exactly=_HELLO.size))
+        parties, silence = _HELLO.unpack(self.exchange(Message.HELLO, mine, exactly=_HELLO.size))
         if parties != 2:
             raise self.fail(Reason.BAD_MESSAGE, f"the peer expects {parties} parties; version {VERSION} serves two")
         self._interval = max(min(self.limits.silence, silence / 1000) / 4, _SHORTEST)
 
-    def send(self, kind: Kind, payload: bytes) -> None:
+    def send(self, kind: Message, payload: bytes) -> None:
         """Send a message."""
         with self._turn, self._explained():
             for frame in self._outgoing.frames(kind, payload):
                 self._write(frame, time.monotonic() + self.limits.silence)
         self._record("sent", kind, payload)
 
-    def receive(self, kind: Kind, *, at_most: int) -> bytes:
+    def receive(self, kind: Message, *, at_most: int) -> bytes:
         """The next message, which must be of this kind and at most this many bytes long."""
         end = time.monotonic() + self.limits.busy
         with self._turn, self._explained():
@@ -95,7 +95,7 @@ class Channel:
         self._record("received", kind, payload)
         return payload
 
-    def expect(self, kind: Kind, *, exactly: int) -> bytes:
+    def expect(self, kind: Message, *, exactly: int) -> bytes:
         """The next message, which must have exactly this length."""
         payload = self.receive(kind, at_most=exactly)
         if len(payload) != exactly:
@@ -103,7 +103,9 @@ class Channel:
             raise self.fail(Reason.BAD_MESSAGE, f"{who} has {len(payload)} bytes; it must have {exactly}")
         return payload
 
-    def exchange(self, kind: Kind, payload: bytes, *, at_most: int | None = None, exactly: int | None = None) -> bytes:
+    def exchange(
+        self, kind: Message, payload: bytes, *, at_most: int | None = None, exactly: int | None = None
+    ) -> bytes:
         """Both sides send a message of this kind, the lower party number first, so that no two wait for each other."""
         if self.party < self.peer:
             self.send(kind, payload)
@@ -129,7 +131,7 @@ class Channel:
         with self._turn:
             if self._open:
                 with contextlib.suppress(*_BROKEN):
-                    for frame in self._outgoing.frames(Kind.ABORT, bytes([reason])):
+                    for frame in self._outgoing.frames(Message.ABORT, bytes([reason])):
                         self._write(frame, time.monotonic() + self.limits.farewell)
             self._shut()
 
@@ -139,9 +141,9 @@ class Channel:
             if self._open:
                 until = time.monotonic() + self.limits.farewell
                 with contextlib.suppress(*_BROKEN):
-                    for frame in self._outgoing.frames(Kind.GOODBYE, b""):
+                    for frame in self._outgoing.frames(Message.GOODBYE, b""):
                         self._write(frame, until)
-                    while self._incoming.message(lambda n: self._read(n, until), Kind.GOODBYE, 0) is None:
+                    while self._incoming.message(lambda n: self._read(n, until), Message.GOODBYE, 0) is None:
                         pass
             self._shut()
 
@@ -149,7 +151,7 @@ class Channel:
         while not done.wait(self._interval):
             if self._turn.acquire(blocking=False):  # else the main thread is talking, which is sign enough
                 try:
-                    for frame in self._outgoing.frames(Kind.ALIVE, b"") if self._open else ():
+                    for frame in self._outgoing.frames(Message.ALIVE, b"") if self._open else ():
                         self._write(frame, time.monotonic() + self.limits.silence)
                 except _BROKEN:
                     return  # the main thread meets the same failure, and reports it
@@ -167,7 +169,9 @@ class Channel:
         except TimeoutError:
             self.abort(Reason.TIME_LIMIT)
             limit = f"{self.limits.silence:g} seconds"
-            raise PeerError(f"{who} was silent for more than {limit}; check that it still runs, and retry") from None
+            raise PeerError(
+                f"{who} was silent for more than {limit}; check that it is still running, and retry"
+            ) from None
         except PeerError:
             self.abort(Reason.BAD_MESSAGE)
             raise
@@ -190,9 +194,9 @@ class Channel:
         self.abort(reason)
         return PeerError(words)
 
-    def _record(self, way: Literal["sent", "received"], kind: Kind, payload: bytes) -> None:
+    def _record(self, way: Literal["sent", "received"], kind: Message, payload: bytes) -> None:
         if self.transcript is not None:
-            self.transcript.append(Entry(way, kind, payload))
+            self.transcript.append(RecordedMessage(way, kind, payload))
 
     def _read_in_time(self, number: int) -> bytes:
         return self._read(number, time.monotonic() + self.limits.silence)

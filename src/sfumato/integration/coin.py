@@ -6,7 +6,7 @@ import secrets
 from typing import Final
 
 from sfumato.integration.channel import Channel
-from sfumato.integration.wire import Kind, Reason, letter
+from sfumato.integration.wire import Message, Reason, letter
 
 _BYTES: Final = 32
 
@@ -17,8 +17,8 @@ def joint_randomness(channel: Channel, purpose: str) -> bytes:
     Each commits to its part before it sees the other's. A side that does not like the outcome can only give up.
     """
     mine = secrets.token_bytes(_BYTES)
-    promise = channel.exchange(Kind.COIN_COMMITMENT, _commitment(channel.party, purpose, mine), exactly=_BYTES)
-    theirs = channel.exchange(Kind.COIN, mine, exactly=_BYTES)
+    promise = channel.exchange(Message.COIN_COMMITMENT, _commitment(channel.party, purpose, mine), exactly=_BYTES)
+    theirs = channel.exchange(Message.COIN, mine, exactly=_BYTES)
     if not hmac.compare_digest(promise, _commitment(channel.peer, purpose, theirs)):
         words = f"party {letter(channel.peer)} did not keep its commitment when the joint random numbers were drawn"
         raise channel.fail(Reason.BAD_MESSAGE, words)

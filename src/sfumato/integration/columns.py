@@ -9,7 +9,7 @@ from sfumato.integration.channel import Channel
 from sfumato.integration.instruction import is_number, label_of, plain_label
 from sfumato.integration.mirror import PartyRefinement
 from sfumato.integration.refine import named_labels, without_shares
-from sfumato.integration.wire import Kind, Reason
+from sfumato.integration.wire import Message, Reason
 from sfumato.table.domain import BoxLabel
 from sfumato.table.encode import Kind as ColumnKind
 
@@ -35,7 +35,7 @@ def exchange_columns(channel: Channel, own: PartyRefinement, expected: Sequence[
     """The masked columns of both sides; ``expected`` are the names that the other publisher announced."""
     mine = own_columns(own)
     told = json.dumps([c.plain() for c in mine.values()], ensure_ascii=False, allow_nan=False).encode()
-    received = channel.exchange(Kind.AGREEMENT, told, at_most=_MOST_BYTES)
+    received = channel.exchange(Message.AGREEMENT, told, at_most=_MOST_BYTES)
     try:
         theirs = _parsed(received)
         if list(theirs) != list(expected):
@@ -47,7 +47,7 @@ def exchange_columns(channel: Channel, own: PartyRefinement, expected: Sequence[
 
 def exchange_losses(channel: Channel, mine: Mapping[str, float], expected: Sequence[str]) -> dict[str, float]:
     """The loss of each masked column on the final table, as the manifest states it."""
-    received = channel.exchange(Kind.AGREEMENT, json.dumps(mine).encode(), at_most=_MOST_BYTES)
+    received = channel.exchange(Message.AGREEMENT, json.dumps(mine).encode(), at_most=_MOST_BYTES)
     try:
         theirs = json.loads(received.decode())
         known = isinstance(theirs, dict) and list(theirs) == list(expected)

@@ -31,7 +31,7 @@ from sfumato.integration.curve import (
     check_point,
     split_points,
 )
-from sfumato.integration.wire import Kind, Reason
+from sfumato.integration.wire import Message, Reason
 
 WIDEST: Final = 256
 _BASE_BITS: Final = 2
@@ -58,8 +58,8 @@ def _ask(channel: Channel, digits: list[int]) -> int:
     """The lower party: encrypt the digits, look for a 0 in the answer, say who won."""
     key = Decryption()
     marks = [key.encrypt(int(digit >= mark)) for digit in digits for mark in range(1, _MARKS + 1)]
-    channel.send(Kind.COMPARE_DIGITS, key.public + _joined(marks))
-    answer = _pairs(split_points(channel.expect(Kind.COMPARE_BLINDED, exactly=2 * POINT * len(digits))))
+    channel.send(Message.COMPARE_DIGITS, key.public + _joined(marks))
+    answer = _pairs(split_points(channel.expect(Message.COMPARE_BLINDED, exactly=2 * POINT * len(digits))))
     try:
         zeros = sum(key.is_zero(ciphertext) for ciphertext in answer)
     except PeerError as error:
@@ -67,23 +67,23 @@ def _ask(channel: Channel, digits: list[int]) -> int:
     if zeros > 1:
         raise channel.fail(Reason.BAD_MESSAGE, "the peer's answer to a comparison contradicts itself")
     winner = channel.peer if zeros else channel.party
-    channel.send(Kind.COMPARE_WINNER, _WINNER.pack(winner))
+    channel.send(Message.COMPARE_WINNER, _WINNER.pack(winner))
     return winner
 
 
 def _answer(channel: Channel, digits: list[int]) -> int:
     """The other party: compute under encryption, blind, shuffle."""
-    payload = channel.expect(Kind.COMPARE_DIGITS, exactly=POINT + 2 * POINT * _MARKS * len(digits))
+    payload = channel.expect(Message.COMPARE_DIGITS, exactly=POINT + 2 * POINT * _MARKS * len(digits))
     try:
         public, *points = [check_point(point) for point in split_points(payload)]
         answer = [blinded(term, public) for term in _terms(_pairs(points), digits)]
     except PeerError as error:
         raise channel.fail(Reason.BAD_MESSAGE, str(error)) from None
     secrets.SystemRandom().shuffle(answer)
-    channel.send(Kind.COMPARE_BLINDED, _joined(answer))
-    (winner,) = _WINNER.unpack(channel.expect(Kind.COMPARE_WINNER, exactly=_WINNER.size))
+    channel.send(Message.COMPARE_BLINDED, _joined(answer))
+    (winner,) = _WINNER.unpack(channel.expect(Message.COMPARE_WINNER, exactly=_WINNER.size))
     if winner not in (channel.party, channel.peer):
-        raise channel.fail(Reason.BAD_MESSAGE, f"the peer says that party {winner} won a comparison without it")
+        raise channel.fail(Reason.BAD_MESSAGE, f"the peer says that party {winner} won a comparison it had no part in")
     return int(winner)
 
 

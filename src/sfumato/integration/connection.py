@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from sfumato.errors import PeerError, PolicyError
-from sfumato.integration.channel import Channel, Limits
+from sfumato.integration.channel import Channel, TimeLimits
 from sfumato.integration.credentials import Credentials, check_party
 from sfumato.integration.tls_words import tls_words
 from sfumato.integration.wire import Reason
@@ -21,18 +21,18 @@ _CALLERS: Final = 16
 
 
 @dataclass(frozen=True)
-class Address:
+class HostPort:
     """A host and a port."""
 
     host: str
     port: int
 
     @staticmethod
-    def parse(text: str) -> "Address":
+    def parse(text: str) -> "HostPort":
         """Read HOST:PORT.
 
-        >>> Address.parse("127.0.0.1:7000"), Address.parse("[::1]:0")
-        (Address(host='127.0.0.1', port=7000), Address(host='::1', port=0))
+        >>> HostPort.parse("127.0.0.1:7000"), HostPort.parse("[::1]:0")
+        (HostPort(host='127.0.0.1', port=7000), HostPort(host='::1', port=0))
         """
         host, colon, port = text.rpartition(":")
         bare = host.removeprefix("[").removesuffix("]")
@@ -41,7 +41,7 @@ class Address:
             raise PolicyError(f"{text!r} is not an address; write HOST:PORT, such as 192.0.2.7:7000 or [::1]:7000")
         if not (port.isascii() and port.isdigit() and int(port[:6]) < 1 << 16):
             raise PolicyError(f"the port in {text!r} must be a whole number from 0 to 65535")
-        return Address(bare, int(port))
+        return HostPort(bare, int(port))
 
     def __str__(self) -> str:
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
@@ -52,27 +52,27 @@ def _ignore(_: object) -> None:
 
 
 def listen(
-    address: Address,
+    address: HostPort,
     credentials: Credentials,
     *,
     party: int,
-    limits: Limits | None = None,
-    listening: Callable[[Address], object] = _ignore,
+    limits: TimeLimits | None = None,
+    listening: Callable[[HostPort], object] = _ignore,
     refused: Callable[[str], object] = _ignore,
     record: bool = False,
 ) -> Channel:
     """Wait for the other party. Whoever cannot prove to be it is refused, and the wait goes on.
 
-    ``listening`` is told the address once it can be reached, ``refused`` why somebody was turned away.
+    ``listening`` is called with the address once it can be reached, ``refused`` with why a connection was rejected.
     """
-    limits = limits or Limits()
+    limits = limits or TimeLimits()
     context = credentials.context(server=True)
     until = time.monotonic() + limits.waiting
     reception = _Reception(
         lambda raw: _meet(raw, context, party=party, limits=limits, record=record, server=True), refused
     )
     with _bound(address) as server:
-        listening(Address(*server.getsockname()[:2]))
+        listening(HostPort(*server.getsockname()[:2]))
         try:
             while reception.channel is None and (left := until - time.monotonic()) > 0:
                 server.settimeout(min(left, _POLL))
@@ -89,7 +89,7 @@ def listen(
 class _Reception:
     """Meets several callers at once, so that a stranger who says nothing does not block the way.
 
-    The first who proves to be the other party is taken; whoever comes later is turned away.
+    The first connection that proves to be the other party is accepted; later ones are rejected.
     """
 
     def __init__(self, meet: Callable[[socket.socket], Channel], refused: Callable[[str], object]) -> None:
@@ -132,10 +132,10 @@ class _Reception:
 
 
 def connect(
-    address: Address, credentials: Credentials, *, party: int, limits: Limits | None = None, record: bool = False
+    address: HostPort, credentials: Credentials, *, party: int, limits: TimeLimits | None = None, record: bool = False
 ) -> Channel:
     """Call the other party; until it listens, try again and again."""
-    limits = limits or Limits()
+    limits = limits or TimeLimits()
     context = credentials.context(server=False)
     until = time.monotonic() + limits.waiting
     while True:
@@ -155,7 +155,7 @@ def connect(
     return _meet(raw, context, party=party, limits=limits, record=record, server=False)
 
 
-def _bound(address: Address) -> socket.socket:
+def _bound(address: HostPort) -> socket.socket:
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
     try:
         return socket.create_server((address.host, address.port), family=family, backlog=_CALLERS)
@@ -165,7 +165,7 @@ def _bound(address: Address) -> socket.socket:
 
 
 def _meet(
-    raw: socket.socket, context: ssl.SSLContext, *, party: int, limits: Limits, record: bool, server: bool
+    raw: socket.socket, context: ssl.SSLContext, *, party: int, limits: TimeLimits, record: bool, server: bool
 ) -> Channel:
     """Handshake, check of the certificate's party, greeting. A failure closes the socket."""
     peer = 3 - party

@@ -111,7 +111,7 @@ class Ciphertext(NamedTuple):
 
 ZERO: Final = Ciphertext(NEUTRAL, NEUTRAL)
 ONE: Final = Ciphertext(NEUTRAL, GENERATOR)
-"""Numbers that everybody may know, in the form of a ciphertext."""
+"""Public numbers in the form of a ciphertext."""
 
 
 class Decryption:

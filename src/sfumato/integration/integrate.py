@@ -22,8 +22,8 @@ from sfumato.integration.contribution import Contribution
 from sfumato.integration.mirror import PartyRefinement, mirrored
 from sfumato.integration.refine import SCORE_BITS, Compare, JointRefinement
 from sfumato.integration.release import JointRelease
-from sfumato.integration.rows import Rows, decode_rows, encode_rows, in_joint_order, longest
-from sfumato.integration.wire import Kind, Reason
+from sfumato.integration.rows import PublishedRows, decode_rows, encode_rows, in_joint_order, longest
+from sfumato.integration.wire import Message, Reason
 from sfumato.method.base import Progress, silent
 from sfumato.method.topdown.search import SCORES
 from sfumato.method.topdown.templates import bound_to, refuse_unmet, templates_of
@@ -54,7 +54,7 @@ class Prepared:
 
     joint: Joint
     table: Microdata
-    """The own rows of the joint records, in the joint order."""
+    """This side's rows of the joint records, in the joint order."""
     own: PartyRefinement
     common: CommonTable
     parts: JointRelease
@@ -66,7 +66,7 @@ class Prepared:
         column = self.parts.class_column
         return None if column is None else column.codes.astype(np.int64)
 
-    def rows_by_seed(self) -> Rows:
+    def rows_by_seed(self) -> PublishedRows:
         """The rows in an order that both sides drew together; only if no column is published unchanged."""
         return in_joint_order(groups_of(self.common).of_row, self.classes, self.seed)
 
@@ -125,7 +125,7 @@ class Integration:
 
     def same_digest(self, mine: bytes) -> bool:
         """Whether both sides have the same."""
-        return self.channel.exchange(Kind.DIGEST, mine, exactly=_DIGEST) == mine
+        return self.channel.exchange(Message.DIGEST, mine, exactly=_DIGEST) == mine
 
     def _prepared(self) -> Prepared:
         """Agree on everything, align the records, and set up the refinement."""
@@ -145,7 +145,7 @@ class Integration:
         return Prepared(joint, table, own, common, parts, seed)
 
     def _aligned(self) -> Microdata:
-        """The own rows of the joint records, in the joint order."""
+        """This side's rows of the joint records, in the joint order."""
         keys = self.mine.keys()
         if self.mine.intersect:
             rows = by_intersection(self.channel, keys, lambda done: self.progress("align", done))
@@ -187,16 +187,16 @@ class Integration:
         except ReleaseError as error:
             raise self.channel.fail(Reason.DATA_DIFFERS, f"the joint release does not hold: {error}") from None
 
-    def _rows(self, held: Prepared, holder: int) -> Rows:
+    def _rows(self, held: Prepared, holder: int) -> PublishedRows:
         """The rows as the holder of the unchanged columns puts them together."""
         columns, records = held.joint.offers[holder].unchanged, held.common.records
         groups = groups_of(held.common).of_row
         if holder == self.channel.party:
             with self.channel.computing():
                 data = encode_rows(groups, held.classes, held.table)
-            self.channel.send(Kind.RECORD_VALUES, data)
+            self.channel.send(Message.RECORD_VALUES, data)
         else:
-            data = self.channel.receive(Kind.RECORD_VALUES, at_most=longest(records, len(columns)))
+            data = self.channel.receive(Message.RECORD_VALUES, at_most=longest(records, len(columns)))
         column = held.parts.class_column
         try:
             rows = decode_rows(data, records=records, columns=columns, classes=None if column is None else column.size)
@@ -229,7 +229,7 @@ def _class_digest(column: Column | None, key: bytes) -> bytes:
     return hashlib.sha256(key + told).digest()
 
 
-def _refuse_other_rows(rows: Rows, group: NDArray[np.int64], classes: NDArray[np.int64] | None) -> None:
+def _refuse_other_rows(rows: PublishedRows, group: NDArray[np.int64], classes: NDArray[np.int64] | None) -> None:
     """Refuse rows that are not those of the common table: as many of each group and class."""
     size = 1 if classes is None else int(classes.max()) + 1
     theirs = rows.group * size + (0 if rows.classes is None else rows.classes)

@@ -2,10 +2,10 @@
 
 import socket
 
-from sfumato.integration.channel import Channel, Limits
+from sfumato.integration.channel import Channel, TimeLimits
 
 
-def in_memory_pair(*, limits: Limits | None = None, record: bool = False) -> tuple[Channel, Channel]:
+def in_memory_pair(*, limits: TimeLimits | None = None, record: bool = False) -> tuple[Channel, Channel]:
     """The two ends of a conversation between party A and party B, each for a thread of its own."""
     ours, theirs = socket.socketpair()
     first = Channel(ours, party=1, peer=2, limits=limits, record=record)

@@ -1,8 +1,8 @@
 """The refinement as one publisher sees it: its own attributes in full, the other's as mirrors of what was revealed.
 
 A mirrored attribute has one code per record. It starts with one label that all records show; an instruction says
-which part of a label each of its records falls into. Gains, losses and scores of own candidates are those of TDR on
-the joined table, since they depend on the own attribute, the class, and the labels of all attributes.
+which part of a label each of its records falls into. Gains, losses and scores of this side's candidates are those of
+TDR on the joined table, since they depend on its own attribute, the class, and the labels of all attributes.
 """
 
 from collections.abc import Collection, Sequence

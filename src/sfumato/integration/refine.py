@@ -16,14 +16,14 @@ from sfumato.integration.channel import Channel
 from sfumato.integration.common_table import CommonTable, first_of, groups_of
 from sfumato.integration.instruction import Instruction, decode, longest
 from sfumato.integration.mirror import Candidate, PartyRefinement
-from sfumato.integration.wire import Kind, Reason, letter
+from sfumato.integration.wire import Message, Reason, letter
 from sfumato.method.base import STEP, Progress, silent
 from sfumato.method.topdown.recoding import box
 from sfumato.release.scheme.group_labels import name_boxes
 from sfumato.table.domain import BoxLabel
 
 SCORE_BITS = 63
-"""How many bits the scores have that are compared."""
+"""The number of bits of the scores that are compared."""
 
 
 Compare = Callable[[Channel, int | None], int]
@@ -96,7 +96,7 @@ class JointRefinement:
         self._unconfirmed = False
         if winner == self.channel.party:
             return self._instruct(mine)
-        received = self.channel.receive(Kind.INSTRUCTION, at_most=longest(self.common.records))
+        received = self.channel.receive(Message.INSTRUCTION, at_most=longest(self.common.records))
         # of two without a candidate the lower party wins; whoever wins otherwise has one
         if not received and (mine is not None or self.channel.peer > self.channel.party):
             raise self._bad("it says that nothing is left to refine, but the comparison says otherwise")
@@ -117,7 +117,7 @@ class JointRefinement:
     def _instruct(self, mine: Candidate | None) -> bool:
         """Send the own best refinement and perform it; without one, say so."""
         if mine is None:
-            self.channel.send(Kind.INSTRUCTION, b"")
+            self.channel.send(Message.INSTRUCTION, b"")
             return False
         with self.channel.computing():
             label = self._number[self.own.shown_label(mine)]
@@ -126,7 +126,7 @@ class JointRefinement:
             parts = self.own.perform(mine)
             labels = named_labels(self.own, mine.attribute, [parts[i] for i in there])
             told = Instruction(mine.attribute, label, part, without_shares(labels))
-        self.channel.send(Kind.INSTRUCTION, told.encode())
+        self.channel.send(Message.INSTRUCTION, told.encode())
         self._unconfirmed = True
         numbers = self._apply(told, records)
         self._shares[mine.attribute] += [each.share for each in labels]

@@ -11,7 +11,7 @@ from sfumato.engine.local import as_published, recode
 from sfumato.errors import PolicyError, ReleaseError
 from sfumato.integration.columns import MaskedColumn
 from sfumato.integration.common_table import CommonTable, first_of, groups_of
-from sfumato.integration.rows import Rows
+from sfumato.integration.rows import PublishedRows
 from sfumato.method.topdown.templates import templates_of
 from sfumato.method.topdown.two_party import TopDownTwoParty
 from sfumato.release.check.explained import loss_bounds
@@ -54,7 +54,7 @@ class JointRelease:
     spreadsheet: str = "plain"
 
     def build(
-        self, common: CommonTable, rows: Rows, losses: Mapping[str, float] | None, *, stopped: bool = False
+        self, common: CommonTable, rows: PublishedRows, losses: Mapping[str, float] | None, *, stopped: bool = False
     ) -> Release:
         """The release, judged and checked; ``stopped``: the refinement ended before it was complete.
 
@@ -100,7 +100,7 @@ class JointRelease:
             found |= attribute_entries(_only(self.class_column))
         return found
 
-    def _class(self, rows: Rows) -> list[pl.Series]:
+    def _class(self, rows: PublishedRows) -> list[pl.Series]:
         if self.class_column is None or rows.classes is None:
             return []
         column = self.class_column
@@ -112,7 +112,7 @@ class JointRelease:
         return [x.words() for x in redundant]
 
 
-def _labels(shown: Sequence[Shown], rows: Rows) -> list[pl.Series]:
+def _labels(shown: Sequence[Shown], rows: PublishedRows) -> list[pl.Series]:
     return [recode(s.name, s.labels, s.of_group[rows.group]) for s in shown]
 
 

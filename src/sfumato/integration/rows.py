@@ -38,7 +38,7 @@ _WORDS = "Enum"
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class PublishedRows:
     """The published rows: group and class of each by number, and the columns that are published unchanged."""
 
     group: Integers
@@ -47,10 +47,10 @@ class Rows:
     entries: Mapping[str, AttributeEntry] | None = None
 
 
-def in_joint_order(group: Integers, classes: Integers | None, seed: bytes) -> Rows:
+def in_joint_order(group: Integers, classes: Integers | None, seed: bytes) -> PublishedRows:
     """The rows in the order that both sides draw from joint randomness."""
     order = joint_order(seed, len(group))
-    return Rows(group[order], None if classes is None else classes[order])
+    return PublishedRows(group[order], None if classes is None else classes[order])
 
 
 def joint_order(seed: bytes, number: int) -> Integers:
@@ -112,7 +112,7 @@ def longest(records: int, columns: int) -> int:
     return _LENGTH.size + _MOST_HEADER + 4 * records * (columns + 2)
 
 
-def decode_rows(data: bytes, *, records: int, columns: Sequence[str], classes: int | None) -> Rows:
+def decode_rows(data: bytes, *, records: int, columns: Sequence[str], classes: int | None) -> PublishedRows:
     """Read rows; refuses everything that `encode_rows` does not write. ``classes``: how many there are, if any."""
     if len(data) < _LENGTH.size:
         raise PeerError("the rows of the release are cut short")
@@ -126,7 +126,9 @@ def decode_rows(data: bytes, *, records: int, columns: Sequence[str], classes: i
     if classes is not None and (arrays[1] >= classes).any():
         raise PeerError("a row of the release has a class that does not exist")
     series = [_series(entry, codes) for entry, codes in zip(header, arrays[first:], strict=True)]
-    return Rows(arrays[0], None if classes is None else arrays[1], series, {e["name"]: _entry(e) for e in header})
+    return PublishedRows(
+        arrays[0], None if classes is None else arrays[1], series, {e["name"]: _entry(e) for e in header}
+    )
 
 
 def _header(told: bytes, columns: Sequence[str]) -> list[dict[str, Any]]:
@@ -149,7 +151,7 @@ def _entry(told: Mapping[str, Any]) -> AttributeEntry:
     try:
         entry = attribute_from(told["name"], told.get("entry"))
     except (ReleaseError, TypeError) as error:
-        raise PeerError(f"what is said of the column {told['name']!r} cannot be read: {error}") from None
+        raise PeerError(f"the description of the column {told['name']!r} cannot be read: {error}") from None
     if entry.role not in (Role.SENSITIVE, Role.INSENSITIVE):
         raise PeerError(f"the column {told['name']!r} is published unchanged, but its role is {entry.role}")
     return entry

@@ -6,7 +6,7 @@ from typing import Final
 _VERIFY: Final = {
     9: "its certificate is not valid yet; check the clocks of both machines",
     10: "its certificate has expired; make new certificates",
-    18: "its certificate is signed by itself; it must be signed by the authority",
+    18: "its certificate is self-signed; it must be signed by the authority",
     19: "its certificate is signed by another authority; both sides must use the same authority file",
     20: "its certificate is signed by another authority; both sides must use the same authority file",
     21: "its certificate is signed by another authority; both sides must use the same authority file",
@@ -19,7 +19,7 @@ _ALERTS: Final = {
     "CERTIFICATE_UNKNOWN": "it does not accept this side's certificate",
     "BAD_CERTIFICATE": "it does not accept this side's certificate",
     "UNSUPPORTED_CERTIFICATE": "it does not accept the kind of this side's certificate",
-    "DECRYPT_ERROR": "a signature did not hold; make new certificates",
+    "DECRYPT_ERROR": "a signature is not valid; make new certificates",
 }
 _OLD_OR_NOT_TLS: Final = (
     "WRONG_VERSION_NUMBER",
@@ -41,7 +41,7 @@ def tls_words(error: ssl.SSLError) -> str:
         if reason.endswith("ALERT_" + alert):
             return words
     if any(word in reason for word in _OLD_OR_NOT_TLS):
-        return "what is there does not speak TLS 1.3 as sfumato does; check the address"
+        return "the other end does not speak TLS 1.3 as sfumato does; check the address"
     if isinstance(error, ssl.SSLEOFError | ssl.SSLZeroReturnError):
         return "it was closed"
     return f"TLS failed ({reason.lower().replace('_', ' ') or 'no reason given'})"

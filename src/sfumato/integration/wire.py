@@ -27,7 +27,7 @@ _HEADER: Final = struct.Struct(">4sHHQBBI")
 HEADER_BYTES: Final = _HEADER.size
 
 
-class Kind(IntEnum):
+class Message(IntEnum):
     """What a message is about."""
 
     HELLO = 1
@@ -70,7 +70,7 @@ class Reason(IntEnum):
 _REASONS: Final = {
     Reason.FAILED: "it failed; its own message says why",
     Reason.CANCELLED: "it was cancelled there",
-    Reason.POLICY_DIFFERS: "its policy does not agree with this one in what both must share",
+    Reason.POLICY_DIFFERS: "its policy does not agree with this one on what both must share",
     Reason.DATA_DIFFERS: "its table does not fit this one",
     Reason.BAD_MESSAGE: "it received a message that it does not accept; check that both run the same version",
     Reason.BAD_INSTRUCTION: "it received an instruction that contradicts its own table or breaks a requirement",
@@ -101,7 +101,7 @@ class Header:
     def encode(self) -> bytes:
         """The bytes of the header.
 
-        >>> Header(1, 2, 7, Kind.HELLO, 0, 5).encode().hex(" ", 2)
+        >>> Header(1, 2, 7, Message.HELLO, 0, 5).encode().hex(" ", 2)
         '5346 4d54 0001 0002 0000 0000 0000 0007 0100 0000 0005'
         """
         return _HEADER.pack(_MAGIC, self.version, self.party, self.sequence, self.kind, self.more, self.length)
@@ -123,7 +123,7 @@ class Outgoing:
     sequence: int = 0
     most: int = MOST
 
-    def frames(self, kind: Kind, payload: bytes) -> Iterator[bytes]:
+    def frames(self, kind: Message, payload: bytes) -> Iterator[bytes]:
         """The frames of a message, ready to be sent."""
         view = memoryview(payload)
         for start in range(0, max(len(payload), 1), self.most):
@@ -142,7 +142,7 @@ class Incoming:
     sequence: int = 0
     most: int = MOST
 
-    def message(self, read: Callable[[int], bytes], kind: Kind, at_most: int) -> bytes | None:
+    def message(self, read: Callable[[int], bytes], kind: Message, at_most: int) -> bytes | None:
         """The payload of the next message, which must be of this kind and length; None if the peer is only busy.
 
         ``read`` returns exactly as many bytes as it is asked for, or raises.
@@ -152,16 +152,16 @@ class Incoming:
         while True:
             header = self._header(read, room, kind, first=not parts)
             payload = read(header.length)
-            if header.kind == Kind.ALIVE:
+            if header.kind == Message.ALIVE:
                 return None
-            if header.kind == Kind.ABORT:
+            if header.kind == Message.ABORT:
                 raise PeerError(f"party {letter(self.party)} gave up: {_reason(payload).words}")
             parts.append(payload)
             room -= header.length
             if not header.more:
                 return b"".join(parts)
 
-    def _header(self, read: Callable[[int], bytes], room: int, kind: Kind, *, first: bool) -> Header:
+    def _header(self, read: Callable[[int], bytes], room: int, kind: Message, *, first: bool) -> Header:
         header = Header.decode(read(HEADER_BYTES))
         self._check_sender(header)
         self._check_kind(header, kind, first=first)
@@ -190,21 +190,21 @@ class Incoming:
                 "due: it was repeated, lost or reordered"
             )
 
-    def _check_kind(self, header: Header, kind: Kind, *, first: bool) -> None:
-        steers = header.kind == Kind.ABORT or (header.kind == Kind.ALIVE and first and kind != Kind.HELLO)
+    def _check_kind(self, header: Header, kind: Message, *, first: bool) -> None:
+        steers = header.kind == Message.ABORT or (header.kind == Message.ALIVE and first and kind != Message.HELLO)
         if header.kind != kind and not steers:
             raise PeerError(f"{self._name(header)} arrived where {kind.name} was due")
         if header.more not in (0, 1) or (header.more and header.kind in _SHORT):
             raise PeerError(f"{self._name(header)} has an unknown mark {header.more}")
 
     def _name(self, header: Header) -> str:
-        kind = Kind(header.kind).name if header.kind in _KINDS else f"of unknown kind {header.kind}"
+        kind = Message(header.kind).name if header.kind in _KINDS else f"of unknown kind {header.kind}"
         return f"a message {kind} of party {letter(self.party)}"
 
 
-_SHORT: Final[dict[int, int]] = {Kind.HELLO: 6, Kind.ABORT: 1, Kind.ALIVE: 0, Kind.GOODBYE: 0}
-"""The lengths of the messages that steer the connection."""
-_KINDS: Final = frozenset(Kind)
+_SHORT: Final[dict[int, int]] = {Message.HELLO: 6, Message.ABORT: 1, Message.ALIVE: 0, Message.GOODBYE: 0}
+"""The lengths of the messages that control the connection."""
+_KINDS: Final = frozenset(Message)
 _CODES: Final = frozenset(Reason)
 
 

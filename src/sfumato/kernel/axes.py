@@ -15,7 +15,7 @@ MOST_CHILDREN = 63
 """A node with more children than fit a bit mask is never shown as a set of some of them."""
 
 _MANY = 1 << 17
-"""So many rows are worth a second thread."""
+"""From this many rows on, a second thread is worthwhile."""
 
 
 class Space(NamedTuple):

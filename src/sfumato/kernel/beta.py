@@ -16,6 +16,8 @@ _HALVINGS = 60
 @inner
 def _fraction(a: float, b: float, x: float) -> float:
     """The continued fraction of the incomplete beta function, evaluated from the front (Lentz)."""
+    # I_x(a, b) is this fraction times x^a (1 - x)^b / (a B(a, b)). Lentz: c and 1 / d are the ratios of successive
+    # numerators and denominators, so each term changes the value by the factor c d; a ratio of 0 becomes tiny instead.
     c, d = 1.0, 1.0 - (a + b) * x / (a + 1.0)
     d = 1.0 / (d if abs(d) > _TINY else _TINY)
     value = d
@@ -43,6 +45,7 @@ def _below(a: float, b: float, x: float) -> float:
     if x >= 1.0:
         return 1.0
     front = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)
+    # the fraction converges fast below the mean; above it I_x(a, b) = 1 - I_(1-x)(b, a)
     if x < (a + 1.0) / (a + b + 2.0):
         return math.exp(front) * _fraction(a, b, x) / a
     return 1.0 - math.exp(front) * _fraction(b, a, 1.0 - x) / b

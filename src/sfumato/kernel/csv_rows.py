@@ -22,7 +22,7 @@ def _masks() -> NDArray[np.uint64]:
 _MASKS = _masks()
 
 
-class Cells(NamedTuple):
+class CsvCells(NamedTuple):
     """Different cells, each with the comma or the line end that follows it: cell c is ``text[begin[c]:][:length[c]]``.
 
     ``text`` goes on for `BEYOND` bytes after the last of them.
@@ -76,14 +76,14 @@ def _put_rows(codes: Any, first: int, cells: Any, begin: Any, length: Any, text:
 
 
 def put_rows(
-    codes: NDArray[np.uint32], first: int, cells: Cells, text: NDArray[np.uint8], limit: int
+    codes: NDArray[np.uint32], first: int, cells: CsvCells, text: NDArray[np.uint8], limit: int
 ) -> tuple[int, int]:
     """Write the rows from ``first`` on into a text, as long as a row starts before ``limit``.
 
     ``codes`` has a line per column: the cell of each row. Returns the row before which it stopped, and where the text
     ends. From ``limit`` on, the text has room for a row and `BEYOND` bytes.
 
-    >>> cells = Cells(np.frombuffer(b"1,2,a\\n" + bytes(BEYOND), np.uint8), np.array([0, 2, 4]), np.array([2, 2, 2]))
+    >>> cells = CsvCells(np.frombuffer(b"1,2,a\\n" + bytes(BEYOND), np.uint8), np.array([0, 2, 4]), np.array([2, 2, 2]))
     >>> text = np.empty(8 + BEYOND, np.uint8)
     >>> put_rows(np.array([[0, 1], [2, 2]], np.uint32), 0, cells, text, 8)
     (2, 8)
@@ -128,7 +128,7 @@ def _same_rows(
 
 
 def same_rows(
-    codes: NDArray[np.uint32], first: int, cells: Cells, text: NDArray[np.uint8], start: int, limit: int
+    codes: NDArray[np.uint32], first: int, cells: CsvCells, text: NDArray[np.uint8], start: int, limit: int
 ) -> tuple[int, int]:
     """Compare text from ``start`` on with the rows from ``first`` on, as long as a row starts before ``limit``.
 
@@ -136,7 +136,7 @@ def same_rows(
     text that row starts; -1 if a row differs. From ``limit`` on, the text has room for a row and `BEYOND` bytes.
 
     >>> text = np.frombuffer(b"1,a\\n2,a\\n" + bytes(4 + BEYOND), np.uint8)
-    >>> cells = Cells(np.frombuffer(b"1,2,a\\n" + bytes(BEYOND), np.uint8), np.array([0, 2, 4]), np.array([2, 2, 2]))
+    >>> cells = CsvCells(np.frombuffer(b"1,2,a\\n" + bytes(BEYOND), np.uint8), np.array([0, 2, 4]), np.array([2, 2, 2]))
     >>> same_rows(np.array([[0, 1], [2, 2]], np.uint32), 0, cells, text, 0, 8)
     (2, 8)
     >>> same_rows(np.array([[0, 0], [2, 2]], np.uint32), 0, cells, text, 0, 8)[0]

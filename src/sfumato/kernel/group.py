@@ -82,11 +82,19 @@ def _group(keys: NDArray[np.uint64], span: int = _KEY_LIMIT) -> EqualRows:
     first = np.empty(len(keys), dtype=np.int64)
     size = np.empty(len(keys), dtype=np.int64)
     if span <= 2 * len(keys):
-        count = _group_direct(keys, np.zeros(span, np.int32), of_row, first, size)
+        count = _group_direct(keys, _zeros(span), of_row, first, size)
         return EqualRows(of_row, first[:count].copy(), size[:count].copy())
     slots = 1 << max(4, (2 * len(keys) - 1).bit_length())  # a power of two, at most half full
-    count = _group_keys(keys, np.empty(slots, np.uint64), np.zeros(slots, np.int32), of_row, first, size)
+    count = _group_keys(keys, np.empty(slots, np.uint64), _zeros(slots), of_row, first, size)
     return EqualRows(of_row, first[:count].copy(), size[:count].copy())
+
+
+def _zeros(size: int) -> NDArray[np.int32]:
+    """Zeros that are written now. Pages that are read before they are written cost two faults each, not one, and the
+    second interrupts the other cores."""
+    found = np.empty(size, np.int32)
+    found[:] = 0
+    return found
 
 
 def group_rows(columns: Sequence[NDArray[Any]], sizes: Sequence[int]) -> EqualRows:
@@ -121,9 +129,10 @@ def load_first_kernel() -> None:
 
 def _keys(columns: Sequence[NDArray[Any]], sizes: Sequence[int]) -> NDArray[np.uint64]:
     """The codes of each row in one number; some rows at a time, so that they stay in the cache."""
-    found = np.zeros(len(columns[0]), np.uint64)
+    found = np.empty(len(columns[0]), np.uint64)
     for start in range(0, len(found), _BLOCK):
         key = found[start : start + _BLOCK]
+        key[:] = 0
         for column, size in zip(columns, sizes, strict=True):
             key *= np.uint64(size)
             key += column[start : start + _BLOCK].astype(np.uint64)

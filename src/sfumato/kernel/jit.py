@@ -16,7 +16,7 @@ from sfumato.kernel import native
 F = TypeVar("F", bound=Callable[..., Any])
 
 _OFTEN = 10_000
-"""After so many calls Numba, which finds out faster what is called, is worth its import."""
+"""After this many calls, importing Numba is worthwhile: its dispatch is faster."""
 
 
 @cache

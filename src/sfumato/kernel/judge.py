@@ -251,24 +251,24 @@ def verdict(spec: Any, aux: Any, counts: Any, n: int, distinct: int, costly: Any
     return NO
 
 
-class Room(NamedTuple):
+class JudgeRoom(NamedTuple):
     """Working memory for the tests that are not cheap, for one thread."""
 
     ints: NDArray[np.int64]
     floats: NDArray[np.float64]
 
 
-def make_room(values: int, aux: NDArray[np.int64]) -> Room:
+def make_room(values: int, aux: NDArray[np.int64]) -> JudgeRoom:
     """Room to judge vectors of up to so many counts.
 
     For prime factors: a 63-bit number has at most 15 different ones, and limit and size have some too. For distances:
     the differences, and three numbers per node of a tree, of which there are no more than ``aux`` has columns.
     """
     differences = values + 3 * aux.shape[-1]
-    return Room(np.empty((2, max(16 * (values + 3), differences)), np.int64), np.empty(differences, np.float64))
+    return JudgeRoom(np.empty((2, max(16 * (values + 3), differences)), np.int64), np.empty(differences, np.float64))
 
 
-def costly_tests(tests: Tests, values: int) -> Room | None:
+def costly_tests(tests: Tests, values: int) -> JudgeRoom | None:
     """Room for vectors of up to ``values`` counts if a test is not cheap; if none is, None, and none is compiled."""
     return None if np.isin(tests.spec.reshape(-1, 5)[:, 0], _CHEAP).all() else make_room(values, tests.aux)
 

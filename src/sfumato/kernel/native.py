@@ -36,7 +36,7 @@ _C_CONTIGUOUS, _F_CONTIGUOUS, _ALIGNED, _WRITEABLE = 0x1, 0x2, 0x100, 0x400
 _LAYOUT = _C_CONTIGUOUS | _F_CONTIGUOUS | _ALIGNED | _WRITEABLE
 _LARGEST = 1 << 63
 _OURS = "sfumato.kernel."
-"""The kernels whose sources a stamp stands for."""
+"""The kernels whose sources a stamp covers."""
 _lock = Lock()
 
 

@@ -51,8 +51,8 @@ class Drawn(NamedTuple):
 def undeclared_domain(which: str) -> str:
     """The warning of a method that draws values from a domain that was found in the data."""
     return (
-        f"The domain of {which} was not declared: it consists of the values that occur in the table, so the release "
-        "reveals which values these are, including values that only one person has. Declare a domain or a taxonomy."
+        f"The domain of {which} was not declared, so it consists of the values that occur in the table, and the "
+        "release reveals which values occur, including those that only one person has. Declare a domain or a taxonomy."
     )
 
 
@@ -64,7 +64,7 @@ class Method(ABC):
     summary: ClassVar[str]
     guarantees: ClassVar[str]
     refuted: ClassVar[str | None] = None
-    """If a published claim about the method is false: the smallest counterexample and what to use instead."""
+    """If a published claim about the method is false, the smallest counterexample and what to use instead."""
     schemes: ClassVar[tuple[SchemeName, ...]] = ("generalization",)
     """How a release of this method can show people."""
     stage: ClassVar[str] = "cuts"
@@ -179,8 +179,11 @@ class Method(ABC):
         return [f"{told}: {self.refuted}"]
 
     def redrawn(self) -> str | None:
-        """What an adversary with two releases of the same table can do; None if only the order of rows is drawn."""
-        return "An adversary with two releases with different draws can combine them: the guarantee is for one release."
+        """What an adversary who has two releases of the same table can do; None if only the order of rows is drawn."""
+        return (
+            "An adversary who has two releases made with different draws can combine them; the guarantee covers one "
+            "release only."
+        )
 
     def settings(self) -> dict[str, Any]:
         """The name and the public parameters, as the manifest states them."""
@@ -239,7 +242,7 @@ Scheme = Literal["generalization", "bucketization"]
 class PartitionMethod(Method):
     """A method that puts people into groups; the scheme says how a group is shown.
 
-    Its algorithm is ``groups`` if it tells equal rows apart, otherwise ``decide`` itself.
+    Its algorithm is ``groups`` if it may put equal rows into different groups, otherwise ``decide`` itself.
     """
 
     schemes: ClassVar[tuple[SchemeName, ...]] = ("generalization", "bucketization")
@@ -321,7 +324,7 @@ class PartitionMethod(Method):
 
 @dataclass(frozen=True, kw_only=True)
 class CountingMethod(PartitionMethod):
-    """A partition method that never tells equal rows apart: all people of a vector go to one group."""
+    """A partition method that never separates equal rows: all people of a vector go to one group."""
 
     @abstractmethod
     def of_vectors(self, counts: Counts, requirements: Sequence[Requirement], progress: Progress) -> Groups:

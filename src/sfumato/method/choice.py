@@ -29,11 +29,11 @@ COUNTING = (*SIZES, "incognito")
 TEMPLATES = ("mondrian", "tdr")
 """Methods for such requirements if some are about groups by a few of the quasi-identifiers."""
 LEAST_GROUP = 5
-"""The smallest group of pg if nothing requires one."""
+"""The smallest group size of pg if no requirement sets one."""
 
 
 @dataclass(frozen=True)
-class Wanted:
+class WantedOfJob:
     """What is known of a job before its data are looked at; the requirements are bound."""
 
     requirements: Sequence[Requirement]
@@ -72,7 +72,7 @@ def caveat(method: Method, requirements: Sequence[Requirement]) -> str | None:
     return next(iter(method.warnings(requirements)), None)
 
 
-def eligible(wanted: Wanted) -> list[Method]:
+def eligible(wanted: WantedOfJob) -> list[Method]:
     """The methods that may be chosen, in order of preference: they serve, and nothing is known against them."""
     return [m for m in wanted.asked if _serves(m, wanted.requirements) and caveat(m, wanted.requirements) is None]
 
@@ -86,9 +86,9 @@ def _serves(method: Method, bound: Sequence[Requirement]) -> bool:
 
 
 def contenders(able: Sequence[Method], *, partial: bool, many: bool = False) -> list[Method]:
-    """Those of the methods that may be chosen among which the table decides; often just the first.
+    """The methods among which the table decides, out of those that may be chosen; often just the first.
 
-    ``many``: there are too many rows for local recoding, which takes ten times as long as mondrian and more.
+    ``many``: there are too many rows for local recoding, which takes at least ten times as long as mondrian.
     """
     tried = tried_together(able[0].name, partial=partial) if able else ()
     found = [m for m in able if m.name in tried] or list(able[:1])
@@ -106,7 +106,7 @@ _ALONE = {
     "local-recoding": "no requirement depends on sensitive values, so its boxes reveal nothing about them",
     "incognito": "no requirement depends on sensitive values, so its levels reveal nothing about them",
     "tdr": "no requirement depends on sensitive values, so its refinements reveal nothing about them",
-    "pg": "it bounds what an adversary learns who knows the values of all others",
+    "pg": "it bounds what an adversary who knows the values of all others can learn",
 }
 _KEEP = (
     "l-diversity against an adversary who knows the algorithm and considers all tables behind the groups equally likely"
@@ -117,7 +117,7 @@ def reason(name: str, among: Sequence[str]) -> str:
     """Why a method was chosen among those that could have been.
 
     >>> reason("pg", ["pg"])
-    'No method was named. Chosen: pg, since it bounds what an adversary learns who knows the values of all others.'
+    'No method was named. Chosen: pg, since it bounds what an adversary who knows the values of all others can learn.'
     """
     start = f"No method was named. Chosen: {name}"
     if len(among) == 1:
@@ -142,7 +142,7 @@ def contradiction(manifest: Manifest, bound: Sequence[Requirement]) -> str | Non
     chosen, name = manifest.method.chosen, manifest.method.name
     if chosen is None:
         return None
-    wanted = Wanted(bound, manifest.with_role(Role.QUASI), manifest.after is not None)
+    wanted = WantedOfJob(bound, manifest.with_role(Role.QUASI), manifest.after is not None)
     able, among = [m.name for m in eligible(wanted)], list(chosen.among)
     if name not in among or among != [n for n in able if n in among]:
         return f"{name!r} may not be chosen among {all_named(among)} for these requirements"
@@ -167,13 +167,13 @@ def cannot_choose(
             else ""
         )
         return PolicyError(
-            f"no method is named, and {what} can only be served by {named(refuted)} here. {are} refuted for this "
-            "(`sfumato methods` says by what), and sfumato does not choose a refuted method by itself. If you accept "
-            f'that, write name = "{first}" under [method] (in Python, method="{first}"); `sfumato compare` tells what '
+            f"no method is named, and {what} can only be served by {named(refuted)} here. {are} refuted for this (see "
+            "`sfumato methods`), and sfumato does not choose a refuted method by itself. If you accept "
+            f'that, write name = "{first}" under [method] (in Python, method="{first}"); `sfumato compare` shows what '
             f"each costs.{other}"
         )
     parts = "; ".join(f"{model}: {all_named(names) if names else 'none'}" for model, names in each.items())
     return PolicyError(
-        f"no method serves {what} together on this table. Each alone is served by: {parts}. Require less, or name the "
-        "method whose refusal you want to read"
+        f"no method serves {what} together on this table. Each alone is served by: {parts}. Require less, or name a "
+        "method to see why it refuses"
     )

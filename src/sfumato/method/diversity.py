@@ -12,7 +12,7 @@ from sfumato.engine.draws import Draws
 from sfumato.errors import PolicyError
 from sfumato.method.base import Drawn, Groups, PartitionMethod, Progress, silent
 from sfumato.method.pickup import every_pick_up, pick_up
-from sfumato.requirement.base import Requirement, as_fraction, names
+from sfumato.requirement.base import GroupRequirement, Requirement, as_fraction, names
 from sfumato.requirement.k_anonymity import KAnonymity
 from sfumato.requirement.l_diversity import LDiversity
 from sfumato.table.microdata import Microdata
@@ -59,11 +59,15 @@ def diversity(method: str, requirements: Sequence[Requirement]) -> Diversity:
                 f"k-anonymity of rows; it cannot serve: {r.words()}{_who_can(r)}"
             )
     if len(wanted) != 1:
-        several = "; mondrian-blur serves several" if wanted else ""
+        found, remedy = (f"{len(wanted)} are", "mondrian-blur serves several") if wanted else ("none is", _SIZES_ALONE)
         raise PolicyError(
-            f"{method} needs exactly one l-diversity (variant frequency); there are {len(wanted)}{several}"
+            f"{method} needs exactly one l-diversity (variant frequency), but {found} required; require it once, "
+            f"or take another method: {remedy}"
         )
     return Diversity(names(wanted[0].sensitive)[0], as_fraction(wanted[0].l), k)
+
+
+_SIZES_ALONE = "mondrian serves k-anonymity alone"
 
 
 def _who_can(r: Requirement) -> str:
@@ -71,7 +75,12 @@ def _who_can(r: Requirement) -> str:
     if isinstance(r, LDiversity) and r.variant == "frequency":
         return "; mondrian-blur serves several sensitive attributes"
     if isinstance(r, KAnonymity):
-        return "; l-diversity counts rows, so give each person one row (e.g. aggregate them first) and leave out entity"
+        return (
+            "; l-diversity counts rows, so give each person one row (e.g. aggregate first) and leave out entity; "
+            f"or leave out l-diversity, since {_SIZES_ALONE}, of people too"
+        )
+    if isinstance(r, GroupRequirement) and r.monotone:
+        return "; mondrian serves it, but not against an adversary who knows the algorithm"
     return ""
 
 
@@ -99,16 +108,15 @@ def diversities(method: str, requirements: Sequence[Requirement]) -> Diversities
                 f"k-anonymity of rows; it cannot serve: {r.words()}{_who_can(r)}"
             )
     if not any(isinstance(r, LDiversity) for r in requirements):
-        raise PolicyError(
-            f"{method} needs l-diversity (variant frequency), and none is required; mondrian serves the rest"
-        )
+        raise PolicyError(f"{method} needs l-diversity (variant frequency), but none is required; {_SIZES_ALONE}")
     return Diversities(tuple(limits), tuple(limits.values()), k)
 
 
 _PICKED_TWICE = (
-    "A person's value is in both of that person's groups, so an adversary with two releases with different draws has "
-    "few candidates left: on the bundled hospital table with l = 3, two releases determined the diagnosis of 22% "
-    "(hilb-safe), 28% (mondrian++) and 31% (anatomy) of the people, three releases of 36%, 46% and 55%."
+    "A person's value is in that person's group in every release, so an adversary who has two releases made with "
+    "different draws has few candidates left: on the bundled hospital table with l = 3, two releases determined the "
+    "diagnosis of 22% (hilb-safe), 28% (mondrian++) and 31% (anatomy) of the people, and three releases that of 36%, "
+    "46% and 55%."
 )
 """Measured by tests/statistical/test_twice.py."""
 

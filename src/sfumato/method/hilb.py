@@ -37,7 +37,7 @@ def _groups(table: Microdata, sensitive: Column, l: int, *, ahead: bool) -> Grou
     out = np.empty(table.rows, np.int64)
     number = greedy_groups(buckets.rows, buckets.first, place, l, ahead, out)
     if number < 0:
-        raise SfumatoError(f"no {l}-diverse group can be split off although the table is eligible; please report it")
+        raise SfumatoError(f"no {l}-diverse group can be split off, although the table is eligible; please report it")
     return Groups(out, number)
 
 

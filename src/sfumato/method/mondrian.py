@@ -41,9 +41,9 @@ class Mondrian(CountingMethod):
     shows them as a set (``siblings``), or always one node (``nodes``), which may cover other groups too.
 
     ``cuts``: which allowed cut is made. ``median``, as published: the widest attribute at its median. ``saving``: the
-    one that saves most. What its attribute loses less (range, or values shown), summed over people, is divided by the
-    square root of how many people its lighter side has: rare values are cut off first, and the bulk stays together
-    to be cut further. Any node of a tree below that of the group can then be cut off, not just a child.
+    one that saves most. The reduction in its attribute's loss (range, or values shown), summed over people, is divided
+    by the square root of the number of people on its lighter side: rare values are cut off first, and the bulk stays
+    together to be cut further. Any node of a tree below that of the group can then be cut off, not just a child.
     """
 
     name: ClassVar[str] = "mondrian"
@@ -55,9 +55,8 @@ class Mondrian(CountingMethod):
         "if a requirement reads sensitive values, the cut nearest to the median that it allows reveals which cuts it "
         "refused, and that pins people down. Smallest counterexample, three people on a line, a share of 'a' of at "
         "most 1/2: {t1, t2} shown with a, b and {t3} with b: t1 certainly has a, else t1 would have been cut off. "
-        "l-diversity, l = 2, five people shown as {t1, t2, t3} with a, b, c and {t4, t5} with c, d: t3 certainly "
-        "has c. "
-        "Use mondrian+ instead"
+        "l-diversity, l = 2, five people shown as {t1, t2, t3} with a, b, c and {t4, t5} with c, d: t3 certainly has "
+        "c. Use mondrian+ instead"
     )
 
     strict: bool = True
@@ -91,7 +90,7 @@ class Mondrian(CountingMethod):
     def outcomes(self, table: Microdata, requirements: Sequence[Requirement]) -> Iterator[tuple[Drawn, Fraction]]:
         if not self.strict:
             raise PolicyError(
-                "relaxed mondrian divides equal rows at random, in too many ways to list; use sampled_worlds"
+                "relaxed mondrian divides equal rows at random, in too many ways to enumerate; use sampled_worlds"
             )
         return super().outcomes(table, requirements)
 
@@ -138,7 +137,9 @@ class Mondrian(CountingMethod):
     def decide_in_pieces(self, pieces: Pieces, requirements: Sequence[Requirement], progress: Progress) -> Boxed:
         """The same decision on a table that is too large for memory."""
         if not self.strict:
-            raise pieces.refuse("this is relaxed mondrian, which tells equal rows apart; set strict = true")
+            raise pieces.refuse(
+                "this is relaxed mondrian, which can put equal rows into different groups; set strict = true"
+            )
         return boxed(self, pieces, requirements, progress)
 
 

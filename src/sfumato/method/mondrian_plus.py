@@ -76,7 +76,7 @@ class MondrianPlus(DiversityMethod):
     def decide_in_pieces(self, pieces: Pieces, requirements: Sequence[Requirement], progress: Progress) -> Boxed:
         """The same decision on a table that is too large for memory."""
         if self.picks:
-            raise pieces.refuse(f"{self.name} tells equal rows apart; use mondrian+")
+            raise pieces.refuse(f"{self.name} can put equal rows into different groups; use mondrian+")
         return boxed(self, pieces, requirements, progress)
 
 

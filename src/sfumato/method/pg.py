@@ -30,7 +30,7 @@ from sfumato.table.microdata import Microdata
 from sfumato.table.taxonomy import named
 
 
-class Boxes(NamedTuple):
+class GroupBoxes(NamedTuple):
     """Groups: the group of each row or vector, and for each group its number of rows and its box in codes."""
 
     of_row: NDArray[np.int64]
@@ -54,7 +54,8 @@ class PG(Method):
 
     ``boxes``: ``closed`` boxes cover the whole space, so they reveal little about who is in the table; ``tight`` boxes
     reach only as far as their people, which is better for analysts and does not affect the bounds, since a group still
-    has k people. But an outsider sees that someone is there, where Equation 13 takes all strangers as equally likely.
+    has k people. But an outsider sees that someone is there, whereas Equation 13 treats all strangers as equally
+    likely.
 
     Phase 2 uses only quasi-identifiers and phase 3 uses no values, so perturbing just the rows that are drawn
     gives every release with the same probability; that is what is done.
@@ -94,8 +95,8 @@ class PG(Method):
 
     def redrawn(self) -> str | None:
         return (
-            "Every release of pg draws and perturbs again: the more of them an adversary has, the better they know how "
-            "often each value occurs in a group. The bounds are for one release."
+            "Every release of pg draws and perturbs anew: the more releases an adversary has, the better they know "
+            "how often each value occurs in a group. The bounds cover one release only."
         )
 
     def prepared(self, table: Microdata) -> Microdata:
@@ -140,7 +141,7 @@ class PG(Method):
     def contradiction(self, manifest: Manifest) -> str | None:
         (sensitive,) = manifest.with_role(Role.SENSITIVE)
         if self.p is None or self.k is None:
-            return "it must state the retention probability p and the smallest group size k"
+            return "it must state the retention probability p and the minimum group size k"
         size = len(manifest.domain(sensitive))
         found, claimed = epsilon(self.p, size), manifest.settings.get("epsilon", "nothing")
         same = found is claimed or (is_number(claimed) and found is not None and math.isclose(found, claimed))
@@ -158,7 +159,7 @@ class PG(Method):
         if bare := [*(c.name for c in table.with_role(Role.CLASS)), *table.plain.columns]:
             raise PolicyError(
                 f"pg covers quasi-identifiers and one sensitive attribute; published unchanged, {named(bare)} would "
-                "reveal whose row was drawn. Make them quasi-identifiers, or identifiers to leave them out"
+                "reveal whose row was drawn. Make such columns quasi-identifiers, or identifiers to leave them out"
             )
         if SIZE in table.columns:
             raise PolicyError(
@@ -166,7 +167,7 @@ class PG(Method):
             )
         (column,) = table.sensitive
         if column.size < 2:
-            raise DataError(f"{column.name!r} has only one value in its domain; there is nothing to perturb or hide")
+            raise DataError(f"the domain of {column.name!r} has only one value; there is nothing to perturb or hide")
         if not column.declared and self.domain == "declared":
             raise PolicyError(
                 f"pg draws from the domain of {column.name!r}, which is not declared: with everyone else corrupted, "
@@ -189,7 +190,7 @@ class PG(Method):
             elif not isinstance(r, CorruptionPromise):
                 raise PolicyError(f"pg serves rho-breach, growth and k-anonymity; it cannot serve: {r.words()}")
         if not sizes:
-            raise PolicyError("pg needs a smallest group size: k, or s with k = ceil(1/s), under [method]")
+            raise PolicyError("pg needs a minimum group size: k, or s with k = ceil(1/s), under [method]")
         return max(sizes)
 
     def _retention(self, requirements: Sequence[Requirement], k: int, sensitive: Column) -> float:
@@ -237,7 +238,7 @@ def _undeclared(sensitive: Column) -> list[str]:
     ]
 
 
-def make_boxes(counts: Counts, k: int, *, tight: bool = False, progress: Any = lambda done, rows: None) -> Boxes:
+def make_boxes(counts: Counts, k: int, *, tight: bool = False, progress: Any = lambda done, rows: None) -> GroupBoxes:
     """Phase 2: groups of at least k rows whose boxes are disjoint, by quasi-identifiers alone.
 
     As in Mondrian, the widest attribute is cut at the boundary nearest to the median. A range of a taxonomy is cut
@@ -247,10 +248,10 @@ def make_boxes(counts: Counts, k: int, *, tight: bool = False, progress: Any = l
     mode = np.array([_mode(c) for c in quasi], np.int64)
     found = divide(space, mode, [c.codes for c in quasi], counts.weights, k, tight=tight, progress=progress)
     size = totals(Counted(found.of_row, len(found.lo)), counts.weights)
-    return Boxes(found.of_row, size, found.lo, found.hi)
+    return GroupBoxes(found.of_row, size, found.lo, found.hi)
 
 
-def make_groups(table: Microdata, k: int, *, tight: bool = False) -> Boxes:
+def make_groups(table: Microdata, k: int, *, tight: bool = False) -> GroupBoxes:
     """The same for rows: the group of each."""
     engine = LocalEngine(table)
     counts = engine.count(())

@@ -48,12 +48,16 @@ def stratified_pickup(
     whole_number("pick-up", "l", l, 1)
     whole_number("pick-up", "k", k, 1)
     refuse_raw(table)
-    given = np.asarray(groups)
-    if len(table.sensitive) != 1 or given.shape != (table.rows,) or not np.issubdtype(given.dtype, np.integer):
+    if len(table.sensitive) != 1:
         raise PolicyError(
-            f"pick-up divides the groups of {table.rows} rows by one sensitive attribute: give the group of each row "
-            f"as a whole number, as sf.partition does; these are {given.dtype.name} of shape {given.shape}, and "
-            f"the table has {len(table.sensitive)} sensitive attributes"
+            f"pick-up divides groups by one sensitive attribute, but the table has {len(table.sensitive)}; read it "
+            "with one, or publish with mondrian-blur, which serves several"
+        )
+    given = np.asarray(groups)
+    if given.shape != (table.rows,) or not np.issubdtype(given.dtype, np.integer):
+        raise PolicyError(
+            f"pick-up divides the groups of {table.rows} rows: give the group of each row as a whole number, as "
+            f"sf.partition does; these are {given.dtype.name} of shape {given.shape}"
         )
     sensitive = Counted(table.sensitive[0].codes, table.sensitive[0].size)
     numbers, of_row = np.unique(given, return_inverse=True)

@@ -1,4 +1,4 @@
-"""What a steward should know about a release but must not appear in its public part."""
+"""What a steward should know about a release but which must not appear in its public part."""
 
 from collections.abc import Iterator, Sequence
 
@@ -7,7 +7,7 @@ from sfumato.publisher.column_roles import Profile, profile_of, recognize
 from sfumato.publisher.insensitive import exposed
 from sfumato.publisher.lone_ends import lone_ends
 from sfumato.publisher.policy import Policy
-from sfumato.publisher.price import Job, remedies
+from sfumato.publisher.price import PricedJob, remedies
 from sfumato.publisher.toml import toml
 from sfumato.publisher.unregistered import unregistered
 from sfumato.release.best_guess import BestGuess
@@ -31,7 +31,7 @@ def advice(policy: Policy, table: Overview, release: Release, summary: Summary) 
     """Warnings for the steward alone: they may reveal facts about the private table."""
     bound = promised(release.description) if release.description.after else _bound(policy, table)
     return [
-        *remedies(Job(table, bound, policy.method), summary),
+        *remedies(PricedJob(table, bound, policy.method), summary),
         *_sensitive(bound, table, summary),
         *exposed(policy, table),
         *_several_rows(bound, table, policy.weights),
@@ -42,12 +42,13 @@ def advice(policy: Policy, table: Overview, release: Release, summary: Summary) 
 
 
 def _in_pieces(table: Overview) -> Iterator[str]:
-    """What is not known of a table that was never counted as a whole."""
+    """What is not known about a table that was never counted as a whole."""
     if not table.joint:
         yield (
             "The table has more combinations of values than memory holds, so it was cut piece by piece. The report "
-            "does not say which combinations of quasi-identifiers single people out, nor how well sensitive values "
-            "were guessed before, and no adversary attacked the release. Raise memory under [engine] for these."
+            "does not say which combinations of quasi-identifiers single people out or how well sensitive values "
+            "could be guessed before, and no adversary attacked the release. To get these, raise memory under "
+            "[engine]."
         )
 
 
@@ -85,7 +86,9 @@ def _uncovered(column: Column, summary: Summary, guess: BestGuess | None) -> str
     if guess is None:
         return f"{told}: nothing bounds what can be inferred about it. Add a requirement on it, or leave it out."
     beside = "by group" if summary.exact else "next to the quasi-identifiers"
-    certain = f" {guess.certain:,} of {summary.published:,} rows are in groups with one value, which gives it away."
+    certain = (
+        f" {guess.certain:,} of {summary.published:,} rows are in groups with a single value, which gives it away."
+    )
     return (
         f"{told}: its values are published {beside} without a bound.{certain if guess.certain else ''} The most common "
         f"value of a group is the right guess for {percent(guess.mean)} of the rows, and for {percent(guess.worst)} in "
@@ -111,8 +114,8 @@ def _unbounded(column: Column, about: Sequence[Requirement], guess: BestGuess) -
     others = [v for v in column.domain.leaves if v != guess.value]
     example = toml({column.name: others}) if len(others) <= 3 else f"{{ {column.name} = [...] }}"
     return (
-        f'{told} {guess.value!r} is too common for l-diversity with variant = "frequency" and l = 2; bound the values '
-        f"that would hurt (confidentiality with y = {example}), or require t-closeness with a small t."
+        f'{told} {guess.value!r} is too common for l-diversity with variant = "frequency" and l = 2; bound '
+        f"the values that would do harm (confidentiality with y = {example}), or require t-closeness with a small t."
     )
 
 
@@ -133,14 +136,15 @@ def _several_rows(bound: Sequence[Requirement], table: Overview, weights: str | 
             continue
         if seen.name not in counted and 1 < seen.distinct < table.rows and _may_be_people(seen):
             yield (
-                f"The identifier {seen.name} has {seen.distinct:,} values in {table.rows:,} rows. If these are people, "
-                "some have several rows: a group of k rows may hold fewer than k people, and requirements on sensitive "
-                "values count one person several times. Give each person one row, or require k-anonymity with "
+                f"The identifier {seen.name} has {seen.distinct:,} values in {table.rows:,} rows. If each value is a "
+                "person, some people have several rows: a group of k rows may hold fewer than k people, and "
+                "requirements on sensitive values count a person several times. Give each person one row, or require "
+                "k-anonymity with "
                 f'entity = "{seen.name}" and nothing that counts rows.'
             )
 
 
 def _may_be_people(seen: Profile) -> bool:
-    """Whether values may stand for people: columns of other things also get this role, just to leave them out."""
+    """Whether values may identify people: other columns also get this role, just to leave them out."""
     sign = recognize(seen)
-    return sign.role == Role.IDENTIFIER or ("unsure" in sign.why and seen.distinct * _MOST_ROWS_EACH >= seen.rows)
+    return sign.role == Role.IDENTIFIER or (sign.unsure and seen.distinct * _MOST_ROWS_EACH >= seen.rows)

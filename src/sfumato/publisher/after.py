@@ -11,8 +11,8 @@ from sfumato.method.base import Method
 from sfumato.method.catalogue import from_table as method_from_table
 from sfumato.release.rule import Inconsistent
 from sfumato.requirement.join_template import MOST_RELEASES, THIS
-from sfumato.table.checks import located
 from sfumato.table.encode import Attribute
+from sfumato.table.regular_file import located
 
 if TYPE_CHECKING:
     from sfumato.publisher.policy import Policy
@@ -82,7 +82,7 @@ def _after(entry: dict[str, Any], default: str, where: str, read_attributes: Rea
 
 
 def _refuse_names(names: Sequence[str]) -> None:
-    """Refuse names that templates could not tell apart, and more releases than can be joined with."""
+    """Refuse names that templates could not distinguish, and more releases than can be joined."""
     for name in names:
         if name.upper() == THIS or "." in name or not name.strip():
             raise PolicyError(
@@ -115,7 +115,7 @@ def _sides(entry: dict[str, Any], known: Mapping[str, str], where: str) -> dict[
     for key in entry:
         if key.upper() not in known:
             raise PolicyError(
-                f"[[inconsistent]] of {where} names {key!r}, which is no release here{nearest(key, known)}"
+                f"[[inconsistent]] of {where} names {key!r}, which is not one of the releases here{nearest(key, known)}"
             )
     return {known[key.upper()]: side for key, side in entry.items()}
 
@@ -123,9 +123,9 @@ def _sides(entry: dict[str, Any], known: Mapping[str, str], where: str) -> dict[
 def _with_earlier(
     method: Method | None, after: Sequence["Earlier"], rules: Sequence[Inconsistent], *, joined_by_audit: bool
 ) -> Method | None:
-    """The method, told what was published before; one that does not ask is refused, unless an audit joins the releases.
+    """The method, given the earlier releases; one that ignores them is refused, unless an audit joins the releases.
 
-    If none is named, it is the one that asks for earlier releases, if there are any.
+    If no method is named and there are earlier releases, it is the one that uses them.
     """
     if method is None:
         if not after and not rules:
@@ -147,7 +147,7 @@ def _with_earlier(
         return method
     if not takes:
         raise PolicyError(
-            f'only tdssa publishes with regard to [[after]], and the method is {method.name}; set name = "tdssa" under '
+            f'only tdssa publishes with regard to [[after]], but the method is {method.name}; set name = "tdssa" under '
             "[method], or leave the join to the audit: remove [[after]] and run `sfumato audit OUT --after RELEASE`, "
             'or add [[audit]] with adversary = "sequential"'
         )

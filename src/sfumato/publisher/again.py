@@ -1,4 +1,4 @@
-"""A table that was published before: warnings for the steward, and mere notes."""
+"""A table that was published before: warnings for the steward, and notes."""
 
 import os
 from collections.abc import Sequence
@@ -26,11 +26,13 @@ def published_again(
     fresh = [e for e in same if seed is None or e.seed != seed]
     redrawn = method.redrawn()
     if same and (redrawn is None or not fresh):
-        told.notes.append(f"{_where(same)}; {method.name} makes the same release of it, with rows in another order.")
+        told.notes.append(
+            f"{_where(same)}; {method.name} makes the same release of it, with its rows in another order."
+        )
     elif fresh:
         replaced = force and any(e.folder == os.path.realpath(out) for e in fresh)
         remedy = (
-            "--force replaces it with a release with fresh draws; do that only if nobody holds the earlier one"
+            "--force replaces it with a release made with fresh draws; do that only if nobody has the earlier one"
             if replaced
             else "hand over that release again, not this one"
         )
@@ -38,7 +40,7 @@ def published_again(
     joined = {e.manifest for e in getattr(method, "after", ())}
     if others := [e for e in earlier if e.policy != policy and e.manifest not in joined]:
         told.warnings.append(
-            f"{_where(others, other=True)}. Anyone who holds both releases can combine them, and no requirement is "
+            f"{_where(others, other=True)}. Anyone who has both releases can combine them, and no requirement is "
             "checked on the two together."
         )
     return told

@@ -30,9 +30,9 @@ from sfumato.release.release import load
 from sfumato.release.rule import Inconsistent
 from sfumato.requirement.join_template import THIS
 from sfumato.table.address import expanded
-from sfumato.table.checks import located, read_text
 from sfumato.table.digest import table_digest
 from sfumato.table.microdata import Microdata
+from sfumato.table.regular_file import located, read_text
 
 _KEPT = "audit.json"
 _SHA256 = re.compile("[0-9a-f]{64}")
@@ -96,7 +96,7 @@ def _output(folder: Path) -> Path:
             f"`sfumato publish` wrote{f', {folder.parent}' if (folder.parent / PRIVATE).is_dir() else ''}"
         )
     if not (folder / PUBLIC).is_dir():
-        raise PolicyError(f"{folder} holds no release; give the folder that `sfumato publish` wrote")
+        raise PolicyError(f"{folder} does not contain a release; give the folder that `sfumato publish` wrote")
     return folder
 
 
@@ -165,7 +165,7 @@ def _truth(job: Policy, kept: dict[str, Any], progress: Progress) -> tuple[Micro
 
 
 def _same_table(kept: dict[str, Any], cells: Callable[[], str], kind: str, job: Policy) -> str:
-    """Refuse a table that is not the one that was published; a note if that cannot be told.
+    """Refuse a table that is not the one that was published; return a note if that cannot be determined.
 
     Engines that do not hold the rows have digests of their own, which begin with their ``kind``. If they differ in
     kind, the file must be the same.
@@ -177,8 +177,8 @@ def _same_table(kept: dict[str, Any], cells: Callable[[], str], kind: str, job: 
         same = True
     else:
         return (
-            "The output keeps no digest that this table can be compared with, so it was not verified that this is the "
-            "table that was published."
+            "The output has no digest to compare this table with, so it was not verified that this is the table that "
+            "was published."
         )
     if same:
         return ""
@@ -195,7 +195,7 @@ def _rules(job: Policy) -> list[Inconsistent]:
 
 
 def _keep(target: Path, found: Audit, kept: dict[str, Any]) -> None:
-    """Write the findings, with the people concerned; beside what the job wrote there, if anything."""
+    """Write the findings, with the people concerned, in addition to what the job wrote there, if anything."""
     told = found.as_dict(private=True)
     content = {**kept, "adversaries": told} if kept else told
     with whole_file(target) as draft:
@@ -208,4 +208,4 @@ def refuse_broken(found: Audit) -> None:
     """Raise if a claim of the manifest does not hold."""
     if broken := found.broken:
         what = "1 claim of the release does" if len(broken) == 1 else f"{len(broken)} claims of the release do"
-        raise ReleaseError(f"{what} not hold: {'; '.join(broken)}. Do not hand it over: publish again")
+        raise ReleaseError(f"{what} not hold: {'; '.join(broken)}. Do not hand over the release; publish again")

@@ -1,7 +1,7 @@
-"""Choose the method of a job that names none: by what is required, and where several may be, by a trial.
+"""Choose the method of a job that names none: by the requirements, and among several candidates by a trial.
 
-The rule is in `sfumato.method.choice`. The trial never sees whose sensitive value is whose: the values are dealt out
-at random first. It is a function of the quasi-identifiers, of how often each sensitive value occurs and of fresh
+The rule is in `sfumato.method.choice`. The trial never sees which sensitive value belongs to whom: the values are dealt
+out at random first. It is a function of the quasi-identifiers, of how often each sensitive value occurs and of fresh
 secret draws, so every table that an adversary considers possible after the release, which has the same
 quasi-identifiers and the same values, leads to each choice with the same probability.
 """
@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from sfumato.engine.counts import Counts
 from sfumato.engine.draws import Draws
 from sfumato.engine.local import LocalEngine
-from sfumato.errors import SfumatoError
+from sfumato.errors import PolicyError, SfumatoError
 from sfumato.method.base import Method, Progress, silent
 from sfumato.method.catalogue import METHODS
-from sfumato.method.choice import SAFE, Wanted, cannot_choose, caveat, contenders, eligible, entry, ready
+from sfumato.method.choice import SAFE, WantedOfJob, cannot_choose, caveat, contenders, eligible, entry, ready
 from sfumato.publisher.compare.points import served_by
 from sfumato.publisher.policy import Policy
 from sfumato.release.judgement import TableSchema, completed
@@ -29,18 +29,19 @@ from sfumato.report.summary import summarize
 from sfumato.requirement.base import Requirement
 from sfumato.requirement.join_template import JoinTemplate
 from sfumato.table.microdata import Microdata
+from sfumato.table.names import all_named
 
 MOST_ROWS = 100_000
 """The rows of a trial, drawn at random if the table has more; requirements that only count people have none then."""
 
 ENOUGH_ROWS, MOST_DEALS = 20_000, 5
-"""The values of a small table are dealt out several times, until so many rows were tried, but not more often: what a
-method loses there depends on its draws."""
+"""The values of a small table are dealt out several times, until this many rows were tried: what a method loses there
+depends on its draws."""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """The method that was chosen, and among which; ``losses`` are those of the trial, for the steward alone."""
+    """The method that was chosen, and the candidates; ``losses`` are those of the trial, for the steward only."""
 
     method: Method
     among: tuple[str, ...]
@@ -67,8 +68,8 @@ def choose(
 ) -> Choice:
     """The method for these requirements; raises if only refuted ones, or none at all, can serve them.
 
-    ``counts`` are those of all coded columns, if they are known; ``earlier`` is the method that was told of earlier
-    releases, if there are any.
+    ``counts`` are those of all coded columns, if known; ``earlier`` is the method that was given the earlier releases,
+    if there are any.
 
     >>> import polars as pl, sfumato as sf
     >>> table = sf.read(pl.DataFrame({"age": [20, 21, 40, 41]}), quasi=["age"])
@@ -76,7 +77,7 @@ def choose(
     Mondrian(scheme='generalization', strict=True, labels='siblings', cuts='median')
     """
     bound = earlier.bind(table, requirements) if earlier else completed(requirements, table)
-    wanted = Wanted(bound, [c.name for c in table.quasi], earlier is not None)
+    wanted = WantedOfJob(bound, [c.name for c in table.quasi], earlier is not None)
     found = [earlier] if earlier and eligible(wanted) else [] if earlier else eligible(wanted)
     able = [m for m in found if m.serves(requirements, table) is None]
     if not able:
@@ -105,7 +106,7 @@ def trials(
 def trial(
     methods: Sequence[Method], dealt: Microdata, requirements: Sequence[Requirement], draws: Draws, progress: Progress
 ) -> dict[str, float]:
-    """The information that each method loses on a table whose sensitive values were dealt out at random."""
+    """The information that each method loses on a table with its sensitive values dealt out at random."""
     progress("trial", 0.0)
     losses: dict[str, float] = {}
     for i, method in enumerate(methods):
@@ -120,7 +121,7 @@ def trial(
 
 
 def dealt_out(counts: Counts, draws: Draws) -> Microdata:
-    """The people of a table, with the values of each sensitive attribute dealt out anew; at most `MOST_ROWS` people."""
+    """The people of a table, with the values of each sensitive attribute dealt out again; at most `MOST_ROWS`."""
     rows = _people(counts, draws)
     columns = {n: replace(c, codes=c.codes[rows]) for n, c in counts.columns.items()}
     for c in counts.sensitive:
@@ -141,10 +142,16 @@ def _people(counts: Counts, draws: Draws) -> NDArray[np.int64]:
 def _cannot(
     table: Microdata, requirements: Sequence[Requirement], bound: Sequence[Requirement], earlier: Method | None
 ) -> SfumatoError:
-    """Who serves the requirements although it is refuted, or what each of them is served by."""
+    """The error if only refuted methods serve the requirements, or if no method serves them together."""
     every = [earlier] if earlier else [ready(name, requirements) for name in METHODS]
     able = [m for m, why in (served_by(m, table, requirements) for m in every) if why is None]
     refuted = [m.name for m in able if caveat(m, bound) is not None]
+    if not refuted and not table.quasi:
+        models = all_named(dict.fromkeys(r.model for r in requirements))
+        return PolicyError(
+            f"no method serves {models} on a table without quasi-identifiers, and none is declared; give the columns "
+            "that outsiders may know the role 'quasi'"
+        )
     each = {r.model: _served(table, r, earlier) for r in requirements}
     private = {c.name for c in table.sensitive}
     values = any(private & set(r.covers(TableSchema(table))) for r in bound if not isinstance(r, JoinTemplate))

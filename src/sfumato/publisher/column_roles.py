@@ -112,7 +112,7 @@ def dated(seen: Profile) -> bool:
 
 
 def _texty(seen: Profile) -> bool:
-    """Whether values are sentences, or many words that nobody lists: not codes, numbers or dates."""
+    """Whether values are sentences, or many words that are not a list: not codes, numbers or dates."""
     return not seen.numbers and not dated(seen) and (_varied(seen) or seen.looks(r"(?s)\S+(?:\s+\S+){2,}", 0.3))
 
 
@@ -127,7 +127,7 @@ def _worded(seen: Profile) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Sign:
-    """What a column is taken for, and why; the roles `sensitive` and `class` mean candidates only."""
+    """What a column seems to be, and why; the roles `sensitive` and `class` mean candidates only."""
 
     role: str
     why: str
@@ -136,6 +136,7 @@ class Sign:
     hint: str = "auto"  # of its kind: auto | categorical | mask
     rank: int = 0  # among candidates: the lowest is best
     entity: int = 0  # whether one value is one person: 0 no, 1 likely, 2 by its name
+    unsure: bool = False  # not recognized, only treated as known to outsiders to be safe
 
 
 WEIGHT = "a sampling weight"
@@ -149,7 +150,7 @@ SIGNS = (
     Sign("identifier", "a way to reach a person", """email mail emailaddress correo courriel phone telephone
         phonenumber mobile fax tel telefon telefonnummer handy telefono address street streetaddress strasse
         anschrift adresse direccion calle rue ip ipaddress macaddress url website deviceid""", _varied),
-    Sign("identifier", "a number that stands for one person", """ssn socialsecuritynumber nationalid passport
+    Sign("identifier", "a number that identifies one person", """ssn socialsecuritynumber nationalid passport
         taxid steuernummer steuerid sozialversicherungsnummer nir dni curp cpf insurancenumber mrn matricule
         versichertennummer iban accountnumber kontonummer creditcard cardnumber username login licenseplate
         kennzeichen""", _varied, entity=1),
@@ -227,11 +228,11 @@ SHAPES = (  # what values are, whether one is one person (entity), how they look
     ("card numbers", 1, r"\d{4}([ -]?)\d{4}\1\d{4}\1\d{3,7}"),
     ("phone numbers", 0, r"(?=(?:\D{0,3}\d){9})(?:[+(]|0|\d{1,5}[ ./-])[\d ()./-]{6,22}"),
 )
-HABITS = (  # values of single rows: least distinct values per row, and in all; how they look
+HABITS = (  # values unique to each row: least distinct values per row, and in all; how they look
     (FREE_TEXT, 0.5, 3, r"(?s)(?=.{30})\S+(?:\s+\S+){4,}"),
-    ("names of people, it seems", 0.5, 3, r"[^\W\d_a-z][\w'’.-]*(?:,? [^\W\d_a-z][\w'’.-]*){1,3}"),
-    ("codes of single rows", 0.9, 3, r"(?=\D*\d)[\w./-]{3,20}"),
-    ("values of single rows", 0.9, 20, r"(?s).*"),
+    ("apparently names of people", 0.5, 3, r"[^\W\d_a-z][\w'’.-]*(?:,? [^\W\d_a-z][\w'’.-]*){1,3}"),
+    ("codes unique to each row", 0.9, 3, r"(?=\D*\d)[\w./-]{3,20}"),
+    ("values unique to each row", 0.9, 20, r"(?s).*"),
 )
 LADDERS = tuple(tuple(rung.split("|") for rung in ladder.split(", ")) for ladder in (
     "very low, low|niedrig|gering|bas|bajo, medium|middle|moderate|mittel|moyen|medio, high|hoch|haut|alto, "
@@ -295,12 +296,12 @@ def _plain(seen: Profile) -> Sign | None:
 
 
 def _written(seen: Profile) -> Sign | None:
-    """Text in which somebody can be reached: a phone number or an address inside a sentence, however rare."""
+    """Text with a way to reach somebody: a phone number or an address inside a sentence, however rare."""
     if seen.numbers or dated(seen):
         return None
     sentences = (value[:LONGEST] for value in seen.sample if len(value.split()) > 2)
     found = any(REACH.search(sentence) for sentence in sentences)
-    return Sign("drop", "free text in which people can be reached (a phone number or an address)") if found else None
+    return Sign("drop", "free text with ways to reach people (a phone number or an address)") if found else None
 
 
 def _shaped(seen: Profile) -> Sign | None:
@@ -321,7 +322,9 @@ def _numbered(seen: Profile) -> Sign | None:
     if not name or name[-1] not in NUMBERS or seen.distinct < 3:
         return None
     if seen.distinct * 20 < seen.rows:
-        return Sign("quasi", "unsure: a code of some kind; treated as known to outsiders", hint="categorical")
+        return Sign(
+            "quasi", "unsure: a code of some kind; treated as known to outsiders", hint="categorical", unsure=True
+        )
     known = _named(seen)
     alone = Sign("identifier", "the number of a record", entity=int(len(name) == 1))
     return known if known and known.role == "identifier" else alone
@@ -341,7 +344,7 @@ def _own(seen: Profile) -> Sign | None:
 
 
 def says_nothing(seen: Profile) -> bool:
-    """Whether the name of a column is no sign of anything, as `v012`."""
+    """Whether the name of a column means nothing, such as `v012`."""
     return _named(seen) is None and _numbered(seen) is None
 
 
@@ -349,7 +352,8 @@ RULES = (_plain, _shaped, _written, _numbered, _named, _own)
 
 
 def recognize(seen: Profile) -> Sign:
-    """What a column is taken for: by the first rule that applies; if none does, known to outsiders."""
+    """What a column seems to be, by the first rule that applies; if none does, known to outsiders."""
     found = next((sign for rule in RULES if (sign := rule(seen))), None)
-    what = "a date; outsiders may know it" if dated(seen) else "unsure what it is: treated as known to outsiders"
-    return found or Sign("quasi", what)
+    if found or dated(seen):
+        return found or Sign("quasi", "a date; outsiders may know it")
+    return Sign("quasi", "unsure what it is: treated as known to outsiders", unsure=True)

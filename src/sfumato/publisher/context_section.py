@@ -1,4 +1,4 @@
-"""The ``[context]`` table of a policy: who publishes, for whom and for what, for the certificate that is signed."""
+"""The ``[context]`` table of a policy: who publishes, for whom and for what, for the signed certificate."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ _LONGEST = 2000
 
 @dataclass(frozen=True, kw_only=True)
 class ContextSection:
-    """What the certificate says about the circumstances; only what ``disclose`` names is public.
+    """What the certificate says about the context; only the keys in ``disclose`` are public.
 
     >>> ContextSection.parse({"operator": "Ward 7", "purpose": "teaching", "disclose": ["purpose"]}, name="p").public()
     {'purpose': 'teaching'}

@@ -8,7 +8,7 @@ import polars as pl
 from sfumato.engine.counts import Counted, totals
 from sfumato.engine.overview import Overview
 from sfumato.errors import PolicyError
-from sfumato.publisher.column_roles import Profile, profile_of, recognize
+from sfumato.publisher.column_roles import Profile, Sign, profile_of, recognize
 from sfumato.publisher.policy import DROP, Policy
 from sfumato.publisher.toml import key
 from sfumato.table.encode import Role
@@ -31,8 +31,8 @@ def refuse_unnamed_identifiers(policy: Policy, table: Overview) -> None:
             continue
         if name in table.unseen:
             raise PolicyError(
-                f'others = "insensitive" would publish the column {name!r} unchanged, and it has too many different '
-                "values to be looked at: name it under [attributes], as identifier to leave it out or as insensitive"
+                f'others = "insensitive" would publish the column {name!r} unchanged, but it has too many different '
+                "values to be examined: name it under [attributes], as identifier to leave it out or as insensitive"
             )
         seen = profile_of(name, tally)
         sign = recognize(seen)
@@ -54,14 +54,14 @@ def exposed(policy: Policy, table: Overview) -> list[str]:
         sign = recognize(seen)
         if told := _told(seen, sign.why if sign.role in LEFT_OUT else ""):
             found.append(told)
-        elif name not in names and (sign.role in (Role.SENSITIVE, Role.CLASS) or _known(sign.why, sign.role)):
+        elif name not in names and (sign.role in (Role.SENSITIVE, Role.CLASS) or _known(sign)):
             unseen.append(f"{name!r} ({sign.why})")
     found += [told for c in _classes(table) if (told := _told(c, "", "class"))]
     if unseen:
         found.append(
-            f'others = "insensitive" publishes columns that the policy does not name, unchanged: {", ".join(unseen)}. '
-            "Those that outsiders can know identify people, and private ones are published without a bound: give each "
-            "a role."
+            f'others = "insensitive" publishes these columns, which the policy does not name, unchanged: '
+            f"{', '.join(unseen)}. Columns that outsiders can know identify people, and private columns are published "
+            "without a bound: give each a role."
         )
     return found
 
@@ -69,12 +69,12 @@ def exposed(policy: Policy, table: Overview) -> list[str]:
 def _not_looked_at(name: str, table: Overview) -> str:
     if name in table.hidden:
         return (
-            f"The identifier {name!r} has too many different values to be counted: whether some people have several "
-            "rows was not examined."
+            f"The identifier {name!r} has too many different values to be counted, so it was not examined whether "
+            "some people have several rows."
         )
     return (
-        f"The insensitive column {name!r} is published unchanged and has too many different values to be counted: "
-        "whether it singles people out was not examined. If it may, leave it out (role identifier) or round it."
+        f"The insensitive column {name!r} is published unchanged and has too many different values to be counted, so "
+        "it was not examined whether it singles people out. If it might, leave it out (role identifier) or round it."
     )
 
 
@@ -85,9 +85,9 @@ def _classes(table: Overview) -> Iterator[Profile]:
         yield profile_of(column.name, pl.DataFrame({"value": there, "rows": rows[there]}))
 
 
-def _known(why: str, role: str) -> bool:
+def _known(sign: Sign) -> bool:
     """Whether a column was recognized as something that outsiders know, not just treated as such to be safe."""
-    return role == Role.QUASI and "unsure" not in why
+    return sign.role == Role.QUASI and not sign.unsure
 
 
 def _told(seen: Profile, identifier: str, role: str = "insensitive") -> str:
@@ -102,6 +102,6 @@ def _told(seen: Profile, identifier: str, role: str = "insensitive") -> str:
     else:
         return ""
     return (
-        f"The {role} column {seen.name!r} is published unchanged and {what}. Anyone who knows it finds the row, "
-        "whatever the groups. Leave it out (role identifier), make it quasi, or publish it rounded."
+        f"The {role} column {seen.name!r} is published unchanged and {what}. Anyone who knows its value can find the "
+        "row, whatever the groups. Leave it out (role identifier), make it quasi, or publish it rounded."
     )

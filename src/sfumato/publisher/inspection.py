@@ -1,4 +1,4 @@
-"""Look at a table for the first time: find out how it is written, read it, and propose a policy."""
+"""Inspect a table for the first time: detect how it is written, read it, and propose a policy."""
 
 import os
 from dataclasses import dataclass, field, replace
@@ -12,12 +12,12 @@ from sfumato.publisher.proposal import Proposal
 from sfumato.publisher.propose import propose
 from sfumato.table.address import Address, begins_with_variable, expanded
 from sfumato.table.batches import Told, unheard
-from sfumato.table.checks import located
 from sfumato.table.file_set import files_of, is_several
 from sfumato.table.form import PLAIN, Form
+from sfumato.table.regular_file import located
 from sfumato.table.sniff import Sniffed, sniffed
-from sfumato.table.source import read_frame
-from sfumato.table.statistics_file import EXTENSIONS, variable_labels
+from sfumato.table.source import STATISTICS, read_frame
+from sfumato.table.statistics_file import variable_labels
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,9 +48,9 @@ def inspect(
 ) -> Inspected:
     """Read the table ``data`` and propose a policy for it, with a note on the passwords that it leaves out.
 
-    ``seen_from`` is the folder of the policy, by which it names the table; ``form`` is what is known of how the table
-    is written, the rest is found out. With ``trial`` the proposal is tried on the table first, and asks for less if
-    it is more than the table allows.
+    ``seen_from`` is the folder of the policy, which paths are relative to; ``form`` is what is known about how the
+    table is written, and the rest is detected. With ``trial`` the proposal is tried on the table first, and asks for
+    less if the table does not allow it.
     """
     source, variables = as_seen_from(data, seen_from if seen_from is not None else Path())
     progress("read", 0.0)
@@ -62,7 +62,7 @@ def inspect(
 
         proposal = tried(proposal, seen.frame, progress)
     if variables:
-        note = f"the policy contains no passwords: set {' and '.join(variables)} in the environment before you publish."
+        note = f"the policy contains no passwords; set {' and '.join(variables)} in the environment before you publish."
         proposal = replace(proposal, warnings=(*proposal.warnings, note))
     return Inspected(seen.frame, proposal)
 
@@ -72,7 +72,7 @@ def look_at(data: str, query: str | None = None, given: Form = PLAIN, told: Told
     path = _file(expanded(data))
     form = Sniffed(given) if path is None else sniffed(path, data, given)
     frame = read_frame(expanded(data), query=query, form=form.form, told=told)
-    labelled = path is not None and path.suffix.lower() in EXTENSIONS
+    labelled = path is not None and path.suffix.lower() in STATISTICS
     return Looked(frame, form, variable_labels(path, data) if path is not None and labelled else {})
 
 
@@ -85,7 +85,7 @@ def _file(source: str) -> Path | None:
 
 
 def as_seen_from(data: str, folder: Path) -> tuple[str, list[str]]:
-    """The source as a policy in ``folder`` should name it, and the variables that stand in place of passwords."""
+    """The source as a policy in ``folder`` should name it, and the variables that replace passwords."""
     address = Address.of(data)
     if address is not None:
         public, variables = address.seen_from(folder).without_secrets()

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from sfumato.engine.overview import overview, overview_of
 from sfumato.errors import OutputError, PeerError, PolicyError, SfumatoError
-from sfumato.integration.channel import Channel, Limits
-from sfumato.integration.connection import Address, connect, listen
+from sfumato.integration.channel import Channel, TimeLimits
+from sfumato.integration.connection import HostPort, connect, listen
 from sfumato.integration.contribution import Contribution
 from sfumato.integration.credentials import Credentials
 from sfumato.integration.integrate import Integration
@@ -27,10 +27,10 @@ from sfumato.publisher.publish import Published
 from sfumato.publisher.read_job import begin_digests_and_report, coded_and_known, entities, refuse_odd
 from sfumato.release.files.output import refuse_existing, refuse_public, whole_folder, write_private
 from sfumato.release.files.recognize import PUBLIC
-from sfumato.release.files.store import MANIFEST, digest, fill
+from sfumato.release.files.store import MANIFEST, fill
 from sfumato.release.release import Release
 from sfumato.report.summary import summarize
-from sfumato.table.checks import located
+from sfumato.table.regular_file import digest, located
 from sfumato.table.taxonomy import named
 
 
@@ -38,11 +38,11 @@ from sfumato.table.taxonomy import named
 class Meeting:
     """How the two sides meet: one listens at an address, the other connects to it."""
 
-    address: Address
+    address: HostPort
     listens: bool
-    limits: Limits = field(default_factory=Limits)
+    limits: TimeLimits = field(default_factory=TimeLimits)
     told: Callable[[str], object] = lambda words: None
-    """Is told where this side listens and who was turned away."""
+    """Called with where this side listens and which connections were rejected."""
 
     def open(self, section: IntegrateSection) -> Channel:
         """Meet the other publisher."""
@@ -55,7 +55,7 @@ class Meeting:
             party=section.party,
             limits=self.limits,
             listening=lambda place: self.told(f"listening on {place}"),
-            refused=lambda words: self.told(f"turned somebody away: {words}"),
+            refused=lambda words: self.told(f"rejected a connection: {words}"),
         )
 
 
@@ -119,12 +119,12 @@ def _section(job: Policy) -> tuple[IntegrateSection, TopDownTwoParty]:
 
 
 def _with_words(error: BaseException, kept: str) -> BaseException:
-    """The error, with the words that a table was kept."""
+    """The error, with the note that a table was kept."""
     return KeyboardInterrupt(kept) if isinstance(error, KeyboardInterrupt) else type(error)(f"{error}. {kept}")
 
 
 class _Side:
-    """The own table of a job and everything that is written about it."""
+    """This side's table of a job and everything that is written about it."""
 
     def __init__(self, job: Policy, folder: Path, force: bool, progress: Progress) -> None:
         self.job, self.folder, self.force, self.progress = job, folder, force, progress
@@ -197,12 +197,12 @@ def _confirm(work: Integration, public: Path) -> None:
 
 
 def _known(work: Integration) -> list[str]:
-    """What this side's steward must know: whose columns are whose, and that the own view is not anonymous."""
+    """What this side's steward must know: who holds which columns, and that this side's view is not anonymous."""
     peer = work.channel.peer
     theirs = work.prepared().joint.offers[peer].names
     return [
         f"Party {letter(peer)} holds {named(theirs) if theirs else 'no column'}. It knows, record by record, the "
-        "labels of your columns that the release shows, and you know those of its columns. Either side's own table "
-        "with these labels is not anonymous: never hand it over. Where this report compares with the table before "
-        "publication, the other side's columns are its labels."
+        "labels that the release shows for your columns, and you know those for its columns. Either side's own table "
+        "combined with these labels is not anonymous: never hand it over. Where this report compares with the table "
+        "before publication, it uses labels for the other side's columns."
     ]

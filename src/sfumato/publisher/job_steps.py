@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from sfumato.engine.base import Engine
-from sfumato.engine.choice import Choice as EngineChoice
+from sfumato.engine.choice import EngineChoice as EngineChoice
 from sfumato.engine.counts import Counts
 from sfumato.engine.draws import Draws
 from sfumato.engine.overview import Overview, overview
@@ -22,8 +22,8 @@ from sfumato.publisher.read_job import Digests, begin_digests_and_report, engine
 from sfumato.publisher.reading_ahead import Ahead
 from sfumato.release.files.output import refuse_existing, refuse_public
 from sfumato.release.release import Release
-from sfumato.table.checks import located
 from sfumato.table.microdata import Microdata
+from sfumato.table.regular_file import located
 
 if TYPE_CHECKING:
     from sfumato.publisher.choose import Choice
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Asked:
-    """How a job is to be run: where it writes, with which randomness, and who hears of it."""
+    """How to run a job: where it writes, with which randomness, and where progress is reported."""
 
     folder: Path
     force: bool
@@ -60,14 +60,14 @@ class PrivateTable(NamedTuple):
 
 
 def read_private_table(job: Policy, asked: Asked, ahead: Ahead | None) -> tuple[PrivateTable, Asked]:
-    """The table that a policy names, read and coded; from then on the rows are told with the progress."""
+    """The table that a policy names, read and coded; from then on progress includes the number of rows."""
     there, digests, where = engine_of(job, asked.progress, ahead)
     asked.log.lines.append(f"engine: {where}")
     begin_digests_and_report(digests)
     counts = overview(there, entities(job, there.table))
     refuse_odd(job, counts)
     if there.pieces is not None and "method" not in job.content:
-        raise there.pieces.refuse("no method is named, and to choose one takes all of it; name one under [method]")
+        raise there.pieces.refuse("no method is named, and choosing one needs all of it; name one under [method]")
     heard = with_rows(asked.progress, there.table.rows)
     return PrivateTable(there, where, digests, counts), replace(asked, progress=heard)
 
@@ -100,8 +100,8 @@ def _with_method(
 
 
 def told_engine(where: EngineChoice) -> list[str]:
-    """A note about an engine that was chosen, where it is not the one for small tables or had better been another."""
-    worth_it = (where.name != "local" and "asks for it" not in where.why) or "not installed" in where.why
+    """A note on the chosen engine, if it is not the one for small tables or if another would have been better."""
+    worth_it = (where.name != "local" and not where.asked) or where.missing
     return [f"the engine is {where}"] if worth_it else []
 
 
@@ -116,7 +116,7 @@ def _release(job: Policy, engine: Engine, rng: np.random.Generator | None, progr
 
 
 def seeded_generator(seed: int | None) -> np.random.Generator | None:
-    """The generator for a seed; without one None, which stands for fresh secret entropy."""
+    """The generator for a seed; without one None, which means fresh secret entropy."""
     if seed is None:
         return None
     if isinstance(seed, bool) or seed < 0:

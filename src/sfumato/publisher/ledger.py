@@ -1,6 +1,6 @@
 """The steward's ledger: which tables were published, by which policy, when and where.
 
-``sfumato-ledger.json`` is kept beside the source, or beside the policy if the source is a database or its folder
+``sfumato-ledger.json`` is kept next to the source, or next to the policy if the source is a database or its folder
 is not writable. It is private. A table is identified by a digest of its cells, whatever the order of its rows, so that
 the same table is found again under another name. Publishing never fails because of the ledger: what is wrong with it
 becomes a warning.
@@ -23,14 +23,15 @@ from sfumato.errors import OutputError
 from sfumato.publisher.policy import Policy
 from sfumato.release.files.output import whole_file
 from sfumato.release.files.recognize import public_part_around
-from sfumato.release.files.store import MANIFEST, digest
+from sfumato.release.files.store import MANIFEST
 from sfumato.table.address import expanded
-from sfumato.table.checks import read_bytes
 from sfumato.table.hierarchy import file_of
+from sfumato.table.regular_file import digest, read_bytes
 
 LEDGER = "sfumato-ledger.json"
 _UNWRITTEN = (
-    f"No {LEDGER} could be written beside the source or the policy: a second release of this table will not be noticed."
+    f"No {LEDGER} could be written beside the source or the policy, so a second release of this table will not be "
+    "noticed."
 )
 _LARGEST = 64 * 1024 * 1024
 
@@ -77,7 +78,7 @@ class Ledger:
 
     @classmethod
     def of(cls, job: Policy) -> "Ledger":
-        """The ledger beside the source and the one beside the policy; never one in the package or in a release."""
+        """The ledger next to the source and the one next to the policy; never one in the package or in a release."""
         source = expanded(job.source)
         folders = [job.folder] if "://" in source else [(job.folder / source).parent, job.folder]
         package = Path(str(files("sfumato"))).resolve()
@@ -119,7 +120,7 @@ class Ledger:
             return self._set_aside(place) if entries is None else entries
         except OSError as e:
             self.warnings.append(
-                f"{place} cannot be read ({e.strerror}): it is unknown whether this table was published before."
+                f"{place} cannot be read ({e.strerror}), so it is unknown whether this table was published before."
             )
             return []
 
@@ -131,8 +132,8 @@ class Ledger:
                 aside = place.with_name(f"{LEDGER}.damaged-{_now().replace(':', '')}")
                 place.rename(aside)
                 self.warnings.append(
-                    f"{place} was damaged and is now {aside.name}: it is unknown whether this table was published "
-                    "before."
+                    f"{place} was damaged and has been renamed to {aside.name}; it is unknown whether this table was "
+                    "published before."
                 )
             return entries or []
 

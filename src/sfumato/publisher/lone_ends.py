@@ -36,6 +36,6 @@ def _decimals(column: Column, weights: Integers, scale: NumberScale, entry: Labe
     if any(np.round(end, places - 1) != end for end in shown):
         value = column.domain.leaves[int(fine[0])]
         yield (
-            f"One person's {column.name!r}, {value}, has more decimals than all others; labels reveal it. "
-            "Round the column."
+            f"One person's {column.name!r}, {value}, has more decimals than all others, and labels reveal it. Round "
+            "the column."
         )

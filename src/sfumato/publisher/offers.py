@@ -1,4 +1,4 @@
-"""Which methods can serve a job, with what is known against them; which cannot, and why; and what is impossible."""
+"""Which methods can serve a job, and whether they are refuted; which cannot, and why; and what is impossible."""
 
 from collections.abc import Sequence
 
@@ -7,17 +7,17 @@ from sfumato.errors import SfumatoError
 from sfumato.method.base import Method
 from sfumato.method.catalogue import METHODS
 from sfumato.method.choice import ready
-from sfumato.publisher.compare.points import Plan, planned
+from sfumato.publisher.compare.points import ComparisonPlan, planned
 from sfumato.release.judgement import completed, refuse_infeasible
 from sfumato.requirement.base import Requirement
 from sfumato.table.microdata import Microdata
 
 
-def offers(table: Microdata, requirements: Sequence[Requirement], own: Method | None = None) -> Plan:
+def offers(table: Microdata, requirements: Sequence[Requirement], own: Method | None = None) -> ComparisonPlan:
     """Ask every method whether it can serve these requirements on this table; ``own`` has settings of its own.
 
-    The points are the methods that can, each with the settings by which it does, those with nothing known against them
-    first; of the others the plan says why they cannot.
+    The points are the methods that can, each with the settings that make it possible, those that are not refuted first;
+    for the others the plan says why they cannot.
 
     >>> import polars as pl, sfumato as sf
     >>> table = sf.read(pl.DataFrame({"age": [20, 21, 40]}), quasi=["age"])
@@ -26,7 +26,7 @@ def offers(table: Microdata, requirements: Sequence[Requirement], own: Method | 
     """
     every = [own if own is not None and own.name == name else ready(name, requirements) for name in METHODS]
     plan = planned(table, requirements, every, {})
-    return Plan(tuple(sorted(plan.points, key=lambda p: p.refuted is not None)), plan.unserved)
+    return ComparisonPlan(tuple(sorted(plan.points, key=lambda p: p.refuted is not None)), plan.unserved)
 
 
 def impossible(table: Microdata, requirements: Sequence[Requirement]) -> dict[int, str]:

@@ -12,7 +12,7 @@ from sfumato.table.written_tree import Distinct
 
 AGE, POSTAL = "an age", "a postal code"
 _SHORTEST, _LONGEST = 4, 6
-"""How many digits postal codes have that a spreadsheet takes for numbers."""
+"""How many digits a postal code has if a spreadsheet reads it as a number."""
 
 
 def distinct_of(seen: Profile, sign: Sign, pad: int | None = None) -> Distinct:
@@ -48,7 +48,7 @@ def words_of(name: str) -> Sequence[str]:
 
 
 def lost_zeros(seen: Profile, sign: Sign) -> int | None:
-    """How many digits postal codes had before a spreadsheet took their leading zeros; None if they seem complete.
+    """How many digits postal codes had before a spreadsheet dropped their leading zeros; None if they seem complete.
 
     >>> lost_zeros(profile(pl.Series("plz", [1067, 99084])), Sign("quasi", "a postal code", hint="mask"))
     5

@@ -22,7 +22,7 @@ KS, PS = (2, 4, 6, 8, 10), (0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan:
+class GuaranteePlan:
     """Everything that the guarantees depend on: size of the domain, skew, prior confidence, and what is promised.
 
     ``promises`` are those of a policy, each with its own skew; they are solved for instead of rho2 and growth.
@@ -101,7 +101,7 @@ def _wanted(promise: CorruptionPromise) -> dict[str, Any]:
     raise PolicyError(f"pg cannot solve {promise.model} for p; leave it out of the plan")
 
 
-def plan_of(policy: str | Path | Policy, **given: Any) -> Plan:
+def plan_of(policy: str | Path | Policy, **given: Any) -> GuaranteePlan:
     """The plan of a policy for pg: its sensitive domain, its promises, and its k and p if it names them.
 
     What is ``given`` replaces what the policy says; a skew or a limit replaces all of its promises.
@@ -120,7 +120,7 @@ def plan_of(policy: str | Path | Policy, **given: Any) -> Plan:
         "growth": growth.delta if growth else None,
         "promises": () if {"skew", "rho1", "rho2", "growth"} & given.keys() else promises,
     }
-    return Plan(**(told | _choices(job) | given))
+    return GuaranteePlan(**(told | _choices(job) | given))
 
 
 def _choices(job: Policy) -> dict[str, Any]:

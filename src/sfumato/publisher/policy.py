@@ -23,12 +23,12 @@ from sfumato.requirement.base import Requirement
 from sfumato.requirement.catalogue import from_table as requirement_from_table
 from sfumato.requirement.k_map import KMap
 from sfumato.table.address import masked, may_hold_secret
-from sfumato.table.checks import located, read_text
 from sfumato.table.encode import Attribute, Role, kind_of
 from sfumato.table.form import KEYS as FORM_KEYS
 from sfumato.table.form import PLAIN, Form
 from sfumato.table.microdata import Missing
 from sfumato.table.population import Population
+from sfumato.table.regular_file import located, read_text
 from sfumato.table.taxonomy import named
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class Policy:
     attributes: tuple[Attribute, ...]
     requirements: tuple[Requirement, ...]
     named: Method | None
-    """The method that the policy names; None: it is chosen once the table is read (`sfumato.publisher.choose`)."""
+    """The method that the policy names; None if it is chosen once the table is read (`sfumato.publisher.choose`)."""
     spreadsheet: str
     csv: str = "auto"
     """Whether a release in parts gets a csv file too: "auto" (not) or "always"."""
@@ -100,17 +100,17 @@ class Policy:
     context: ContextSection | None = None
     """Who publishes, for whom and for what; for the certificate."""
     left_out: frozenset[str] = frozenset()
-    """The columns with the role drop: neither published nor used, and no identifiers."""
+    """The columns with the role drop: neither published nor used, and not identifiers."""
     reasons: Mapping[str, str] = field(default_factory=dict)
     """Why attributes have their roles, where the policy says so."""
     population: Population | None = field(default=None, repr=False)
-    """The table of the people whom the table's are drawn from, if the policy names one."""
+    """The table of the population that the people are drawn from, if the policy names one."""
     audits: tuple["Adversary", ...] = ()
     """The adversaries whose parameters the policy gives."""
     after: tuple[After, ...] = ()
     inconsistent: tuple[Inconsistent, ...] = ()
     called: str | None = None
-    """What reports and the stored policy call the source, if not by where it is read from."""
+    """What reports and the stored policy call the source, if that differs from where it is read."""
     content: Mapping[str, Any] = field(repr=False)
     """The parsed content of the file; this and ``source`` may contain a password."""
 
@@ -141,7 +141,7 @@ class Policy:
         for name in names:
             if name not in columns:
                 raise PolicyError(
-                    f"the policy names the column {name!r}, but the data do not have it{nearest(name, columns)}"
+                    f"the policy names the column {name!r}, which the data do not have{nearest(name, columns)}"
                 )
         rest = [c for c in columns if c not in names]
         if rest and self.others == "error":
@@ -153,7 +153,7 @@ class Policy:
         return (*self.attributes, *self._kept_back(), *(Attribute(name=c, role=Role.INSENSITIVE) for c in others))
 
     def _kept_back(self) -> list[Attribute]:
-        """The weights, if they have no role of their own: read like an identifier, and as little published."""
+        """The weights, if they have no role of their own: read like an identifier, and not published either."""
         apart = self.weights is not None and self.weights not in {a.name for a in self.attributes}
         return [Attribute(name=str(self.weights), role=Role.IDENTIFIER)] if apart else []
 
@@ -265,7 +265,10 @@ def _check_population(table: Mapping[str, Any], where: str) -> None:
     if "size" in table:
         checked_size(table["size"], f"size under {where}")
         if len(table) > 1:
-            raise PolicyError(f"{where} has a size and a source; the table says how many people there are: give one")
+            raise PolicyError(
+                f"{where} has both a size and a source; the source already gives the number of people, so give one of "
+                "them"
+            )
     elif table and not isinstance(table.get("source"), str):  # not shown, since it may contain a password
         raise PolicyError(f"{where} must have a source (a file name or a database URL) or a size (how many people)")
 
@@ -298,7 +301,8 @@ def _method(content: Mapping[str, Any], name: str) -> Method | None:
     method = method_from_table(_table(content, "method", name) if "method" in content else {"name": "tds2p"})
     if "integrate" in content and method.name != "tds2p":
         raise PolicyError(
-            f"{name} has [integrate], which is for tds2p, but its method is {method.name}; remove one of the two"
+            f"{name} has [integrate], which needs the method tds2p, but its method is {method.name}; remove one of "
+            "the two"
         )
     return method
 
@@ -369,7 +373,7 @@ def _attributes(table: dict[str, Any]) -> Iterable[Attribute]:
 
 
 def _attribute(name: str, entry: object) -> Attribute | None:
-    """What a policy says of a column; None if it is left out."""
+    """What a policy says about a column; None if it is left out."""
     where = f"the attribute {name!r}"
     if not isinstance(entry, dict):
         raise PolicyError(f'{where} is {entry!r}; write e.g. {name} = {{ role = "quasi" }}')
@@ -388,7 +392,7 @@ def _attribute(name: str, entry: object) -> Attribute | None:
 
 
 def _is_dropped(entry: object) -> bool:
-    """Whether a column is left out; what else is said about it means nothing."""
+    """Whether a column is left out; anything else said about it has no effect."""
     if isinstance(entry, dict) and entry.get("role") == DROP and len(entry) > 1 + ("reason" in entry):
         raise PolicyError("a column with the role drop is left out, so it has no kind, taxonomy or domain; remove them")
     return entry == DROP or (isinstance(entry, dict) and entry.get("role") == DROP)
@@ -415,7 +419,7 @@ def _taxonomy(value: object, where: str) -> Any:
 
 def _requirements(entries: object, name: str, folder: Path) -> Iterable[Requirement]:
     if not isinstance(entries, list) or not entries:
-        raise PolicyError(f'{name} requires nothing; add a [[require]] table, e.g. model = "k-anonymity" and k = 5')
+        raise PolicyError(f'{name} has no requirements; add a [[require]] table, e.g. model = "k-anonymity" and k = 5')
     for number, entry in enumerate(entries, 1):
         file = entry.get("distributions") if isinstance(entry, dict) else None
         told = entry | {"distributions": str(folder / file)} if isinstance(file, str) else entry

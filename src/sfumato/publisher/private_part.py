@@ -125,10 +125,13 @@ def _population(job: Policy) -> str:
     if job.weights is not None:
         return f"The weights in {job.weights!r} say how many people of the population each row stands for."
     if job.population_size is not None:
-        return f"The people of the table are taken for a simple random sample of {job.population_size:,} people."
+        return f"The people in the table are assumed to be a simple random sample of {job.population_size:,} people."
     if source := job.content.get("population", {}).get("source"):
-        return f"The people of the table belong to the population in {masked(str(source))}."
-    return "The policy names no population: the risks take the table for everyone, which never understates them."
+        return f"The people in the table belong to the population in {masked(str(source))}."
+    return (
+        "The policy names no population, so the risks treat the table as the whole population, which never "
+        "understates them."
+    )
 
 
 def _written(folder: Path) -> str:

@@ -15,14 +15,14 @@ from sfumato.table.form import PLAIN
 from sfumato.table.sniff import Sniffed
 
 _CONTEXT_HINT = (
-    "# [context]  # for the certificate that is signed; private, except for what disclose names",
+    "# [context]  # for the signed certificate; private, except for the keys listed in disclose",
     '# operator = "…"',
     '# recipient = "…"',
     '# purpose = "…"',
     '# disclose = ["operator"]',
 )
 _POPULATION_HINT = (
-    "# [population]  # whom the people are drawn from, for their risk there; or source = a table of them",
+    "# [population]  # the population the people are drawn from, for their risk in it; or source = a table of it",
     "# size = …",
 )
 
@@ -100,8 +100,8 @@ class Trial:
             f"Tried on {where}: {self.method}{kept} lowers the greatest risk of re-identification from "
             f"{self.risk_before:.0%} to {self.risk_after:.1%}"
         )
-        worst = [f"of {name!r} the best guess is right for {share:.0%}" for name, share in self.guesses.items()]
-        worst += [f"of {name!r} the confidence in a bounded value is {c:.0%}" for name, c in self.bounded.items()]
+        worst = [f"the best guess of {name!r} is right for {share:.0%}" for name, share in self.guesses.items()]
+        worst += [f"the confidence in a bounded value of {name!r} is {c:.0%}" for name, c in self.bounded.items()]
         return told + (f". In the worst group, {'; '.join(worst)}." if worst else ".")
 
 
@@ -110,14 +110,14 @@ class Proposal:
     """A policy that a person still has to read."""
 
     title: str = ""
-    """Left to the steward: it is public, and a file name may reveal whom it is about."""
+    """Left to the steward: it is public, and a file name may reveal who the data are about."""
     source: str
     query: str | None = None
     form: Sniffed = field(default_factory=lambda: Sniffed(PLAIN))
     """How the source writes its rows, with the reasons."""
     missing: str
     nulls: dict[str, list[str]] = field(default_factory=dict)
-    """The texts that seem to stand for a missing value, each with the columns that have it."""
+    """The texts that seem to mean a missing value, each with the columns that contain it."""
     weights: str | None = None
     """The column of sampling weights."""
     attributes: tuple[ProposedAttribute, ...]
@@ -153,12 +153,15 @@ class Proposal:
         return "\n".join(self._lines()) + "\n"
 
     def _lines(self) -> Iterator[str]:
-        yield from comment("Proposed by `sfumato init`. Only you know the data: read every line.")
+        yield from comment("Proposed by `sfumato init`. You know the data best: read every line.")
         if self.trial is not None:
             yield from comment(self.trial.words())
         for warning in self.warnings:
             yield from comment(f"Note: {warning}")
-        yield from ("", f"title = {toml(self.title)}  # public; not the file name, which may reveal too much")
+        yield from (
+            "",
+            f"title = {toml(self.title)}  # public; the file name is not used, since it may reveal too much",
+        )
         yield from ("", "[data]", f"source = {toml(self.source)}")
         if self.query:
             yield f"query = {toml(self.query)}"
@@ -167,7 +170,7 @@ class Proposal:
             yield f"{name} = {toml(value)}"
         if self.nulls:
             told = "; ".join(f"{text!r} in {', '.join(map(repr, names[:5]))}" for text, names in self.nulls.items())
-            yield from comment(f"Taken for missing values: {told}")
+            yield from comment(f"Treated as missing values: {told}")
             yield f"nulls = {toml(list(self.nulls))}"
         if self.weights:
             yield from comment("Sampling weights, which say how many people of the population a row stands for")

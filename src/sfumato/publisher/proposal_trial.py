@@ -96,7 +96,9 @@ def _asks_less(asked: Sequence[Ask], best: Ask, first: Trial, faults: Sequence[s
         return []
     wished = "; ".join(_said(n.entry) for n in asked[0].requirements)
     why = f"it cannot be met ({faults[0]})" if faults else f"it would keep {first.kept or 0:.0%} of the information"
-    return [f"more was tried first ({wished}), but {why}; so less is required here about sensitive values."]
+    return [
+        f"stricter requirements were tried first ({wished}), but {why}; so less is required of sensitive values here."
+    ]
 
 
 def _said(entry: dict[str, object]) -> str:
@@ -107,6 +109,6 @@ def _keeps_little(trial: Trial) -> list[str]:
     if _keeps_enough(trial):
         return []
     return [
-        f"only {trial.kept or 0:.0%} of the information is kept: there are many quasi-identifiers for so few rows. "
-        "Give those that outsiders do not know the role insensitive, drop what nobody needs, or lower k."
+        f"only {trial.kept or 0:.0%} of the information is kept: there are too many quasi-identifiers for this few "
+        "rows. Give those that outsiders do not know the role insensitive, drop what nobody needs, or lower k."
     ]

@@ -108,12 +108,16 @@ def _protects(column: ProposedColumn) -> bool:
 def _role(column: ProposedColumn, taken: str | None) -> Sign:
     sign = column.sign
     if taken == "class" and sign.role == "sensitive":
-        why = f"{sign.why}, but with so few values an outcome to predict (make it sensitive if nobody predicts it)"
+        why = (
+            f"{sign.why}, but with this few values probably an outcome to predict (make it sensitive if nobody "
+            "predicts it)"
+        )
         return replace(sign, role="class", why=why, hint="categorical")
     if taken or sign.role not in ("class", "sensitive"):
         return sign
     but = "others come first" if _protects(column) else f"{likely(column.seen):.0%} of the rows have the same value"
-    return replace(sign, role="quasi", why=f"unsure: {sign.why}, but {but}; treated as known to outsiders")
+    why = f"unsure: {sign.why}, but {but}; treated as known to outsiders"
+    return replace(sign, role="quasi", why=why, unsure=True)
 
 
 def _entity(columns: list[ProposedColumn]) -> Profile | None:
@@ -139,7 +143,7 @@ def _warnings(columns: list[ProposedColumn], rows: int) -> Iterator[str]:
         yield "the table has fewer than two rows; nobody can be hidden in it."
     if "quasi" not in roles:
         only = "all are identifiers" if roles == {"identifier"} else "nothing seems known to outsiders"
-        yield f"no quasi-identifier found ({only}), so k-anonymity has nothing to work on."
+        yield f"no quasi-identifier found ({only}), so k-anonymity has nothing to protect."
     if "sensitive" not in roles:
         yield "no sensitive attribute found, so l-diversity is not required; give a private column that role."
     for c in columns:
@@ -161,6 +165,6 @@ def _stands_for_missing(seen: Profile) -> Iterator[str]:
         if (numbers == odd).any() and (max(low - odd, odd - high) > high - low or odd < 0 <= low):
             rows = int(seen.counts.filter(numbers == odd).sum())
             yield (
-                f"in {seen.name!r} the value {odd:g}, in {rows:,} rows, is unlike all others and may stand for a "
-                "missing one; if so, clear these cells, or make the column text and add it to nulls."
+                f"the value {odd:g} of {seen.name!r}, in {rows:,} rows, is unlike all others and may mean a missing "
+                "value; if so, clear these cells, or make the column text and add it to nulls."
             )

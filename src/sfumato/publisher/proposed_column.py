@@ -1,4 +1,4 @@
-"""One column of a table, with what it is taken for: its line in a proposed policy."""
+"""One column of a table, with what it seems to be: its line in a proposed policy."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ WITHOUT_TREE = (
     'shown or suppressed, unless you add taxonomy = "file.csv" (an ARX hierarchy) or "file.json"; '
     "`sfumato taxonomy` writes one to begin with"
 )
-"""What is said of a column whose values have no taxonomy, in words for whoever edits the policy."""
+"""The note on a column without a taxonomy, for whoever edits the policy."""
 
 
 @dataclass(frozen=True)
@@ -79,8 +79,8 @@ class ProposedColumn:
             yield self._written.reason
         if self._pad is not None:
             yield (
-                f"codes lost their leading zeros, as in a spreadsheet; pad = {self._pad} gives them back (leave it out "
-                "if they never had any)"
+                f"codes lost their leading zeros, as in a spreadsheet; pad = {self._pad} restores them (remove it if "
+                "they never had any)"
             )
         if self._written is None and self.kind in ("categorical", "ordinal"):
             yield from self._about_values(k)

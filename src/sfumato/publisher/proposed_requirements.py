@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from sfumato.method.choice import Wanted, eligible
+from sfumato.method.choice import WantedOfJob, eligible
 from sfumato.publisher.column_roles import Profile, texts
 from sfumato.publisher.proposal import Ask, ProposedMethod, ProposedRequirement
 from sfumato.requirement.catalogue import from_table as requirement_from_table
@@ -11,7 +11,7 @@ K, ROWS_FOR_K = 5, 50
 MARGIN = 0.9
 """Of 1/l: how common the most common sensitive value may be."""
 BOUNDS = (0.1, 0.2, 0.25, 0.35, 0.5)
-"""Limits of confidence that are proposed; each must leave room above the share in the whole table."""
+"""The confidence limits to propose; each must leave room above the share in the whole table."""
 _MOST_BOUNDED = 8
 
 
@@ -84,9 +84,9 @@ def _confidentiality(seen: Profile, bound: float) -> ProposedRequirement:
     common, others = _apart(seen)
     told = ", ".join(map(repr, others[:3])) + (" …" if len(others) > 3 else "")
     reason = (
-        f"{common!r} is too common for diversity of {seen.name!r} ({likely(seen):.1%} of the rows), so what is "
-        f"bounded is the confidence in the others: nobody may be taken to have {told} with a confidence above "
-        f"{bound:g} ({_rarer(seen):.1%} in the whole table)."
+        f"{common!r} is too common for diversity of {seen.name!r} ({likely(seen):.1%} of the rows), so the confidence "
+        f"in the other values is bounded: nobody may be inferred to have {told} with a confidence above {bound:g} "
+        f"({_rarer(seen):.1%} in the whole table)."
     )
     return ProposedRequirement(
         entry={"model": "confidentiality", "y": {seen.name: list(others)}, "k": bound}, reason=reason
@@ -125,11 +125,11 @@ def _cuts(seen: Profile, l: float) -> bool:
 def _method(entries: Sequence[dict[str, object]], private: Sequence[Profile]) -> ProposedMethod:
     """None, so that one is chosen that is not refuted; if only refuted ones can serve, the steward has to agree."""
     needed = [requirement_from_table({"sensitive": private[0].name, **e} if _is_diverse(e) else e) for e in entries]
-    if not eligible(Wanted(needed, ())):
+    if not eligible(WantedOfJob(needed, ())):
         return ProposedMethod(
             "mondrian",
-            "mondrian serves this, but where it cuts depends on the values required about, which reveals something "
-            "about them to an adversary who knows the algorithm. Methods without that flaw serve frequency l-diversity "
+            "mondrian serves this, but where it cuts depends on the protected values, which reveals something about "
+            "them to an adversary who knows the algorithm. Methods without that flaw serve frequency l-diversity "
             "and k-anonymity that counts rows. sfumato never chooses a refuted method by itself, so this line is "
             "your decision.",
         )

@@ -46,7 +46,7 @@ class Published:
     warnings: tuple[str, ...] = ()
     """Everything the steward should know: the warnings of the release, then those that must stay private."""
     notes: tuple[str, ...] = ()
-    """What is no cause for concern."""
+    """Remarks that are no cause for concern."""
     facts: Mapping[str, Any] = field(default_factory=dict, repr=False)
     """Everything that the report states, as plain data; private."""
 
@@ -155,9 +155,9 @@ def publish_policy(
         out: the folder to write.
         seed: makes the release repeatable; for experiments only.
         force: replace a folder that sfumato wrote.
-        ledger: whether to record the release in the ledger beside the source, so that a second one is noticed.
-        after: releases that were published before, beside those of the policy.
-        pdf: print the report to report.pdf too, with a browser; a note says why if that is not possible.
+        ledger: whether to record the release in the ledger next to the source, so that a second one is noticed.
+        after: earlier releases, in addition to those in the policy.
+        pdf: also print the report to report.pdf, with a browser; if that is not possible, a note says why.
         progress: called with the stage and the share of it that is done, a number whose ``rows`` and ``done`` are
             the rows of the table and those that the stage has finished, None if they are not known.
         ahead: the table, if reading it has begun (`reading_ahead`).

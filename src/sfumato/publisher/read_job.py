@@ -10,7 +10,7 @@ import polars as pl
 from sfumato.adversary.population_risk import refuse_smaller
 from sfumato.beside import Later, beside
 from sfumato.engine.base import Engine
-from sfumato.engine.choice import Choice, choose_engine
+from sfumato.engine.choice import EngineChoice, choose_engine
 from sfumato.engine.local import LocalEngine
 from sfumato.engine.overview import Overview
 from sfumato.engine.progress import with_rows
@@ -20,12 +20,12 @@ from sfumato.method.base import Progress
 from sfumato.publisher.insensitive import refuse_unnamed_identifiers
 from sfumato.publisher.policy import Policy
 from sfumato.publisher.reading_ahead import Ahead
-from sfumato.release.files.store import digest
 from sfumato.table.address import expanded
 from sfumato.table.batches import Told, part_of, unheard
 from sfumato.table.digest import table_digest
 from sfumato.table.microdata import Microdata
 from sfumato.table.ranked import ranked_columns
+from sfumato.table.regular_file import digest_if_readable
 from sfumato.table.source import read_frame
 
 if TYPE_CHECKING:
@@ -84,13 +84,15 @@ def coded_and_known(job: Policy, progress: Progress, ahead: Ahead | None = None)
     told = partial(progress, "code")
     ranking = part_of(told, 0.0, _RANKED)
     ranks = begun.take_ranks(ranking) if begun else ranked_columns(frame, ranking)
-    digests = Digests(Later(partial(table_digest, frame, ranks)), Later(partial(file_digest, job)))
+    digests = Digests(
+        Later(partial(table_digest, frame, ranks)), Later(begun.digest.result if begun else partial(file_digest, job))
+    )
     wanted, coded = job.covering(frame.columns), part_of(told, _RANKED, 1.0)
     table = Microdata.from_frame(frame, wanted, missing=job.missing, folder=job.folder, ranks=ranks, progress=coded)
     return LocalEngine(table), digests
 
 
-def engine_of(job: Policy, progress: Progress, ahead: Ahead | None = None) -> tuple[Engine, Digests, Choice]:
+def engine_of(job: Policy, progress: Progress, ahead: Ahead | None = None) -> tuple[Engine, Digests, EngineChoice]:
     """The engine that serves a job, the digests of its table, and why this engine was chosen."""
     source = expanded(job.source)
     choice = choose_engine(job.engine, source, job.query, job.folder)
@@ -136,23 +138,20 @@ def _engine_class(name: str) -> "type[DuckDBEngine] | type[SparkEngine]":
     return DuckDBEngine
 
 
-def _in_memory(choice: Choice) -> Choice:
+def _in_memory(choice: EngineChoice) -> EngineChoice:
     """Rows are joined with earlier releases one by one, in memory; another engine is refused if it was asked for."""
-    if choice.name != "local" and "asks for it" in choice.why:
+    if choice.name != "local" and choice.asked:
         raise PolicyError(
             f"the engine {choice.name} cannot join rows with earlier releases; "
             'set name = "local" under [engine], or leave out [[after]]'
         )
-    return Choice("local", "rows are joined with earlier releases in memory")
+    return EngineChoice("local", "rows are joined with earlier releases in memory")
 
 
 def file_digest(job: Policy) -> str:
     """The SHA-256 of the source; empty if it is not a file, or no longer there."""
     source = expanded(job.source)
-    try:
-        return "" if "://" in source else digest(job.folder / source)
-    except OSError:
-        return ""
+    return "" if "://" in source else digest_if_readable(job.folder / source)
 
 
 def read_again(job: Policy, told: Told = unheard) -> pl.DataFrame:
@@ -169,6 +168,6 @@ def refuse_odd(policy: Policy, table: Overview) -> None:
     for column in table.quasi:
         if table.rows > 1 and (column.codes == column.codes[0]).all():
             raise DataError(
-                f"the quasi-identifier {column.name!r} has one value in all {table.rows} rows and tells nobody apart: "
-                'give it the role "insensitive" to publish it, or "identifier" to leave it out'
+                f"the quasi-identifier {column.name!r} has the same value in all {table.rows} rows and distinguishes "
+                'nobody: give it the role "insensitive" to publish it, or "identifier" to leave it out'
             )

@@ -1,4 +1,8 @@
-"""Read the table of a policy on another core while the rest of sfumato is being imported, which takes as long."""
+"""Read the table of a policy on another core while the rest of sfumato is being imported, which takes as long.
+
+First comes the file's SHA-256, which needs nothing but the file: the other core finds it while Polars is imported.
+Reading begins when Polars and NumPy are imported, not before: Polars may look for NumPy, and must not find half of it.
+"""
 
 import tomllib
 from collections.abc import Mapping
@@ -6,14 +10,17 @@ from concurrent.futures import Future, wait
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Thread
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
-import polars as pl
+from sfumato.beside import beside
+from sfumato.table.regular_file import digest_if_readable, open_regular
 
-from sfumato.table.batches import Told, unheard
-from sfumato.table.checks import open_regular
-from sfumato.table.ranked import Ranks, ranked_columns
-from sfumato.table.source import read_frame
+if TYPE_CHECKING:
+    import polars as pl
+
+    from sfumato.table.batches import Told
+    from sfumato.table.ranked import Ranks
 
 _LARGEST = 1 << 20
 _MOST_AHEAD = 1 << 28
@@ -22,13 +29,14 @@ _PAUSE = 0.1
 
 @dataclass
 class Ahead:
-    """A file that is being read, by which settings, and the ranks of its cells."""
+    """A file that is being read, by which settings, the ranks of its cells, and its SHA-256."""
 
     source: str
     nulls: tuple[str, ...]
     folder: Path
-    frame: Future[pl.DataFrame] = field(default_factory=Future)
-    ranks: Future[Ranks] = field(default_factory=Future)
+    digest: Future[str]
+    frame: "Future[pl.DataFrame]" = field(default_factory=Future)
+    ranks: "Future[Ranks]" = field(default_factory=Future)
     share: float = 0.0
     """How much of the file has been read."""
     ranked: float = 0.0
@@ -42,7 +50,7 @@ class Ahead:
         """Whether these are the settings that the file is read by."""
         return (self.source, self.nulls, self.folder) == (source, nulls, folder)
 
-    def take(self, told: Told = unheard) -> pl.DataFrame:
+    def take(self, told: "Told") -> "pl.DataFrame":
         """The rows, once: nobody else keeps them in memory; ``told`` is told meanwhile how much has been read."""
         while not wait([self.frame], _PAUSE).done:
             told(self.share)
@@ -50,7 +58,7 @@ class Ahead:
         self.frame = Future()
         return frame
 
-    def take_ranks(self, told: Told = unheard) -> Ranks:
+    def take_ranks(self, told: "Told") -> "Ranks":
         """The ranks of the cells; ``told`` is told meanwhile how many columns have been ranked."""
         while not wait([self.ranks], _PAUSE).done:
             told(self.ranked)
@@ -74,8 +82,11 @@ def read_ahead(policy: Path) -> Ahead | None:
     data = content.get("data")
     if "engine" in content or not isinstance(data, Mapping) or not _is_plain(data, policy.parent):
         return None
-    ahead = Ahead(data["source"], tuple(data.get("nulls", ())), policy.parent)
-    Thread(target=_read, args=(ahead,), daemon=True).start()
+    known = beside(digest_if_readable, policy.parent / data["source"])
+    ahead = Ahead(data["source"], tuple(data.get("nulls", ())), policy.parent, known)
+    from sfumato.table import ranked, source  # here, with NumPy, so that the thread finds all it needs imported
+
+    Thread(target=_read, args=(ahead, source, ranked), daemon=True).start()
     return ahead
 
 
@@ -96,13 +107,13 @@ _KNOWN = {"source", "missing", "others", "nulls"}
 _TEXT = (".csv", ".tsv", ".txt", ".parquet")
 
 
-def _read(ahead: Ahead) -> None:
+def _read(ahead: Ahead, source: ModuleType, ranked: ModuleType) -> None:
     """Read the file and rank its cells; errors are raised where the results are asked for."""
     rows = ahead.frame
     try:
-        frame = read_frame(ahead.source, nulls=ahead.nulls, folder=ahead.folder, told=ahead.reached)
+        frame = source.read_frame(ahead.source, nulls=ahead.nulls, folder=ahead.folder, told=ahead.reached)
         rows.set_result(frame)
-        ahead.ranks.set_result(ranked_columns(frame, ahead.rank_reached))
+        ahead.ranks.set_result(ranked.ranked_columns(frame, ahead.rank_reached))
     except BaseException as error:
         for promised in (rows, ahead.ranks):
             if not promised.done():

@@ -1,4 +1,4 @@
-"""Why a release costs too much information, as far as it can be computed, and what would help."""
+"""Why a release loses too much information, where that can be computed, and what would help."""
 
 import math
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from sfumato.method.incognito.incognito import Incognito
 from sfumato.method.incognito.levels import Ladder
 from sfumato.method.mondrian import Mondrian
 from sfumato.method.mondrian_plus import MondrianPlus
-from sfumato.publisher.price import LITTLE, Job
+from sfumato.publisher.price import LITTLE, PricedJob
 from sfumato.report.plots import percent
 from sfumato.report.summary import Summary
 from sfumato.requirement.base import names, rounded_down
@@ -23,14 +23,14 @@ from sfumato.table.encode import Column
 from sfumato.table.taxonomy import SUPPRESSED, named
 
 TIGHT = 0.7
-"""How near the most common value of the whole table may come to its bound before groups have no room."""
+"""How close to its bound the most common value of the whole table may be before groups have no room."""
 SOME = 0.05
 """A suppression limit that costs little."""
 _MOST_ROWS = 200_000
 _MANY_QUASI = 8
 
 
-def causes(job: Job, summary: Summary) -> list[str]:
+def causes(job: PricedJob, summary: Summary) -> list[str]:
     """Why so much was lost: that no cut was allowed, or else all that can be computed."""
     return list(_no_cut(job, summary)) or [
         *_mirrored(job),
@@ -40,12 +40,12 @@ def causes(job: Job, summary: Summary) -> list[str]:
     ]
 
 
-def ways(job: Job, summary: Summary) -> Iterator[str]:
+def ways(job: PricedJob, summary: Summary) -> Iterator[str]:
     """Other settings and methods that lose less, each with its drawback."""
     if isinstance(job.method, Incognito):
         if job.method.suppression < SOME:
             yield f"suppression = {SOME} (a few rows that fit no group are left out)"
-        yield "mondrian, which gives each group labels of its own"
+        yield "mondrian, which gives each group its own labels"
     if isinstance(job.method, MondrianPlus | HilbSafe):
         if not job.method.picks:
             yield "mondrian++ or hilb-safe (as safe, with smaller groups; a whole l)"
@@ -56,7 +56,7 @@ def ways(job: Job, summary: Summary) -> Iterator[str]:
     yield _weaker(job)
 
 
-def _weaker(job: Job) -> str:
+def _weaker(job: PricedJob) -> str:
     """What would ask for less; with the models' names where they call different parameters the same."""
     told = {r.weaker or "a weaker requirement": r.model for r in job.requirements}
     parameters = [words.split()[-1] for words in told]
@@ -64,7 +64,7 @@ def _weaker(job: Job) -> str:
     return " and ".join(f"{words} of {model}" if several else words for words, model in told.items())
 
 
-def _no_cut(job: Job, summary: Summary) -> Iterator[str]:
+def _no_cut(job: PricedJob, summary: Summary) -> Iterator[str]:
     """Methods that look ahead do not cut a group in which a value makes up more than 1/(2l) of the rows."""
     if not isinstance(job.method, MondrianPlus | HilbSafe):
         return
@@ -87,17 +87,17 @@ def _no_cut(job: Job, summary: Summary) -> Iterator[str]:
             yield f"{rule} of it, and in the groups where it stopped that value makes up {average} on average"
 
 
-def _mirrored(job: Job) -> Iterator[str]:
+def _mirrored(job: PricedJob) -> Iterator[str]:
     """If the most common value nearly reaches its bound in the whole table, groups must resemble the table."""
     for r, name, value, share in _commonest_values(job):
         if share * r.l > TIGHT:
             yield (
-                f"Why: in the whole table {value!r} makes up {percent(share)} of {name!r}, and in a group at most "
-                f"1/l = {percent(1 / r.l)} is allowed, so groups have little room to differ from the table"
+                f"Why: in the whole table {value!r} makes up {percent(share)} of {name!r}, and a group may have at "
+                f"most 1/l = {percent(1 / r.l)}, so groups have little room to differ from the table"
             )
 
 
-def _commonest_values(job: Job) -> Iterator[tuple[LDiversity, str, str, float]]:
+def _commonest_values(job: PricedJob) -> Iterator[tuple[LDiversity, str, str, float]]:
     """For each attribute under frequency l-diversity its most common value, with its share."""
     for r in job.requirements:
         if isinstance(r, LDiversity) and r.variant == "frequency":
@@ -110,7 +110,7 @@ def _commonest(column: Column, weights: Integers) -> tuple[str, float]:
     return column.domain.leaves[int(counts.argmax())], float(counts.max() / counts.sum())
 
 
-def _binding(job: Job, summary: Summary) -> Iterator[str]:
+def _binding(job: PricedJob, summary: Summary) -> Iterator[str]:
     """Which of several requirements costs the most: how many groups there would be without it."""
     if not isinstance(job.method, Mondrian) or len(job.requirements) < 2 or not _can_try(job):
         return
@@ -125,22 +125,22 @@ def _binding(job: Job, summary: Summary) -> Iterator[str]:
             yield f"Without the requirement that {r.words()}, there would be {without:,} groups instead of {now:,}"
 
 
-def _can_try(job: Job) -> bool:
+def _can_try(job: PricedJob) -> bool:
     """Whether the method can be run again on the people of the table."""
     return job.table.joint and job.table.rows <= _MOST_ROWS
 
 
-def _shown_or_hidden(job: Job, summary: Summary) -> Iterator[str]:
+def _shown_or_hidden(job: PricedJob, summary: Summary) -> Iterator[str]:
     """The attributes that can only be shown or suppressed, and were suppressed."""
     lost = [c.name for c in job.table.quasi if summary.kept.get(c.name, 1.0) < LITTLE and _has_no_levels(job, c)]
     if lost:
         yield (
-            f"There is nothing between the values of {named(lost)} and {SUPPRESSED}: give a taxonomy (a file or a "
+            f"There are no levels between the values of {named(lost)} and {SUPPRESSED}: give a taxonomy (a file or a "
             "tree; for numbers { width = 10 })"
         )
 
 
-def _has_no_levels(job: Job, column: Column) -> bool:
+def _has_no_levels(job: PricedJob, column: Column) -> bool:
     """Whether a value can only be shown or suppressed; incognito generalizes numbers only along given levels."""
     if column.domain.size <= 2:
         return False
@@ -149,7 +149,7 @@ def _has_no_levels(job: Job, column: Column) -> bool:
     return column.domain.shown_or_suppressed
 
 
-def _dimensions(job: Job, summary: Summary) -> Iterator[str]:
+def _dimensions(job: PricedJob, summary: Summary) -> Iterator[str]:
     """Many quasi-identifiers cannot all be kept."""
     if len(job.table.quasi) >= _MANY_QUASI and not summary.exact:
         yield (
@@ -158,7 +158,7 @@ def _dimensions(job: Job, summary: Summary) -> Iterator[str]:
         )
 
 
-def _diverse(job: Job) -> bool:
+def _diverse(job: PricedJob) -> bool:
     """Whether anatomy could serve what is required."""
     try:
         wanted = diversity("anatomy", job.requirements)

@@ -27,9 +27,10 @@ def unregistered(bound: Sequence[Requirement], table: Overview) -> Iterator[str]
         lacking = int((mine[_ROWS].cast(pl.Int64) - beside.cast(pl.Int64)).clip(lower_bound=0).sum())
         if lacking:
             yield (
-                f"The population lacks people of the table: for {lacking:,} of {table.rows:,} rows it has nobody with "
-                "these quasi-identifiers, or fewer people than rows. k-map assumes that it includes everyone in the "
-                "table; complete it, or bring both to the same spelling and date."
+                f"The population lacks people who are in the table: for {lacking:,} of {table.rows:,} rows it has "
+                "nobody with these quasi-identifiers, or fewer people than rows. k-map assumes that the population "
+                "includes everyone in the table; complete it, or make sure that both use the same spelling and refer "
+                "to the same date."
             )
 
 

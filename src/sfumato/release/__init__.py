@@ -1,1 +1,1 @@
-"""What is handed over: tables and a public manifest."""
+"""What a publisher hands over: tables and a public manifest."""

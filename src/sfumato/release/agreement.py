@@ -14,7 +14,7 @@ from sfumato.table.numbers import day_number, number_of
 
 def refuse_disagreement(there: EarlierColumn, here: Domain, release: str) -> None:
     """Refuse a common attribute if a value that both sides know is below a node in one and not in the other, if one
-    side has numbers and the other words, or if nobody can say what a label stands for."""
+    side has numbers and the other words, or if it is not known what a label covers."""
     _refuse_other_kind(there, here, release)
     values = there.values & set(here.leaves)
     for node, below in _nodes(there):
@@ -29,13 +29,13 @@ def refuse_disagreement(there: EarlierColumn, here: Domain, release: str) -> Non
             )
     if lost := list(_unplaced(there, here)):
         raise PolicyError(
-            f"{release} shows {named(lost)} of {there.name!r} and does not say which values that stands for, and the "
+            f"{release} shows {named(lost)} of {there.name!r} and does not say which values that covers, and the "
             "taxonomy of this table does not have it; give this table the taxonomy that the earlier release used"
         )
 
 
 def _nodes(there: EarlierColumn) -> Iterator[tuple[str, set[str]]]:
-    """The names of the other side that stand for several values, with these."""
+    """The names on the other side that cover several values, with these values."""
     if there.tree is not None:
         for name, (lo, hi) in there.tree.named_ranges.items():
             yield name, set(there.tree.leaves[lo:hi])
@@ -45,7 +45,7 @@ def _nodes(there: EarlierColumn) -> Iterator[tuple[str, set[str]]]:
 
 
 def _unplaced(there: EarlierColumn, here: Domain) -> Iterator[str]:
-    """Labels of which nothing but the label is known, if this side does not know it either."""
+    """Labels that are not explained, if this side does not know them either."""
     meanings = Meanings(here)
     for label, meaning in zip(there.labels, there.meanings, strict=True):
         if not meaning.listed and label not in (SUPPRESSED, MISSING) and not len(meanings.codes(meaning)):

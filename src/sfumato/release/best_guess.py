@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 _DENSE = 4
-"""How many cells of the group-by-value table may be allocated per row."""
+"""The most cells of the group-by-value table to allocate per row."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class BestGuess:
 
 
 class GroupValues(NamedTuple):
-    """The values of an attribute by group: the group and the code of each entry, how many rows it stands for."""
+    """The values of an attribute by group: the group and the code of each entry, and how many rows it represents."""
 
     group: NDArray[Any]
     code: NDArray[Any]
@@ -137,12 +137,12 @@ def certain_values(guesses: Mapping[str, BestGuess], *, perturbed: bool = False)
         if perturbed:
             told.append(
                 f"{whose} are in groups that show a single value of {name}. The method may have changed values; where "
-                "it did not, anyone who finds a person's group knows the value."
+                "it did not, anyone who finds a person's group learns the value."
             )
         else:
             told.append(
                 f"{name} is published exactly for {whose}: their groups show a single value, so anyone who finds a "
-                f"person's group knows it for certain. Only a requirement on every value of {name}, e.g. l-diversity, "
-                "prevents this."
+                f"person's group learns it for certain. Only a requirement on every value of {name}, e.g. "
+                "l-diversity, prevents this."
             )
     return told

@@ -1,4 +1,4 @@
-"""A published table as one side of a join: the labels of each column, what they mean, and whom each row stands for.
+"""A published table as one side of a join: the labels of each column, what they mean, and whom each row represents.
 
 Earlier releases, the current one and private tables all take this form, so that joining them is written once.
 """
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import DataError, PolicyError, ReleaseError, SfumatoError
 from sfumato.release.files.spreadsheet import csv_of
-from sfumato.release.files.store import MANIFEST, digest
+from sfumato.release.files.store import MANIFEST
 from sfumato.release.label_meaning import LabelMeaning, parse_label
 from sfumato.release.manifest import AttributeEntry, LabelAttribute, SchemeName, ValueAttribute
 from sfumato.release.scheme.bucket_columns import COUNT, GROUP
@@ -27,6 +27,7 @@ from sfumato.table.microdata import Microdata
 from sfumato.table.names import MISSING, SUPPRESSED, named
 from sfumato.table.numbers import day_number, number_of
 from sfumato.table.published import distinct_texts, value_codes
+from sfumato.table.regular_file import digest
 from sfumato.table.taxonomy import Taxonomy
 
 if TYPE_CHECKING:
@@ -80,10 +81,10 @@ class Earlier:
     ``name`` is what templates call it, ``digests`` are the SHA-256 of its files. ``person`` is the person of each row
     (of a sample, the group), ``weights`` how much each row counts, and ``unit`` what one person counts: a bucketized
     release gives each person every value of the group, weighted by its share. ``randomized`` names columns whose
-    values are noise; they are left out of ``columns``. ``plain_file``: not a sfumato release, so that nothing states
-    what its labels mean but whoever read it. ``manifest`` is the SHA-256 of its manifest, if it was read from a folder.
+    values are noise; they are left out of ``columns``. ``plain_file``: not a sfumato release, so what its labels mean
+    is known only from whoever read it. ``manifest`` is the SHA-256 of its manifest, if it was read from a folder.
 
-    ``title``, ``scheme`` and ``rows`` are those that it states.
+    ``title``, ``scheme`` and ``rows`` are as stated in it.
     """
 
     name: str
@@ -101,7 +102,7 @@ class Earlier:
 
     @property
     def sampled(self) -> bool:
-        """Whether a row stands for a group of people."""
+        """Whether a row represents a group of people."""
         return SCHEMES[self.scheme].rows_are_groups
 
     def called(self, name: str) -> "Earlier":
@@ -112,7 +113,7 @@ class Earlier:
         """A column; one that was randomized or is not published is refused."""
         if name in self.randomized:
             raise PolicyError(
-                f"{name!r} of {self.name} was randomized: its values are noise, and a join with them is not counted; "
+                f"{name!r} of {self.name} was randomized: its values are noise, so a join on them is not counted; "
                 "leave it out of templates and rules"
             )
         if name not in self.columns:

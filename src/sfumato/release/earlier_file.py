@@ -10,14 +10,13 @@ import polars as pl
 
 from sfumato.errors import DataError, PolicyError, SfumatoError
 from sfumato.release.earlier import Earlier, EarlierColumn, exact_meaning
-from sfumato.release.files.store import digest
 from sfumato.release.label_meaning import LabelMeaning, shown_ends
-from sfumato.table.checks import located
 from sfumato.table.encode import Attribute, Domain, Kind, Role, looks_numeric
 from sfumato.table.hierarchy import TaxonomySpec, read_taxonomy
 from sfumato.table.names import MISSING, SUPPRESSED, named
 from sfumato.table.numbers import day_number, number_of
 from sfumato.table.published import DistinctTexts, distinct_texts
+from sfumato.table.regular_file import digest, located
 from sfumato.table.source import read_frame
 
 
@@ -82,14 +81,14 @@ def from_file(
     known = [a.name for a in attributes]
     if rest := [c for c in frame.columns if c not in known]:
         raise PolicyError(
-            f"{name} has {len(rest)} columns that its attributes do not name: {named(rest)}; an adversary can join by "
-            f"each: give it a role under [after.attributes], or the role identifier if it was not published"
+            f"{name} has {len(rest)} columns that its attributes do not name: {named(rest)}; an adversary can join on "
+            "any of them: give each a role under [after.attributes], or the role identifier if it was not published"
         )
     return from_frame(frame, attributes, name=name, title=title, digests=_digest(frame, path), folder=folder)
 
 
 def _digest(frame: pl.DataFrame, path: Path | None) -> dict[str, str]:
-    """The SHA-256 of a file, under a name that does not tell where it was; of a frame, of the csv that it would be."""
+    """The SHA-256 of a file, under a name that does not reveal where it was; for a frame, that of its csv file."""
     if path is None:
         return {"data.csv": hashlib.sha256(frame.write_csv().encode()).hexdigest()}
     return {f"data{path.suffix.lower()}": digest(path)}

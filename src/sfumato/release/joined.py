@@ -9,13 +9,13 @@ import polars as pl
 
 from sfumato.errors import PolicyError, ReleaseError
 from sfumato.release.earlier import Earlier, EarlierColumn, as_earlier, this_table
-from sfumato.release.files.store import digest
 from sfumato.release.label_meaning import LabelMeaning, parse_label
 from sfumato.release.manifest import EarlierAttribute, EarlierEntry
 from sfumato.release.rule import Inconsistent
 from sfumato.table.encode import Kind, Role
 from sfumato.table.names import MISSING
 from sfumato.table.published import distinct_texts
+from sfumato.table.regular_file import digest
 from sfumato.table.source import read_frame
 
 if TYPE_CHECKING:
@@ -136,7 +136,9 @@ def _plain_file(frame: pl.DataFrame, entry: EarlierEntry, files: dict[str, str])
 
 def _read(frame: pl.DataFrame, name: str, stated: EarlierAttribute) -> EarlierColumn:
     if name not in frame.columns or stated["role"] not in list(Role) or stated["kind"] not in list(Kind):
-        raise ReleaseError(f"the manifest describes the column {name!r} of an earlier file, which does not have it so")
+        raise ReleaseError(
+            f"the manifest describes the column {name!r} of an earlier file, but the file's column does not match"
+        )
     shown, nodes = distinct_texts(frame[name]), stated["nodes"]
     texts = [t if t in nodes else MISSING for t in shown.texts]  # a text that the policy names in nulls is missing
     if MISSING in texts and MISSING not in nodes:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sfumato.errors import PolicyError, ReleaseError
+from sfumato.errors import DAMAGED, PolicyError, ReleaseError
 from sfumato.release.manifest import LabelAttribute
 from sfumato.table.domain import Interval as Interval
 from sfumato.table.encode import Kind
@@ -56,7 +56,7 @@ def parse_label(label: str, meaning: Any) -> LabelMeaning:
     if meaning is None:
         return LabelMeaning(None, (label,), False)
     if not isinstance(meaning, list | tuple) or not meaning:
-        raise ReleaseError(f"manifest.json does not list what the label {label!r} means; the release is damaged")
+        raise ReleaseError(f"manifest.json does not list what the label {label!r} means; {DAMAGED}")
     if len(meaning) == 2:
         low, high = meaning
         # two days may also be two values: the label tells whether they are an interval
@@ -192,7 +192,7 @@ def _part(name: str) -> tuple[float, float | None]:
     try:
         return shown_ends(name) or (float(name), None)
     except ValueError:
-        raise ReleaseError(f"manifest.json lists {name!r} among intervals of numbers; the release is damaged") from None
+        raise ReleaseError(f"manifest.json lists {name!r} among intervals of numbers; {DAMAGED}") from None
 
 
 def fits(value: str, mask: str) -> bool:
@@ -255,7 +255,8 @@ def covered(entry: LabelAttribute, label: str, region: Any) -> float:
     for mask in values - chosen if untold else masks_of(entry.domain, read(entry.nodes)) & values - chosen:
         if any(fits(value, mask) for value in chosen):
             raise PolicyError(
-                f"{mask!r} hides some of the values asked for and does not say which others; ask for whole labels"
+                f"{mask!r} hides some of the values asked for together with others that are not public; ask for whole "
+                "labels"
             )
     return len(values & chosen) / max(len(values), 1)
 
@@ -268,7 +269,7 @@ def _overlap(entry: LabelAttribute, label: str, region: Any) -> float:
     whole = labels[label].interval or (_WHOLE if opened else stated)
     absent = region in (MISSING, [MISSING])
     if whole is None or (absent and label == SUPPRESSED):
-        raise PolicyError(f"{label!r} hides all values and does not say which they are; do not ask for a region of it")
+        raise PolicyError(f"{label!r} hides all values and does not say which ones; do not ask for a region of it")
     if absent:
         return 0.0
     days = any(isinstance(end, str) for end in (*entry.domain, *(entry.nodes.get(label) or ())))

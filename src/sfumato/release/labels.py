@@ -1,4 +1,4 @@
-"""Read the columns of a release with the domains of a table: which of its values a label stands for."""
+"""Read the columns of a release with the domains of a table: which of its values a label covers."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -7,14 +7,14 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.errors import DataError, ReleaseError
+from sfumato.errors import DAMAGED, DataError, ReleaseError
 from sfumato.release.label_meaning import LabelMeaning, fits, parse_label
 from sfumato.table.encode import Domain
 from sfumato.table.published import distinct_texts, domain_codes
 
 Integers = NDArray[np.int64]
 
-_ANOTHER = "the release was made from another table: give the table it was made from"
+_ANOTHER = "the release was made from another table; give the table it was made from"
 
 
 class ColumnLabels(NamedTuple):
@@ -89,7 +89,7 @@ def as_ranges(codes: Integers) -> list[tuple[int, int]]:
 def read_labels(column: pl.Series, nodes: Mapping[str, Any], domain: Domain) -> ColumnLabels:
     """A column of labels; ``nodes`` is what the manifest says about them."""
     if column.null_count():
-        raise ReleaseError(f"column {column.name!r} of the release lacks labels; the release is damaged")
+        raise ReleaseError(f"column {column.name!r} of the release lacks labels; {DAMAGED}")
     shown, meanings = distinct_texts(column), Meanings(domain)
     of_row = shown.of_row.astype(np.int64)
     codes = [_codes(meanings, column.name, label, nodes) for label in shown.texts]
@@ -103,7 +103,7 @@ def read_labels(column: pl.Series, nodes: Mapping[str, Any], domain: Domain) -> 
 def _codes(meanings: Meanings, name: str, label: str, nodes: Mapping[str, Any]) -> Integers:
     """What one label stands for: at least one value, and on a line only neighbours."""
     if label not in nodes:
-        raise ReleaseError(f"the manifest does not explain the label {label!r} of {name!r}; the release is damaged")
+        raise ReleaseError(f"the manifest does not explain the label {label!r} of {name!r}; {DAMAGED}")
     codes = meanings.codes(parse_label(label, nodes[label]))
     gap = meanings.domain.ordered and len(codes) and codes[-1] - codes[0] >= len(codes)
     if not len(codes) or gap:

@@ -11,7 +11,7 @@ from functools import cache
 from importlib.metadata import version
 from typing import Any, ClassVar, Literal, NotRequired, Self, TypedDict, get_args
 
-from sfumato.errors import ReleaseError
+from sfumato.errors import DAMAGED, ReleaseError
 from sfumato.table.distortion import Distortion, stated
 from sfumato.table.domain import Meaning
 from sfumato.table.encode import Kind, Role
@@ -23,7 +23,7 @@ SCHEME_NAMES: tuple[SchemeName, ...] = get_args(SchemeName)
 MOST_ROWS = 1 << 53
 
 CONTEXT = ("operator", "recipient", "purpose", "legal_basis", "reference")
-"""What a publisher may say about the circumstances of a release."""
+"""What a publisher may state about the context of a release."""
 
 
 @cache
@@ -125,7 +125,7 @@ class Claim(ManifestEntry):
 class AttributeEntry(ManifestEntry):
     """An attribute that is published without being coded: an insensitive column has only its role."""
 
-    role: Role = key("what the attribute is to an adversary and to an analyst", Role.INSENSITIVE)
+    role: Role = key("the role of the attribute for an adversary and for an analyst", Role.INSENSITIVE)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,8 +133,8 @@ class ValueAttribute(AttributeEntry):
     """An attribute of which rows show a value of the domain, the true one or a random one."""
 
     kind: Kind = key("how the values relate to each other", Kind.CATEGORICAL)
-    domain: Sequence[str] = key("the values there can be, in order", tuple)
-    taxonomy: Mapping[str, Any] | None = key("a tree over the domain: name -> what is below it", optional=True)
+    domain: Sequence[str] = key("the possible values, in order", tuple)
+    taxonomy: Mapping[str, Any] | None = key("a tree over the domain: name -> children", optional=True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,7 +151,7 @@ class LabelAttribute(AttributeEntry):
 class BoxAttribute(LabelAttribute):
     """A quasi-identifier of a sample."""
 
-    ranges: Mapping[str, Sequence[int]] = key("label -> where its ends stand among the ends of all labels", dict)
+    ranges: Mapping[str, Sequence[int]] = key("label -> the ranks of its ends among the ends of all labels", dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -206,8 +206,10 @@ class EarlierEntry(ManifestEntry):
     rows: int = key("how many people it is about", 0)
     tables: Mapping[str, str] = key("file -> its SHA-256", dict)
     join: Sequence[str] = key("the attributes that both releases have, by which rows are matched", tuple)
-    dangling: Mapping[str, int] = key("here, there -> how many rows of this and of that release match nothing", dict)
-    attributes: Mapping[str, EarlierAttribute] | None = key("of a plain file: what its labels mean", optional=True)
+    dangling: Mapping[str, int] = key(
+        "here, there -> how many rows of this and of the earlier release match nothing", dict
+    )
+    attributes: Mapping[str, EarlierAttribute] | None = key("for a plain file: what its labels mean", optional=True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -222,18 +224,18 @@ class Manifest(ManifestEntry):
     scheme: SchemeName = key("how groups are shown", "generalization")
     method: MethodEntry = key("name and public settings of the method", MethodEntry)
     requirements: tuple[Claim, ...] = key("what was required and achieved", ())
-    attributes: Mapping[str, AttributeEntry] = key("name -> what is said of the attribute", dict)
+    attributes: Mapping[str, AttributeEntry] = key("name -> description of the attribute", dict)
     rows: int = key("how many rows are published", 0)
     matrices: Mapping[str, MatrixEntry] = key("name -> how it was randomized", dict, scheme="randomization")
-    epsilon: EpsilonEntry = key("what the noise is worth", dict, scheme="randomization")
+    epsilon: EpsilonEntry = key("the ε of the noise, and what it guarantees", dict, scheme="randomization")
     after: tuple[EarlierEntry, ...] | None = key(
         "the earlier releases that it was joined with", optional=True, scheme="generalization"
     )
     inconsistent: tuple[Mapping[str, Mapping[str, Sequence[str]]], ...] | None = key(
-        "rules: values of several releases that cannot belong to one person", optional=True, scheme="generalization"
+        "rules: values in several releases that cannot belong to one person", optional=True, scheme="generalization"
     )
     warnings: tuple[str, ...] | None = key("warnings for users of the release", optional=True)
-    sampled_from: int = key("how many people the groups hold together", 0, scheme="sampling")
+    sampled_from: int = key("how many people are in all groups together", 0, scheme="sampling")
     output: OutputEntry | None = key("how the csv files are written", optional=True)
     tables: tuple[TableFile, ...] | None = key("the files of the tables", optional=True)
 
@@ -294,7 +296,7 @@ class Manifest(ManifestEntry):
         """An attribute that is shown by labels."""
         entry = self.attributes.get(name)
         if not isinstance(entry, LabelAttribute):
-            raise ReleaseError(f"the manifest does not explain the labels of {name!r}; the release is damaged")
+            raise ReleaseError(f"the manifest does not explain the labels of {name!r}; {DAMAGED}")
         return entry
 
     def domain(self, name: str) -> list[str]:
@@ -314,7 +316,7 @@ class Manifest(ManifestEntry):
 def attribute_from(name: str, plain: object) -> AttributeEntry:
     """The entry of an attribute, by the keys that are present."""
     if not isinstance(plain, Mapping) or plain.get("role") not in list(Role):
-        raise ReleaseError(f"the attribute {name!r} of manifest.json has no role; the release is damaged")
+        raise ReleaseError(f"the attribute {name!r} of manifest.json has no role; {DAMAGED}")
     known = dict(plain) | {"role": Role(plain["role"])}
     if known.get("kind") in list(Kind):
         known["kind"] = Kind(known["kind"])

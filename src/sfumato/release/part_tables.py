@@ -9,10 +9,10 @@ from sfumato.engine.parts import Parts
 from sfumato.errors import ReleaseError
 
 MOST_ROWS = 20_000_000
-"""A table of more rows is not read into memory."""
+"""A table with more rows is not read into memory."""
 
 _HEAD = 1_000_000
-"""A sample that stands for a table in parts has at least so many rows, if the table has."""
+"""A sample that represents a table in parts has at least this many rows, if the table does."""
 
 
 class PartTables(Mapping[str, pl.DataFrame]):
@@ -31,9 +31,9 @@ class PartTables(Mapping[str, pl.DataFrame]):
             return table
         if table.height > MOST_ROWS:
             raise ReleaseError(
-                f"the table {name!r} has {table.height:,} rows in {len(table.files)} parts; what was asked for needs "
-                f"all rows in memory, at most {MOST_ROWS:,}: use check or count queries, which work on counts, or "
-                "read the files one by one"
+                f"the table {name!r} has {table.height:,} rows in {len(table.files)} parts; this needs all rows in "
+                f"memory, at most {MOST_ROWS:,}: use check or count queries, which work on counts, or read the files "
+                "one by one"
             )
         if name not in self._read:
             self._read[name] = table.read()

@@ -31,8 +31,8 @@ def _told(requirement: Requirement, entity: Key, people: int, several: int) -> s
     instead = f"count people with {parameter} = {by}, " if parameter else ""
     return (
         f"{several:,} of {people:,} people ({by}) have several rows, but {model} counts rows: the rows of one person "
-        f"would count as several people. For {model}, {instead}give each person one row (e.g. aggregate them first), "
-        f"or drop {model}"
+        f"would count as several people. For {model}, {instead}give each person one row (e.g. aggregate the rows "
+        f"first), or drop {model}"
     )
 
 

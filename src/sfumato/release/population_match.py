@@ -190,5 +190,5 @@ def _labels_of(
 def unseen(release: "Release") -> Verdict:
     """How a claim stands from the public part alone, which does not contain the population."""
     if not release.scheme_class.labels_people:
-        return Verdict("broken", {}, f"it is about labels, but {release.scheme} shows none that hide people")
+        return Verdict("broken", {}, f"it needs labels, but {release.scheme} shows none that hide people")
     return Verdict("stated", {}, "the population is not public")

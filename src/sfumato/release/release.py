@@ -49,7 +49,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, eq=False)
 class Release:
-    """Everything that is handed over. ``tables`` are Polars frames, ``manifest`` is the content of manifest.json.
+    """Everything to hand over. ``tables`` are Polars frames, ``manifest`` is the content of manifest.json.
 
     ``description`` is the manifest as a typed object; it is parsed once, on first use. ``page`` is README.html as it
     was read from a folder.
@@ -58,11 +58,11 @@ class Release:
     manifest: dict[str, Any]
     tables: Mapping[str, pl.DataFrame]
     _known: dict[Hashable, tuple[list[pl.DataFrame], Any]] = field(default_factory=dict, init=False, repr=False)
-    """What was computed from the tables before, and from which tables."""
+    """What has already been computed from the tables, and from which tables."""
     page: bytes | None = field(default=None, repr=False, kw_only=True)
     """README.html as it was read; a release that was not read from a folder has none yet."""
     folder: Path | None = field(default=None, repr=False, kw_only=True)
-    """Where it was read from: `check` also reads the csv files there, which nobody else does."""
+    """Where it was read from; only `check` also reads the csv files there."""
 
     @cached_property
     def description(self) -> Manifest:
@@ -71,12 +71,12 @@ class Release:
 
     @property
     def counted(self) -> Mapping[str, pl.DataFrame]:
-        """The tables; of one in parts the distinct rows, without insensitive columns. `row_weights` goes with it."""
+        """The tables; for one in parts, its distinct rows without insensitive columns. `row_weights` goes with it."""
         return counted(self.tables)
 
     @property
     def row_weights(self) -> NDArray[np.int64] | None:
-        """How many rows each row of the counted table of people stands for; None: one."""
+        """How many rows each row of the counted table of people represents; None means one."""
         parts = parts_of(self.tables, self.scheme_class.people)
         return None if parts is None else parts.weights
 
@@ -167,14 +167,15 @@ class Release:
         broken = [f for f in findings if f.status == "broken"]
         if broken:
             told = "; ".join(f"{f.claim}: {f.detail}" for f in broken)
-            raise ReleaseError(f"{len(broken)} of {len(findings)} claims do not hold: {told}")
+            do = "does" if len(broken) == 1 else "do"
+            raise ReleaseError(f"{len(broken)} of {len(findings)} claims {do} not hold: {told}")
         return findings
 
     def findings(self, after: Sequence["Earlier | Release | str | Path"] = ()) -> list[Finding]:
-        """How each claim of the manifest stands: holds, broken, or stated (not verifiable from the public part).
+        """The status of each claim of the manifest: holds, broken, or stated (not verifiable from the public part).
 
         If the structure is broken, the claims that depend on it are not judged. Claims about a join are stated unless
-        the earlier releases are given. Of a release that was read from a folder, a csv file that is not what the
+        the earlier releases are given. For a release that was read from a folder, a csv file that differs from what the
         manifest says is an error.
         """
         now = Release(
@@ -205,13 +206,13 @@ class Release:
 
     @property
     def sampled(self) -> bool:
-        """Whether a row stands for a group, whose size is beside it."""
+        """Whether a row represents a group, with its size next to it."""
         return self.scheme_class.rows_are_groups and "data" in self.tables and SIZE in self.tables["data"].columns
 
     def groups(self, x: tuple[str, ...] = ()) -> NDArray[np.int64]:
         """The group of each person: those with the same labels of ``x``, or of all quasi-identifiers; or the bucket.
 
-        A sampled row stands for its whole group, so it is counted as often as the group has people.
+        A sampled row represents its whole group, so it is counted once per person of the group.
         """
         return self.scheme_class.groups(self, x)
 
@@ -294,7 +295,7 @@ def _equal_rows(columns: list[pl.Series]) -> NDArray[np.int64]:
 def load(folder: str | Path) -> Release:
     """Read a release that `Release.write` wrote, and verify the files that it reads against the manifest.
 
-    These are the parquet files. The csv files that people open are read by `Release.check` alone.
+    These are the parquet files. The csv files that people open are read only by `Release.check`.
 
     Args:
         folder: the folder that holds manifest.json.

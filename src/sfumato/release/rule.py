@@ -10,7 +10,7 @@ Side = Mapping[str, tuple[str, ...]]
 
 @dataclass(frozen=True, kw_only=True)
 class Inconsistent:
-    """No person has these values in one release and those in another: sex M in T1 and pregnancy in T2.
+    """No person can have these values in one release and those in another: sex M in T1 and pregnancy in T2.
 
     ``sides`` gives, for two or more releases, attributes and values. A pair of rows is ruled out if, on every side,
     everything that the row's labels may mean is among these values or below these nodes; a label that may also mean
@@ -32,7 +32,7 @@ class Inconsistent:
 
     def _side(self, name: str, side: object) -> dict[str, tuple[str, ...]]:
         if not isinstance(side, Mapping) or not side:
-            raise PolicyError(f'a rule of inconsistency says nothing of {name}; write e.g. {name} = {{ sex = "M" }}')
+            raise PolicyError(f'a rule of inconsistency has nothing about {name}; write e.g. {name} = {{ sex = "M" }}')
         found = {str(n): _texts(v) for n, v in side.items()}
         if empty := [n for n, values in found.items() if not values]:
             raise PolicyError(f"a rule of inconsistency names {empty[0]!r} of {name}, but none of its values")

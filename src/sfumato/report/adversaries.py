@@ -1,4 +1,4 @@
-"""The certificate's section on adversaries: what each finds out, beside what could be guessed without the release."""
+"""The certificate's section on adversaries: what each finds out, and what could be guessed without the release."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence

@@ -11,8 +11,8 @@ _MEANING = {
     Role.IDENTIFIER: "names a person; never published",
     Role.QUASI: "others may know it about a person",
     Role.SENSITIVE: "others must not learn it about a person",
-    Role.CLASS: "what analysts predict",
-    Role.INSENSITIVE: "nobody can recognize a person by it, and it is no secret",
+    Role.CLASS: "what analysts want to predict",
+    Role.INSENSITIVE: "nobody can recognize a person by it, and it is not secret",
 }
 
 

@@ -10,15 +10,15 @@ import jinja2
 from markupsafe import Markup
 
 from sfumato.release.readme.templates import template
-from sfumato.report.scatter import Axis as Axis
 from sfumato.report.scatter import Picture as Picture
+from sfumato.report.scatter import PlotAxis as PlotAxis
 from sfumato.report.scatter import Spot, scatter
 from sfumato.report.style import style
 
 PRIVATE = "Private: these figures are computed from the private table. Do not hand them over."
 
 
-class Column(NamedTuple):
+class FigureColumn(NamedTuple):
     """A figure: its title in pictures, its short title in tables, and what it means."""
 
     title: str
@@ -26,44 +26,44 @@ class Column(NamedTuple):
     meaning: str
 
 
-COLUMNS: dict[str, Column] = {
-    "gain_worst": Column(
+COLUMNS: dict[str, FigureColumn] = {
+    "gain_worst": FigureColumn(
         "worst-case gain of an adversary",
         "gain, worst",
-        "by how much an adversary who knows people's quasi-identifiers is surer of a person's sensitive value than its "
-        "share in the table, for the person about whom the most is learned. The adversary does not exploit how the "
-        "algorithm made its choices",
+        "by how much the confidence of an adversary who knows people's quasi-identifiers in a person's sensitive "
+        "value exceeds that value's share in the table, for the person about whom the most is learned. The "
+        "adversary does not exploit how the algorithm made its choices",
     ),
-    "gain_mean": Column("average gain of an adversary", "gain, mean", "the same, on average over all people"),
-    "linked": Column(
+    "gain_mean": FigureColumn("average gain of an adversary", "gain, mean", "the same, on average over all people"),
+    "linked": FigureColumn(
         "greatest probability of being found",
         "found",
         "the greatest probability with which an adversary who knows a person's quasi-identifiers picks their row",
     ),
-    "query_error": Column(
+    "query_error": FigureColumn(
         "error of count queries",
         "queries",
         "the median relative error of 1,000 random count queries on up to three quasi-identifiers and the sensitive "
         "attribute, relative to at least 0.1% of the rows",
     ),
-    "class_error": Column(
+    "class_error": FigureColumn(
         "classification error",
         "class",
-        "the share of held-out rows whose class a decision tree gets wrong that was trained on the published rows",
+        "the share of held-out rows that a decision tree trained on the published rows misclassifies",
     ),
-    "correlation": Column(
+    "correlation": FigureColumn(
         "change of correlations",
         "correl.",
         "the average change of Cramér's V over all pairs of attributes, as an analyst estimates it from the release",
     ),
-    "loss": Column(
+    "loss": FigureColumn(
         "information loss",
         "loss",
         "the average share of an attribute's domain that its labels hide (randomized releases: the share of values "
         "that are expected to change; bucketized ones show quasi-identifiers exactly, so 0)",
     ),
-    "seconds": Column(
-        "run time", "seconds", "the time to make the release on this machine, without that of compiling kernels"
+    "seconds": FigureColumn(
+        "run time", "seconds", "the time to make the release on this machine, not counting the compilation of kernels"
     ),
 }
 """The figures of a comparison, in the order of the table."""
@@ -163,7 +163,7 @@ def _escaped(text: str) -> str:
     return "".join(f"\\{c}" if c in "\\`*_|<>[]#" else c for c in plain)
 
 
-def picture(rows: Sequence[Row], across: Axis, up: Axis, *, chosen: bool = False) -> Picture:
+def picture(rows: Sequence[Row], across: PlotAxis, up: PlotAxis, *, chosen: bool = False) -> Picture:
     """The points that have both figures; ``chosen``: each can be chosen, by its number as the key."""
     spots = []
     for row in done(rows):
@@ -190,7 +190,7 @@ def page(
     rows: Sequence[Row],
     unserved: Mapping[str, str],
     plot: Picture,
-    axes: Sequence[Axis],
+    axes: Sequence[PlotAxis],
     made: dt.datetime | None = None,
 ) -> str:
     """One self-contained page that opens offline."""

@@ -1,4 +1,4 @@
-"""The report's section on earlier releases: how rows match, what holds of the join, and whom it says nothing about."""
+"""The report's section on earlier releases: how rows match, what holds for the join, and whom it does not cover."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -59,8 +59,8 @@ def unrelated(raw: Dangling) -> list[str]:
     """A warning for the steward if two tables are not about the same people; private, since it is about true values."""
     return [
         f"Before anything is hidden, {here:,} rows of this table match no row of {name}, and {there:,} rows of {name} "
-        "match no row of this table: the two are not population-related. Templates over the join say nothing about "
-        "rows that match nothing, and the refinement may have stopped earlier than it needed to. If both tables should "
+        "match no row of this table: the two are not population-related. Templates over the join do not cover rows "
+        "that match nothing, and the refinement may have stopped earlier than necessary. If both tables are meant to "
         "be about the same people, look for values that are spelled differently."
         for name, (here, there) in raw.items()
         if here or there

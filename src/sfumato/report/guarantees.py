@@ -64,13 +64,13 @@ def shown_limits(scheme: Scheme) -> list[str]:
     """What follows from how people are shown."""
     found = [
         "What the policy declares is public: the manifest lists every value of a declared domain or tree, including "
-        "values that one person has, or nobody."
+        "values that only one person has, or nobody."
     ]
     if scheme.separates:
         found.insert(
             0,
-            "Nobody is hidden: quasi-identifiers are exact, and whoever knows them finds a person’s row. All that is "
-            "hidden is which of the group’s sensitive values is theirs.",
+            "Nobody is hidden: quasi-identifiers are exact, and anyone who knows them finds a person’s row. All "
+            "that is hidden is which of the group’s sensitive values belongs to that person.",
         )
     return found
 

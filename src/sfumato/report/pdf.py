@@ -40,7 +40,9 @@ def print_pdf(page: str, *, seconds: float = SECONDS, browsers: Sequence[str] = 
     """The page as PDF; ``browsers`` are the names to look for on the PATH."""
     browser = next((found for name in browsers if (found := shutil.which(name))), None)
     if browser is None:
-        return Printed(None, f"No report.pdf: no Chromium, Chrome or Edge is on the PATH. Install one, or {_BY_HAND}.")
+        return Printed(
+            None, f"No report.pdf: Chromium, Chrome or Edge was not found on the PATH. Install one, or {_BY_HAND}."
+        )
     with tempfile.TemporaryDirectory(prefix="sfumato-", ignore_cleanup_errors=True) as private:
         return _printed(browser, Path(private), page, seconds)
 

@@ -1,4 +1,4 @@
-"""The facts of a report as plain data, for whoever shows them in another way than the report does."""
+"""The facts of a report as plain data, for other ways of showing them."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, is_dataclass

@@ -37,7 +37,7 @@ def drawn(name: str, distribution: BeforeAfter) -> Markup:
 def losses(loss: Sequence[tuple[str, float]]) -> Markup:
     """One bar per quasi-identifier: the average share of its domain that a label hides."""
     values = np.array([v for _, v in loss])
-    title = "Share of the domain that the labels of each quasi-identifier hide, on average"
+    title = "Average share of the domain that the labels of each quasi-identifier hide"
     return _bars(title, [n for n, _ in loss], values, None, whole=True)
 
 

@@ -22,7 +22,7 @@ class Provenance:
 
     ``context`` is that of the policy, ``reasons`` why columns have their roles. ``cells`` is the digest of the table's
     cells in any order, ``file`` the SHA-256 of the source if it is a file. ``files`` are the SHA-256 of the release's
-    files, ``command`` is what makes it again, ``population`` what is known about whom the people are drawn from.
+    files, ``command`` is what makes it again, ``population`` what is known about the population of the people.
     """
 
     made: dt.datetime
@@ -52,7 +52,7 @@ class Provenance:
             found.append((self.source, self.file, "the private table, the file itself"))
         if self.cells:
             found.append(
-                (self.source, self.cells, "its cells, in any order of rows and columns; what the ledger records")
+                (self.source, self.cells, "its cells, in any order of rows and columns, as the ledger records it")
             )
         return found + [(f"release/{name}", digest, "to hand over") for name, digest in self._listed()]
 

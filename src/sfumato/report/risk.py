@@ -27,8 +27,8 @@ Facts = dict[str, Any]
 
 _TOP_COMBINATIONS = 6
 _MODELS = {
-    "pitman": "Pitman's model (Hoshino 2001), which comes close to the class sizes of the table; whether it holds for "
-    "the population, the table cannot tell",
+    "pitman": "Pitman's model (Hoshino 2001), which fits the class sizes of the table closely; the table cannot show "
+    "whether it holds for the population",
     "zayatz": "Zayatz's estimator, since Pitman's model does not fit the class sizes of the table",
     "census": "the table is the whole population",
     "no sample uniques": "no row of the table is unique",
@@ -60,7 +60,7 @@ class Risk(NamedTuple):
     after: LinkageRisk
     guesses: dict[str, tuple[BestGuess, BestGuess]]
     population: tuple[PopulationRisk, PopulationRisk | None] | None = None
-    """The same among the people of a population of known size; of a randomized release there is no such estimate."""
+    """The same for a population of known size; there is no such estimate for a randomized release."""
 
 
 def risk_of(
@@ -186,16 +186,16 @@ def _assumption(risk: Risk) -> str:
     known = risk.population[0]
     if known.weighted:
         return (
-            f"{risk.before.assumption} The population risks are estimates from the sampling weights, which stand for "
-            f"{known.size:,} people: of a class with f rows whose weights add up to W, each person of the population "
-            "is taken to be in the table with probability f / W (Benedetti and Franconi 1998). They are as good as the "
-            "weights, and no guarantee."
+            f"{risk.before.assumption} The population risks are estimates from the sampling weights, which represent "
+            f"{known.size:,} people: for a class of f rows with weights that add up to W, each person of the "
+            "population is assumed to be in the table with probability f / W (Benedetti and Franconi 1998). They are "
+            "only as good as the weights, and no guarantee."
         )
     return (
         f"{risk.before.assumption} The population risks are estimates for a population of {known.size:,} people of "
-        f"which the table is a simple random sample ({percent(known.fraction)}): how many people of a class the "
-        "population has is then negative binomial given how many the table has (Benedetti and Franconi 1998). If "
-        "people are in the table for a reason that also shows in their quasi-identifiers, or have several rows each, "
+        f"which the table is a simple random sample ({percent(known.fraction)}): the number of people of a class in "
+        "the population is then negative binomial, given their number in the table (Benedetti and Franconi 1998). If "
+        "people are in the table for a reason that is related to their quasi-identifiers, or have several rows each, "
         "the risks may be greater. They are no guarantee."
     )
 
@@ -208,7 +208,7 @@ def _people_lines(
         return []
     before = linkage_risk(groups, weights=table.weights, people=table.counted(entity)[0]).smallest
     claims = [c.achieved["k"] for c in release.description.requirements if c.required.get("entity") == entity]
-    return [("People", f"fewest in a class, counted by {entity}", f"{before:,}", figure(min(claims)))]
+    return [("People", f"fewest people in a class, counted by {entity}", f"{before:,}", figure(min(claims)))]
 
 
 def _guesses_beside(

@@ -29,12 +29,12 @@ def sample_limits(release: Release) -> list[str]:
     epsilon = method.get("epsilon")
     told = f"ε = {epsilon:.4g}" if epsilon is not None else "no finite ε"
     return [
-        f"A sensitive value was kept with probability p = {method['p']:g}, else drawn uniformly from the whole domain; "
-        f"groups have at least k = {method['k']} people, and one row of each is shown.",
+        f"Each sensitive value was kept with probability p = {method['p']:g} and otherwise drawn uniformly from the "
+        f"whole domain; groups have at least k = {method['k']} people, and one row of each is shown.",
         f"By itself, without groups and sampling, the perturbation of a value is locally differentially private with "
         f"{told} (ln(1 + p·n/(1 − p)) for n values).",
         "Any single sensitive value in the release may be noise. Counts must be reconstructed from p, the domain and "
         "the sizes G, which the manifest and the table state.",
-        "It does not hide who is in the table, and it holds for this release alone: a second release of the same "
-        "people shows each of them again.",
+        "It does not hide who is in the table, and it holds for this release alone: a second release about the same "
+        "people exposes each of them again.",
     ]

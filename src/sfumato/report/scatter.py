@@ -23,7 +23,7 @@ _STYLE = Markup(
 )
 
 
-class Axis(NamedTuple):
+class PlotAxis(NamedTuple):
     """A figure and what it is called."""
 
     name: str
@@ -40,7 +40,7 @@ class Spot(NamedTuple):
     refuted: bool
     frontier: bool
     key: str = ""
-    """What says which point was chosen, in a picture whose points can be."""
+    """What reports the chosen point, in a picture with points to choose from."""
 
 
 class Picture(str):
@@ -89,7 +89,7 @@ def _step(span: float) -> float:
     return next(step for step in (0.1 * power, 0.2 * power, 0.5 * power, power, 2 * power) if span / step <= 8)
 
 
-def scatter(spots: Sequence[Spot], across: Axis, up: Axis) -> Picture:
+def scatter(spots: Sequence[Spot], across: PlotAxis, up: PlotAxis) -> Picture:
     """The points, those on the frontier joined by a line; refuted methods are hollow."""
     x = _Scale.of([s.x for s in spots], _LEFT, WIDTH - _RIGHT)
     y = _Scale.of([s.y for s in spots], HEIGHT - _BOTTOM, _TOP)
@@ -107,7 +107,7 @@ def scatter(spots: Sequence[Spot], across: Axis, up: Axis) -> Picture:
     return Picture(head.format(WIDTH, HEIGHT, title, role) + _STYLE + Markup("").join(parts) + Markup("</svg>"))
 
 
-def _grid(x: _Scale, y: _Scale, across: Axis, up: Axis) -> Iterable[Markup]:
+def _grid(x: _Scale, y: _Scale, across: PlotAxis, up: PlotAxis) -> Iterable[Markup]:
     line = Markup('<line class="{}" x1="{:.1f}" x2="{:.1f}" y1="{:.1f}" y2="{:.1f}"/>')
     for value in x.ticks():
         at = x.place(value)

@@ -36,7 +36,7 @@ class GroupSizes:
 
 @dataclass(frozen=True, kw_only=True)
 class Summary:
-    """What a steward should know about a release before handing it over. Private: it counts what was left out.
+    """What a steward should know about a release before handing it over. Private, since it counts what was left out.
 
     ``kept`` is, for each quasi-identifier, 1 less the share of its domain that the labels hide on average (the
     normalized certainty penalty); for a randomized attribute, the share of the values that are expected to stay
@@ -120,7 +120,10 @@ class Summary:
         told += [("Information kept", self._information()), ("Suppressed", self._suppressed())]
         if self.retention is not None:
             told.append(
-                ("Sensitive values", f"kept with probability {self.retention:.4g}, else drawn from the whole domain")
+                (
+                    "Sensitive values",
+                    f"kept with probability {self.retention:.4g}, otherwise drawn from the whole domain",
+                )
             )
         for name, least in self.changed.items():
             told.append(("Sensitive values", f"at least {least:,} values of {name} differ from the table"))
@@ -151,7 +154,7 @@ class Summary:
 
     def _information(self) -> str:
         if self.exact:
-            return "quasi-identifiers are shown exactly; hidden is which sensitive value of a group belongs to whom"
+            return "quasi-identifiers are shown exactly; which sensitive value of a group belongs to whom is hidden"
         if self.randomized:
             return self._randomized()
         if not self.kept:

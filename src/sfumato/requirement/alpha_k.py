@@ -74,15 +74,14 @@ class AlphaK(SensitiveValues):
     def in_short(self, about: str) -> str:
         return (
             f"Nobody can be told apart from at least {self.k - 1:,} other{'s' * (self.k > 2)}, and nobody’s {about} "
-            f"can be guessed with more than {percent(float(self.alpha))}."
+            f"can be guessed with a probability above {percent(float(self.alpha))}."
         )
 
     def guarantee(self, achieved: Mapping[str, float]) -> Guarantee:
         return Guarantee(
             "(α, k)-anonymity",
             f"An adversary who knows a person's quasi-identifiers finds at least {figure(self.k)} rows that fit "
-            "equally "
-            "well, and cannot attribute any sensitive value to the person with a confidence above "
+            "equally well, and cannot attribute any sensitive value to the person with a confidence above "
             f"{figure(self.alpha)}.",
             (SIMILAR, ONE_ROW),
         )

@@ -57,9 +57,9 @@ class Requirement(ABC):
     model: ClassVar[str]
     summary: ClassVar[str]
     weaker: ClassVar[str | None] = None
-    """What would ask for less, as advice names it: "a lower k"."""
+    """A weaker form of the requirement, in the words of advice: "a lower k"."""
     spelled: ClassVar[Mapping[str, str]] = {}
-    """Fields that policy and manifest spell differently than Python: field -> word."""
+    """Fields that are spelled differently in policies and manifests than in Python: field -> word."""
     by_labels: ClassVar[bool] = False
     """Whether it is about people who share the published quasi-identifiers; exact ones would tell them apart."""
     counts_rows: ClassVar[bool] = True
@@ -69,7 +69,7 @@ class Requirement(ABC):
     person_parameter: ClassVar[str | None] = None
     """The parameter that names the person column, if it can count people instead of rows."""
     dials: ClassVar[Mapping[str, Dial]] = {}
-    """The numbers that a person sets, by the words of the policy."""
+    """The numbers that a user sets, under their names in the policy."""
 
     def people(self, identifiers: Collection[str]) -> Key:
         """The columns by which it counts people, given the identifiers of the table; empty if it counts rows."""

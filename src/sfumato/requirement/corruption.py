@@ -81,7 +81,7 @@ class CorruptionPromise(Promise):
 
 @dataclass(frozen=True, kw_only=True)
 class RhoBreach(CorruptionPromise):
-    """No ρ1-to-ρ2 breach: a confidence of at most ``rho1`` before grows to at most ``rho2`` after (Definition 2).
+    """No ρ1-to-ρ2 breach: a confidence of at most ``rho1`` before is at most ``rho2`` after (Definition 2).
 
     >>> RhoBreach(rho1=0.2, rho2=0.5, skew=0.1).parameters()
     {'lambda': 0.1, 'rho1': 0.2, 'rho2': 0.5}
@@ -122,10 +122,9 @@ class RhoBreach(CorruptionPromise):
 
     def words(self) -> str:
         return (
-            f"an adversary who gives no value a prior above {self.skew:g} and believes a statement with probability at "
-            f"most {self.rho1:g} believes it with probability at most {self.rho2:g} after the release, no matter who "
-            "is "
-            "corrupted"
+            f"an adversary who gives no value a prior above {self.skew:g} and believes a statement with probability "
+            f"at most {self.rho1:g} believes it with probability at most {self.rho2:g} after the release, no matter "
+            "who is corrupted"
         )
 
     def guarantee(self, achieved: Mapping[str, float]) -> Guarantee:
@@ -177,8 +176,7 @@ class Growth(CorruptionPromise):
     def words(self) -> str:
         return (
             f"for an adversary who gives no value a prior above {self.skew:g}, the confidence in any statement grows "
-            "by "
-            f"at most {self.delta:g}, no matter who is corrupted"
+            f"by at most {self.delta:g}, no matter who is corrupted"
         )
 
     def guarantee(self, achieved: Mapping[str, float]) -> Guarantee:

@@ -88,8 +88,8 @@ class Disclosure(Promise):
     ``tau`` may also give each sensitive value its own limit (those not named have none), and ``person`` may name a
     column that gives each person theirs; where both are given, both hold.
 
-    Equation 6 is not how often the best attacker is right: guessing the most frequent value among people with the same
-    quasi-identifiers is right as often as that value is frequent, whatever was randomized. Reports state both.
+    Equation 6 is not the success rate of the best attacker: guessing the most frequent value among people with the same
+    quasi-identifiers is right as often as that value occurs, whatever was randomized. Reports state both.
 
     >>> Disclosure(tau=0.5).words()
     'nobody’s sensitive value is traced back with a probability above 0.5'
@@ -107,7 +107,7 @@ class Disclosure(Promise):
             raise PolicyError("disclosure needs tau, a number in (0, 1], or person, a column with one limit per person")
         if isinstance(self.tau, Mapping):
             if not self.tau:
-                raise PolicyError("disclosure: tau names no value; write e.g. tau = { HIV = 0.2 }, or one number")
+                raise PolicyError("disclosure: tau is empty; write e.g. tau = { HIV = 0.2 }, or one number")
             for value, limit in self.tau.items():
                 share(self.model, f"tau of {value!r}", limit)
         elif self.tau is not None:
@@ -149,9 +149,9 @@ class Disclosure(Promise):
             "matrices and assumes that it is a certain person’s row finds that person’s value with a probability of at "
             f"most {limit} (the risk of Guo, Ying and Wu).",
             (
-                "It is not how often the best attacker is right. An attacker who reconstructs the distribution and "
-                "guesses the most frequent value among people with the same quasi-identifiers is right as often as it "
-                "is frequent, whatever was randomized; this report states that rate along with the risk.",
+                "It is not the success rate of the best attacker. An attacker who reconstructs the distribution and "
+                "guesses the most frequent value among people with the same quasi-identifiers is right as often as "
+                "that value occurs, whatever was randomized; this report states that rate along with the risk.",
                 "The release reveals that the private table meets this limit with the public matrices.",
                 ONE_ROW,
             ),

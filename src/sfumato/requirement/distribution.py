@@ -65,7 +65,7 @@ def told_apart(leaves: Sequence[str], sets: Sequence[Sequence[str]], *, actual: 
                     f"r-robustness: {value!r} is not a value of the sensitive attribute; it has {named(leaves)}"
                 )
             if value in at:
-                raise PolicyError(f"r-robustness: {value!r} is named twice; a value belongs to one set")
+                raise PolicyError(f"r-robustness: {value!r} is named twice; a value can be in only one set")
             at[value] = i
     titles = tuple(", ".join(s) if len(s) < 4 else f"{s[0]}, {s[1]} and {len(s) - 2} others" for s in chosen)
     if actual:

@@ -1,6 +1,6 @@
 """Privacy templates over the join of several releases (Fung, section 6.1): ⟨X, Y, k⟩ with attributes of all of them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -18,16 +18,17 @@ MOST_RELEASES = 5
 """How many releases a join can have, this table included."""
 
 _MATCHING = (
-    "The adversary matches rows whose labels of every common attribute can mean the same value and that no declared "
-    "rule excludes. An adversary who knows more about who is who matches fewer rows, and may learn more."
+    "The adversary matches two rows if their labels for every common attribute can mean the same value and no "
+    "declared rule excludes the pair. An adversary who knows more about which rows belong to the same person matches "
+    "fewer rows, and may learn more."
 )
 _ONE_TO_ONE = (
-    "It counts pairs of rows that match. An adversary who also uses that each person has one row in each release rules "
-    "pairs out. If X has all join attributes of the releases and Y is in one of them, that changes nothing, since rows "
-    "that agree on them stay alike; otherwise more can be inferred than the join shows, and even one of the releases "
-    "alone may show more."
+    "It counts matching pairs of rows. An adversary who also uses the fact that each person has one row in each "
+    "release can rule out some pairs. If X contains all join attributes of the releases and Y is in one of them, "
+    "that changes nothing, since rows that agree on them remain interchangeable; otherwise more can be inferred than "
+    "the join shows, and even one of the releases alone may show more."
 )
-_DANGLING = "Rows that match nothing are not in the join, and this says nothing about the people behind them."
+_DANGLING = "Rows that match nothing are not in the join, and the people behind them are not covered."
 _ONLY = "It covers the releases named. Any other release about the same people is not covered."
 
 
@@ -43,7 +44,6 @@ class JoinTemplate(Requirement):
     'in the join of T1 and T2, every combination of job, T2.sex is linked to at least 4 distinct records of T1'
     """
 
-    counts_rows: ClassVar[bool] = False
     served_by: ClassVar[str | None] = "tdssa"
 
     template: Template
@@ -53,7 +53,7 @@ class JoinTemplate(Requirement):
         over = names(self.over)
         if len(over) < 2 or len(set(over)) < len(over):
             raise PolicyError(
-                f"over is {list(over)!r}; a join is over this table ({THIS}) and earlier releases, once each"
+                f"over is {list(over)!r}; it must list this table ({THIS}) and earlier releases, each once"
             )
         object.__setattr__(self, "over", over)
 
@@ -118,6 +118,10 @@ class JoinAnonymity(JoinTemplate):
     model: ClassVar[str] = Anonymity.model
     summary: ClassVar[str] = Anonymity.summary
     weaker: ClassVar[str | None] = Anonymity.weaker
+
+    def people(self, identifiers: Collection[str]) -> Key:
+        counted = tuple(name.removeprefix(f"{THIS}.") for name in names(self.y))
+        return counted if set(counted) <= set(identifiers) else ()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -66,7 +66,7 @@ class LDiversity(SensitiveValues):
         elif not is_number(self.l) or not 1 <= self.l < 1e9:
             raise PolicyError(f"{self.model}: l = {self.l!r}; it must be a number from 1 up to 1e9")
         if (self.c is None) == (self.variant == "recursive"):
-            raise PolicyError(f"{self.model}: c is for the recursive variant, which needs it, e.g. c = 3")
+            raise PolicyError(f"{self.model}: c is a parameter of the recursive variant, which requires it, e.g. c = 3")
         if self.c is not None and (not is_number(self.c) or not 0 < self.c < 1e9):
             raise PolicyError(f"{self.model}: c = {self.c!r}; it must be a positive number below 1e9")
         super().__post_init__()
@@ -118,15 +118,15 @@ class LDiversity(SensitiveValues):
             "distinct": f"every group has at least {self.l} distinct sensitive values",
             "entropy": f"in every group the entropy of the sensitive values is at least ln {l:g}",
             "frequency": f"no sensitive value makes up more than 1/{l:g} of any group",
-            "recursive": f"in every group the most frequent sensitive value is less than {self.c} times as "
-            f"frequent as the {ordinal(int(self.l))} most frequent and all after it together",
+            "recursive": f"in every group the most frequent sensitive value is less than {self.c} times as frequent "
+            f"as the {ordinal(int(self.l))} most frequent and all following ones together",
         }
         return what[self.variant]
 
     def in_short(self, about: str) -> str:
         if self.variant != "frequency":
             return super().in_short(about)
-        return f"Nobody’s {about} can be guessed with more than {one_in(float(self.l))}."
+        return f"Nobody’s {about} can be guessed with a probability above {one_in(float(self.l))}."
 
     def guarantee(self, achieved: Mapping[str, float]) -> Guarantee:
         l = figure(self.l)
@@ -137,7 +137,7 @@ class LDiversity(SensitiveValues):
             ),
             "entropy": (
                 f"The sensitive values of every group are spread at least as evenly as {l} equally frequent ones "
-                "(their entropy is at least the logarithm).",
+                f"(their entropy is at least ln {l}).",
                 f"Entropy is an average: a single value may still be more likely than 1/{l}.",
             ),
             "recursive": (

@@ -73,8 +73,7 @@ class MConfidentiality(GroupRequirement):
         if self.values and set(leaves) <= set(names(self.values)):
             raise PolicyError(
                 f"{self.model}: all {len(leaves)} values of {chosen[0]!r} are named, so everyone has one of them; "
-                "leave "
-                "`values` out to bound each value separately, or name fewer"
+                "leave `values` out to bound each value separately, or name fewer"
             )
         return self.with_parameters(sensitive=chosen)
 
@@ -122,17 +121,19 @@ class MConfidentiality(GroupRequirement):
     def in_short(self, about: str) -> str:
         if self.values:
             return super().in_short(about)
-        return f"By the published values, nobody’s {about} can be guessed with more than {one_in(float(self.m))}."
+        return (
+            f"By the published values, nobody’s {about} can be guessed with a probability above "
+            f"{one_in(float(self.m))}."
+        )
 
     def guarantee(self, achieved: Mapping[str, float]) -> Guarantee:
         return Guarantee(
             "m-confidentiality",
-            "By the published values, nobody has a sensitive value with a confidence above "
-            f"1/{figure(self.m)}; at best 1 in {figure(achieved.get('m'))} of a group has one.",
+            "By the published values, a sensitive value cannot be attributed to anyone with a confidence above "
+            f"1/{figure(self.m)}; at most 1 in {figure(achieved.get('m'))} rows of a group has one.",
             (
                 "Values were changed to reach this, and only where necessary. An adversary who knows the method can "
-                "learn "
-                "more: see the warning.",
+                "learn more: see the warning.",
                 ONE_ROW,
             ),
         )

@@ -243,7 +243,7 @@ def pg_retention(
     0.418604651
     """
     if (rho2 is None) == (growth is None):
-        raise PolicyError("give either rho1 and rho2, or growth: the breach that must not happen")
+        raise PolicyError("give either rho1 and rho2, or growth: they define the breach to prevent")
     setting("pg", p=0, k=k, domain=domain, skew=skew)
     if growth is not None:
         limit = as_fraction(share("growth", "delta", growth))

@@ -57,12 +57,13 @@ class RRobustness(Promise):
     """p(t:x) is at most 1/r for everyone and every protected value, whichever attribute set the adversary knows.
 
     ``values``: the sensitive values to protect; a list is one set, held by everyone who has one of its values, a list
-    of lists is several sets; by default every value is protected separately. ``worlds``: what an adversary tells apart
-    in a group, the actual values (``values``) or, as in ART, a protected set and its absence (``two-valued``: refuted,
-    since an adversary who knows the distributions of the other values can exceed 1/r). The distributions are estimated
-    from the table for all attribute sets up to ``size`` (default: all), with ``smoothing`` towards the whole table, for
-    signatures with at least ``minimum`` people; or they are given as ``distributions``, a file or a list of
-    [signature, value, probability]. Groups of more than ``limit`` states are judged by a certified upper bound.
+    of lists is several sets; by default every value is protected separately. ``worlds``: what an adversary
+    distinguishes in a group: the actual values (``values``) or, as in ART, a protected set and its absence
+    (``two-valued``: refuted, since an adversary who knows the distributions of the other values can exceed 1/r). The
+    distributions are estimated from the table for all attribute sets up to ``size`` (default: all), with ``smoothing``
+    towards the whole table, for signatures with at least ``minimum`` people; or they are given as ``distributions``, a
+    file or a list of [signature, value, probability]. Groups of more than ``limit`` states are judged by a certified
+    upper bound.
 
     >>> RRobustness(r=2).words()
     'nobody is linked to a sensitive value with a probability above 1/2, by any known distribution'
@@ -155,7 +156,7 @@ class RRobustness(Promise):
         return plain
 
     def told_apart(self, leaves: Sequence[str]) -> ProtectedValues:
-        """The sensitive values as worlds tell them apart."""
+        """The sensitive values as distinguished by the worlds."""
         sets: list[tuple[str, ...]] = [names(s) for s in self.values]
         return told_apart(leaves, sets, actual=self.worlds == "values")
 

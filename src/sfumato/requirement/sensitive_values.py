@@ -35,4 +35,4 @@ class ComparedWithTable(SensitiveValues):
     against_table: ClassVar[bool] = True
 
     def remedy(self, schema: Schema, whole: Tally) -> str:
-        return "the table differs from itself, which is impossible: please report it"
+        return "the table differs from itself, which is impossible; please report it"

@@ -52,7 +52,8 @@ def _texts(values: object) -> list[str]:
 class Anonymity(GroupRequirement):
     """Each combination of values on X occurs with at least k distinct values on Y or, without Y, in at least k rows.
 
-    ``x``: the attributes an adversary knows, by default all quasi-identifiers; ``y``: what to count distinct values of.
+    ``x``: the attributes an adversary knows, by default all quasi-identifiers; ``y``: the attributes whose distinct
+    values are counted.
 
     >>> Anonymity(x=["Job", "Sex"], k=4).words()
     'every combination of Job, Sex is shared by at least 4 rows'

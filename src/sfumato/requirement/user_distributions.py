@@ -7,8 +7,9 @@ from typing import Any
 
 from sfumato.errors import DataError, PolicyError
 from sfumato.requirement.distribution import Entry
-from sfumato.table.checks import is_number, located, read_text
+from sfumato.table.checks import is_number
 from sfumato.table.ordered_domain import number_of
+from sfumato.table.regular_file import located, read_text
 from sfumato.table.taxonomy import named
 
 _MODEL = "r-robustness"
@@ -33,9 +34,9 @@ def read_distributions(path: str | Path) -> tuple[Raw, ...]:
     lines = [line for line in lines if any(line)]
     header = lines.pop(0) if lines and number_of(lines[0][-1]) is None else None
     if not lines:
-        told = f" but the header {', '.join(header)!r}" if header else ""
+        told = f", only the header {', '.join(header)!r}" if header else ""
         raise DataError(
-            f"{path} contains no distribution{told}; a line should read like 'japanese, heart disease, 0.003'"
+            f"{path} contains no distributions{told}; a line should look like 'japanese, heart disease, 0.003'"
         )
     if header and len(set(header)) < len(header):
         raise DataError(f"{path} has the header {', '.join(header)!r}; name each column once")
@@ -78,7 +79,7 @@ def _checked(entry: Raw) -> Raw:
     if chance in (0, 1):
         raise PolicyError(
             f"{_MODEL}: the probability of {list(entry[:-1])!r} is {chance:g}; probabilities of 0 or 1 cannot be "
-            "protected against: stay away from them, e.g. by 1/(2n) for a sample of n"
+            "protected against: keep away from both, e.g. by 1/(2n) for a sample of n"
         )
     return (*entry[:-1], float(chance))
 

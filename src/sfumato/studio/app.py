@@ -1,4 +1,4 @@
-"""The pages and what they fetch, as one application; the guard stands in front of it."""
+"""The pages and what they fetch, as one application behind the guard."""
 
 import asyncio
 import logging
@@ -23,7 +23,7 @@ _RECONNECT = 30.0
 _QUIET = 0.5
 """Seconds after the first page before more is imported."""
 _REPORT = "sandbox allow-popups; default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'"
-"""What a report may do: be shown."""
+"""A report may only be displayed."""
 
 
 def application(jobs: Jobs) -> App:
@@ -51,7 +51,7 @@ def _hush() -> None:
     class Bare(logging.Formatter):
         def format(self, record: logging.LogRecord) -> str:
             kind = record.exc_info[0].__name__ if record.exc_info and record.exc_info[0] else record.levelname.lower()
-            return f"studio: {kind} in {record.name} (no details here, since they may hold private data)"
+            return f"studio: {kind} in {record.name} (details are not shown, since they may contain private data)"
 
     handler = logging.StreamHandler()
     handler.setFormatter(Bare())
@@ -125,7 +125,7 @@ def _pages(jobs: Jobs) -> None:
         job, step = jobs.get(name), step_of(key)
         if job is None or step is None:
             with content("alone"):
-                heading("This job has ended", "The studio was started anew, or the job was closed.")
+                heading("This job has ended", "The studio was restarted, or the job was closed.")
                 primary("Open a table", lambda: ui.navigate.to("/"))
             return
         with frame(job, step):

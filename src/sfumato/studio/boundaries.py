@@ -6,7 +6,7 @@ from nicegui import events, ui
 
 
 class Boundaries(ui.element, component="static/boundaries.js"):
-    """The histogram of a column with boundaries; ``moved`` is told the place of one and where it went."""
+    """The histogram of a column with boundaries; ``moved`` is called with the index of one and where it went."""
 
     def __init__(
         self,

@@ -22,7 +22,7 @@ from sfumato.studio.trial import REQUIRE, entries
 from sfumato.table.microdata import Microdata
 
 ROWS = 10_000
-"""Up to as many rows are compared; of a larger table, a sample."""
+"""Up to this many rows are compared; for a larger table, a sample."""
 
 
 class _Cancelled(Exception):  # noqa: N818 - not an error but an answer
@@ -121,6 +121,6 @@ def take(job: Job, point: Point) -> None:
     """Make a point's requirements and method those of the job."""
     told = sections_of(job, point)
     if len(told[REQUIRE]) != len(entries(job)):
-        raise SfumatoError("the policy has changed since; compare again")
+        raise SfumatoError("the policy has changed since then; compare again")
     for name, section in told.items():
         job.set_section(name, section)

@@ -5,7 +5,7 @@ import zipfile
 from pathlib import Path
 from typing import NamedTuple
 
-from sfumato.studio.run import Run
+from sfumato.studio.run import StudioRun
 
 
 class Download(NamedTuple):
@@ -16,7 +16,7 @@ class Download(NamedTuple):
     saved: bool
 
 
-def download(run: Run, folder: Path, what: str) -> Download | None:
+def download(run: StudioRun, folder: Path, what: str) -> Download | None:
     """The file of this name; None if there is none. Zips are made in the private ``folder`` when first asked for."""
     from sfumato.release.files.recognize import PRIVATE, PUBLIC  # knows Polars, which takes time to import
 
@@ -32,7 +32,7 @@ def download(run: Run, folder: Path, what: str) -> Download | None:
 
 
 def _zipped(out: Path, parts: tuple[str, ...], target: Path) -> Path:
-    """The parts of an output as a zip: whole or not there, and with nothing of when or by whom it was made."""
+    """The parts of an output as a zip: whole or not there, with no trace of when or by whom it was made."""
     draft = target.with_suffix(".draft")
     with (
         os.fdopen(os.open(draft, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file,

@@ -19,7 +19,7 @@ from sfumato.studio.trial import REQUIRE, choice_of, entries, take_method
 
 CHOSEN = "earlier"
 TRIED_ROWS = 50_000
-"""Up to as many rows, a table that was not published yet is joined as a trial would publish it."""
+"""Up to this many rows, a table that was not published yet is joined as a trial would publish it."""
 REGARDS = {
     "look": "Only look at the join here",
     "audit": "Publish by any method, and report what the join gives away",
@@ -51,7 +51,7 @@ def choose(job: Job, folder: str) -> None:
     load(path)
     known = chosen(job)
     if str(path) in known:
-        raise PolicyError("this release was already chosen")
+        raise PolicyError("this release has already been chosen")
     if len(known) + 1 >= MOST_RELEASES:
         raise PolicyError(f"at most {MOST_RELEASES - 1} earlier releases can be joined with this table")
     _set(job, [*known, str(path)], regard(job))
@@ -101,7 +101,7 @@ def _set_method(job: Job, what: str) -> None:
 
 
 @dataclass(frozen=True)
-class Given:
+class JoinFindings:
     """What the join of a release with earlier ones gives away.
 
     ``published`` says whether the release is the published one, or a trial of what would be published; ``people`` is
@@ -114,7 +114,7 @@ class Given:
     why: Mapping[str, str]
 
 
-def given_away(job: Job) -> Given:
+def given_away(job: Job) -> JoinFindings:
     """Join the release of a job, or a trial of it, with the earlier ones."""
     folders = chosen(job)
     if not folders:
@@ -128,7 +128,7 @@ def given_away(job: Job) -> Given:
             values[name] = sequential_join(sides, y=f"T1.{name}")
         except PolicyError as error:
             why[name] = str(error)
-    return Given(published, sequential_join(sides), values, why)
+    return JoinFindings(published, sequential_join(sides), values, why)
 
 
 def _release(job: Job) -> tuple[bool, Release]:

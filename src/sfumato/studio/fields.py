@@ -1,4 +1,4 @@
-"""Fields whose content belongs to the browser while somebody types: no change of the page takes it away."""
+"""Fields that keep their content in the browser while somebody types: no change of the page overwrites it."""
 
 from collections.abc import Callable
 from typing import Any
@@ -33,10 +33,10 @@ class Field(_Kept, component="static/field.js"):
             self._props["step"] = "any"
 
 
-class Dial(_Kept, component="static/dial.js"):
+class SliderField(_Kept, component="static/dial.js"):
     """A slider with its number beside it; ``ends`` are least, greatest and step.
 
-    ``moved`` is told every value on the way, ``settled`` the one that is settled on, as it was typed.
+    ``moved`` is called with every value on the way, ``settled`` with the final one, as it was typed.
     """
 
     def __init__(self, label: str, ends: tuple[float, float, float], value: float, moved: Act, settled: Act) -> None:

@@ -8,7 +8,7 @@ from nicegui import ui
 
 from sfumato.studio.controls import choice
 from sfumato.studio.job import Job
-from sfumato.studio.steps import STEPS, Step, after
+from sfumato.studio.steps import STEPS, PageStep, after
 from sfumato.studio.widgets import primary, quiet, text
 
 TITLE = "sfumato studio"
@@ -23,7 +23,7 @@ def install_style() -> None:
 
 
 @contextmanager
-def frame(job: Job, here: Step) -> Iterator[None]:
+def frame(job: Job, here: PageStep) -> Iterator[None]:
     """The frame of a page; what is made inside is its content."""
     dark = ui.dark_mode(value=job.extras.get("dark"))
     with ui.element("a").props('href="#content"').classes("skip"):
@@ -47,7 +47,7 @@ def content(classes: str = "") -> Iterator[None]:
         yield
 
 
-_COLOURS = {"": "Colours of the system", "light": "Light", "dark": "Dark"}
+_COLOURS = {"": "System colours", "light": "Light", "dark": "Dark"}
 
 
 def _bar(job: Job, dark: ui.dark_mode) -> None:
@@ -65,7 +65,7 @@ def _colour(job: Job, dark: ui.dark_mode, colours: str) -> None:
     dark.set_value(job.extras["dark"])
 
 
-def _rail(job: Job, here: Step) -> None:
+def _rail(job: Job, here: PageStep) -> None:
     way = [step for step in STEPS if not step.beside]
     with ui.element("ol"):
         for number, step in enumerate(way, 1):
@@ -78,7 +78,7 @@ def _rail(job: Job, here: Step) -> None:
                 _line(job, step, here, "")
 
 
-def _line(job: Job, step: Step, here: Step, number: str) -> None:
+def _line(job: Job, step: PageStep, here: PageStep, number: str) -> None:
     lacks = step.lacks(job)
     with ui.element("li"):
         if lacks is not None:
@@ -106,11 +106,11 @@ def go(job: Job, key: str) -> None:
 
 
 def show_policy(job: Job) -> None:
-    """A window with the policy as it stands, to copy or to keep."""
+    """A window with the current policy, to copy or to keep."""
     told = job.shown_policy()
     with ui.dialog() as dialog, ui.card().style("width: 56rem; max-width: 92vw; padding: 1.6rem"):
         text("h2", "The policy so far")
-        text("p", "Everything that you decide is in this file. `sfumato publish policy.toml` makes the same release.")
+        text("p", "Everything you decide is in this file. `sfumato publish policy.toml` makes the same release.")
         text("pre", told, "policy").props('tabindex=0 aria-label="Policy"')
         with ui.element("div").classes("actions"):
             primary("Download", lambda: ui.download.content(told.encode(), "policy.toml", "application/toml"))

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 FORMS = {
     "free": "Any range: the method decides where to cut",
-    "intervals": "Intervals with boundaries of your own",
+    "intervals": "Intervals with your own boundaries",
     "width": "Intervals of a fixed width, doubled level by level",
     "order": "Levels in order: any range of them",
     "tree": "A tree of groups",
@@ -186,12 +186,12 @@ def suggested_bounds(quasi: Quasi, parts: int = 5) -> list[float]:
 
 
 def suggested_width(quasi: Quasi) -> float:
-    """A round width, of which some twenty cover all values."""
+    """A round width such that about twenty intervals cover all values."""
     return _step(quasi.numbers, 20)
 
 
 def _step(numbers: NDArray[np.float64], parts: int) -> float:
-    """A round step, of which about ``parts`` cover the numbers; a whole one where the numbers are whole."""
+    """A round step such that about ``parts`` of them cover the numbers; a whole number if the numbers are whole."""
     span = float(numbers[-1] - numbers[0]) or 1.0
     power = 10.0 ** np.floor(np.log10(span / parts))
     step = next(m * power for m in (1, 2, 5, 10) if span / (m * power) <= parts)

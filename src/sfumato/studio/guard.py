@@ -87,7 +87,7 @@ class Guard:
 
     @property
     def cookie_name(self) -> str:
-        """Cookies do not tell ports apart, so the name does."""
+        """Cookies do not distinguish ports, so the name does."""
         return f"sfumato-studio-{self.port}"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -145,7 +145,9 @@ class Guard:
     async def _exchange(self, given: str, send: Send) -> None:
         """Give the cookie for a token, and lead to an address without it."""
         if not _same(given, [self.token, *self._once]):
-            await self._answer(send, 403, "This token is not, or no longer, valid; open the address that was printed.")
+            await self._answer(
+                send, 403, "This token is not valid, or no longer valid; open the address that was printed."
+            )
             return
         self._once.discard(given)
         cookie = f"{self.cookie_name}={self._session}; Path=/; HttpOnly; SameSite=Strict"
@@ -179,7 +181,7 @@ class Guard:
         except _TooLarge:
             if not begun:
                 most = f"{limit / (1 << 20):,.0f} MiB"
-                await self._answer(send, 413, f"This is more than {most}; open a larger table by its path.")
+                await self._answer(send, 413, f"This file is larger than {most}; open it by its path.")
 
     async def _answer(self, send: Send, status: int, text: str, headers: Iterable[tuple[bytes, bytes]] = ()) -> None:
         body = text.encode()
@@ -194,7 +196,7 @@ def _values(scope: Scope, name: bytes) -> list[str]:
 
 
 def _same(given: str, known: Iterable[str]) -> bool:
-    """Whether a secret is one of the known ones, in a time that does not tell how close it is."""
+    """Whether a secret is one of the known ones, in a time that does not reveal how close it is."""
     return any([hmac.compare_digest(given.encode(), secret.encode()) for secret in known])  # noqa: C419 - all of them
 
 

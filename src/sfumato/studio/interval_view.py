@@ -14,7 +14,7 @@ from sfumato.studio.job import Job
 from sfumato.studio.widgets import quiet, text
 
 Change = Callable[[Callable[[], Any], Callable[[], Any]], None]
-"""Does the first, which may be refused, and shows by the second what came of it."""
+"""Runs the first function, which may be refused, and shows the result with the second."""
 
 
 class IntervalView:

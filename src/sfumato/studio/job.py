@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from sfumato.publisher.column_roles import Profile
     from sfumato.publisher.policy import Policy
     from sfumato.publisher.proposal import Proposal
-    from sfumato.studio.run import Run
+    from sfumato.studio.run import StudioRun
     from sfumato.table.microdata import Microdata
 
 Content = dict[str, Any]
@@ -56,10 +56,10 @@ class Job:
     """What `sfumato init` proposes, with its reasons; None if a policy was opened."""
     version: int = 0
     extras: dict[str, Any] = field(default_factory=dict, repr=False)
-    """What pages keep for this job, by a key of their own, such as a comparison that is running."""
+    """What pages keep for this job, each under its own key, such as a running comparison."""
     _kept: dict[str, tuple[int, Any]] = field(default_factory=dict, repr=False)
-    run: "Run | None" = field(default=None, repr=False)
-    """The run that was started last, be it over or not."""
+    run: "StudioRun | None" = field(default=None, repr=False)
+    """The run that was started last, finished or not."""
     opening: "asyncio.Task[None] | None" = field(default=None, repr=False)
     """The reading of the table that the command line named."""
     reading: float = 0.0
@@ -186,7 +186,7 @@ class Job:
         data = self.content["data"]
         text = document({**self.content, "data": {**data, "source": masked(str(data["source"]))}})
         if self.origin is not None and self.origin.uploaded:
-            return f"# Put this file beside {self.origin.name!r}, or write its whole path after source.\n{text}"
+            return f"# Put this file next to {self.origin.name!r}, or give its full path as source.\n{text}"
         return text
 
     def policy(self) -> "Policy":
@@ -199,18 +199,18 @@ class Job:
         job = parse_policy(document(self.content), folder=self.origin.folder, name="the policy")
         return replace(job, source=self.origin.address)
 
-    def start(self, out: str = "") -> "Run":
+    def start(self, out: str = "") -> "StudioRun":
         """Begin to publish in a process of its own; ``out`` is a folder that the steward names, or the job's own.
 
-        Returns the run, whose `Run.go` has to be awaited; refuses a second one while the first is alive.
+        Returns the run, whose `StudioRun.go` has to be awaited; refuses a second one while the first is alive.
         """
         from sfumato.publisher.toml import document
-        from sfumato.studio.run import Run
+        from sfumato.studio.run import StudioRun
         from sfumato.studio.worker import Order
 
         policy = self.policy()
         if self.run is not None and self.run.is_alive:
-            raise PolicyError("a run of this job is under way; wait for it, or cancel it")
+            raise PolicyError("this job is already running; wait for it, or cancel it")
         results = self.folder / "results"
         shutil.rmtree(results, ignore_errors=True)
         results.mkdir(mode=0o700)
@@ -222,7 +222,7 @@ class Job:
             out=str(Path(out).expanduser().absolute()) if out.strip() else str(results / "out"),
             ledger=self.origin is not None and not self.origin.uploaded,
         )
-        self.run = Run(order, self.version)
+        self.run = StudioRun(order, self.version)
         return self.run
 
     def end(self) -> None:

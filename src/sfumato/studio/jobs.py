@@ -8,7 +8,7 @@ from sfumato.studio.job import Job
 from sfumato.studio.workspace import new_folder
 
 MOST = 50
-"""How many jobs are kept; beyond that, the one that was longest unused is closed unless it runs."""
+"""How many jobs are kept; beyond that, the least recently used one that is not running is closed."""
 
 
 @dataclass

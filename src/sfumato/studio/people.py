@@ -40,7 +40,7 @@ def in_words(names: tuple[str, ...] | list[str]) -> str:
 def told(found: Uniqueness) -> str:
     """How many people stand alone, as a sentence."""
     if not found.names:
-        return "No column is a quasi-identifier, so nobody is looked for by anything."
+        return "No column is a quasi-identifier, so there is nothing to look for people by."
     by = in_words(found.names)
     if not found.unique:
         return f"Nobody is alone: everyone shares {by} with somebody else."
@@ -55,6 +55,6 @@ def example(job: Job, found: Uniqueness) -> str:
     private = with_role(job, "sensitive")
     reads = f"reads the {in_words(private)}" if private else "reads everything else in that row"
     return (
-        f"Think of a neighbour, a colleague or a public register. Whoever knows the {in_words(found.names)} of such a "
-        f"person finds exactly one row, and {reads}."
+        f"Think of a neighbour, a colleague or a public register. Anyone who knows the {in_words(found.names)} of "
+        f"such a person finds exactly one row and {reads}."
     )

@@ -1,4 +1,4 @@
-"""What the policy makes of a sample, shown beside what is being changed, and anew after every change."""
+"""What the policy makes of a sample, shown next to what is being changed and updated after every change."""
 
 from nicegui import ui
 
@@ -23,7 +23,7 @@ class PreviewPanel:
         ui.timer(0.01, self.refresh, once=True)
 
     async def refresh(self) -> None:
-        """Try the policy as it stands now; changes that come meanwhile are tried next."""
+        """Try the current policy; changes made in the meantime are tried next."""
         if self._running:
             return
         self._running = True
@@ -95,9 +95,9 @@ def _figures(found: Preview) -> list[tuple[str, str]]:
     gain, summary = found.gain, found.summary
     out = [("of the people were alone before", percent(found.unique_before / max(1, found.rows)))]
     if gain.linked is not None:
-        out.append(("chance to find somebody’s row now, at most", percent(gain.linked)))
+        out.append(("greatest chance of finding somebody’s row now", percent(gain.linked)))
     if gain.worst is not None:
-        out.append(("surer of somebody’s sensitive value, at most", percent(max(0.0, gain.worst))))
+        out.append(("greatest gain in certainty about somebody’s sensitive value", percent(max(0.0, gain.worst))))
     if summary.information is not None:
         out.append(("of the information kept", percent(summary.information)))
     if summary.left_out:

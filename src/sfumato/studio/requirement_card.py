@@ -1,4 +1,4 @@
-"""A requirement in plain words, with the dials that set it. While it stands, its fields are never drawn again."""
+"""A requirement in plain words, with the dials that set it. While it is shown, its fields are never drawn again."""
 
 from collections.abc import Callable
 from typing import Any
@@ -11,7 +11,7 @@ from sfumato.requirement.catalogue import MODELS, from_table
 from sfumato.requirement.dial import choices
 from sfumato.studio import trial
 from sfumato.studio.controls import choice, fold
-from sfumato.studio.fields import Dial
+from sfumato.studio.fields import SliderField
 from sfumato.studio.job import Job
 from sfumato.studio.widgets import banner, card, explained, quiet, text
 
@@ -51,14 +51,14 @@ class RequirementCard:
     def _show_dials(self) -> None:
         """The numbers of the requirement; drawn again only if a word of it decides which there are."""
         entry, model = self.entry, self._model()
-        self.dials: dict[str, Dial] = {}
+        self.dials: dict[str, SliderField] = {}
         self.numbers.clear()
         with self.numbers:
             for word, dial in model.dials.items() if model is not None else ():
                 value = entry.get(word)
                 if isinstance(value, int | float):
                     ends = dial.around(value)
-                    self.dials[word] = Dial(
+                    self.dials[word] = SliderField(
                         f"{word} of {entry['model']}",
                         (ends.least, ends.greatest, ends.step),
                         value,

@@ -20,7 +20,7 @@ from sfumato.studio.worker import Order
 State = Literal["running", "published", "failed", "cancelled"]
 
 GRACE = 2.0
-"""Seconds between asking a process to end and killing it; a kernel does not hear signals."""
+"""Seconds between asking a process to end and killing it; a kernel does not react to signals."""
 _LONGEST_LINE = 1 << 28
 
 
@@ -34,12 +34,12 @@ class Stage:
     done: Share = field(default_factory=lambda: Share(0.0))
 
     def far(self, seconds: float) -> str:
-        """How far it is, so many seconds after the run began: rows, and the time that is left."""
+        """How far it is, this many seconds after the run began: rows, and the time that is left."""
         return how_far(self.done, seconds - self.began)
 
 
 @dataclass
-class Run:
+class StudioRun:
     """One run of a policy. ``version`` is that of the job when it was started."""
 
     order: Order
@@ -67,7 +67,7 @@ class Run:
 
     @property
     def is_alive(self) -> bool:
-        """Whether its process still works, be it on measures after the release was written."""
+        """Whether its process is still working, even if only on measures after the release was written."""
         return self._process is not None and self._process.returncode is None
 
     @property
@@ -100,7 +100,7 @@ class Run:
         await process.wait()
 
     def hear(self, message: Mapping[str, Any]) -> None:
-        """Take in what the process tells."""
+        """Process a message from the process."""
         if "stage" in message:
             rows, done = message.get("rows"), message.get("rows_done")
             self._reach(str(message["stage"]), Share(message["done"], rows=rows, done=done))

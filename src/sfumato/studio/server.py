@@ -19,9 +19,9 @@ _LARGEST_MESSAGE = 1 << 20
 
 
 def serve(given: str | None, *, port: int, browser: bool, ready: Callable[[str], None]) -> None:
-    """Run the studio until it is interrupted; ``ready`` is told the address to open, with its token.
+    """Run the studio until it is interrupted; ``ready`` is called with the address to open, including its token.
 
-    ``given`` is the table or policy that windows open with. The address is told as soon as it can be opened: what a
+    ``given`` is the table or policy that windows open with. The address is reported as soon as it can be opened: what a
     browser asks meanwhile waits for the pages, which take a moment to import.
     """
     if find_spec("nicegui") is None:
@@ -41,7 +41,7 @@ def serve(given: str | None, *, port: int, browser: bool, ready: Callable[[str],
 
 
 async def _not_yet(scope: Scope, receive: Receive, send: Send) -> None:
-    raise RuntimeError("the pages are not there yet")
+    raise RuntimeError("the pages are not ready yet")
 
 
 def _run(guard: Guard, jobs: Jobs, bound: socket.socket, folder: Path) -> None:
@@ -71,7 +71,7 @@ def _run(guard: Guard, jobs: Jobs, bound: socket.socket, folder: Path) -> None:
 
 @contextlib.contextmanager
 def _listening(port: int) -> Iterator[socket.socket]:
-    """A socket on this machine alone; port 0 stands for any that is free."""
+    """A socket on this machine only; port 0 means any free port."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as made:
         if os.name != "nt":
             made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

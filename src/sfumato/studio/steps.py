@@ -20,7 +20,7 @@ def _published(job: Job) -> str | None:
 
 
 @dataclass(frozen=True)
-class Step:
+class PageStep:
     """A page: its name in the address, its title, its module, and why it cannot be shown yet (None if it can)."""
 
     key: str
@@ -28,7 +28,7 @@ class Step:
     module: str
     lacks: Callable[[Job], str | None] = _open
     beside: bool = False
-    """Whether it stands beside the way from a table to its release."""
+    """Whether it is off the main path from a table to its release."""
 
     def render(self, job: Job) -> None:
         """Show the page of a job."""
@@ -36,24 +36,24 @@ class Step:
 
 
 STEPS = (
-    Step("table", "Table", "sfumato.studio.pages.table", _always),
-    Step("roles", "Roles", "sfumato.studio.pages.roles"),
-    Step("taxonomies", "Taxonomies", "sfumato.studio.pages.taxonomies"),
-    Step("requirements", "Requirements", "sfumato.studio.pages.requirements"),
-    Step("try", "Try", "sfumato.studio.pages.trial"),
-    Step("run", "Run", "sfumato.studio.pages.run"),
-    Step("result", "Result", "sfumato.studio.pages.result", _published),
-    Step("compare", "Compare", "sfumato.studio.pages.compare", beside=True),
-    Step("earlier", "Earlier releases", "sfumato.studio.pages.sequential", beside=True),
+    PageStep("table", "Table", "sfumato.studio.pages.table", _always),
+    PageStep("roles", "Roles", "sfumato.studio.pages.roles"),
+    PageStep("taxonomies", "Taxonomies", "sfumato.studio.pages.taxonomies"),
+    PageStep("requirements", "Requirements", "sfumato.studio.pages.requirements"),
+    PageStep("try", "Try", "sfumato.studio.pages.trial"),
+    PageStep("run", "Run", "sfumato.studio.pages.run"),
+    PageStep("result", "Result", "sfumato.studio.pages.result", _published),
+    PageStep("compare", "Compare", "sfumato.studio.pages.compare", beside=True),
+    PageStep("earlier", "Earlier releases", "sfumato.studio.pages.sequential", beside=True),
 )
 
 
-def step_of(key: str) -> Step | None:
+def step_of(key: str) -> PageStep | None:
     """The page of this name."""
     return next((step for step in STEPS if step.key == key), None)
 
 
-def after(key: str) -> Step | None:
+def after(key: str) -> PageStep | None:
     """The page that follows on the way."""
     way = [step for step in STEPS if not step.beside]
     keys = [step.key for step in way]

@@ -17,7 +17,7 @@ MOST = 120
 
 @dataclass
 class TreeView:
-    """The view of one tree; ``take`` is told the tree after each edit, ``people`` has the rows of each value."""
+    """The view of one tree; ``take`` is called with the tree after each edit, ``people`` has the rows of each value."""
 
     tree: Tree
     people: Mapping[str, int]
@@ -82,7 +82,7 @@ class TreeView:
                     for child in shown[:MOST]:
                         self._node(child, depth + 1)
                     if len(shown) > MOST:
-                        text("li", f"and {len(shown) - MOST:,} more; find them by their name", "small")
+                        text("li", f"and {len(shown) - MOST:,} more; find them by name", "small")
 
     def _line(self, label: str, below: Tree, depth: int) -> None:
         with ui.element("div").classes("node") as line:

@@ -23,11 +23,11 @@ from sfumato.table.microdata import Microdata
 if TYPE_CHECKING:
     import polars as pl
 
-    from sfumato.publisher.compare.points import Plan
+    from sfumato.publisher.compare.points import ComparisonPlan
 
 SAMPLE, REQUIRE = "sample", "require"
 ASKED_ROWS = 100_000
-"""Up to as many rows, methods are asked about the whole table; of a larger one, about the sample."""
+"""Up to this many rows, methods are asked about the whole table; for a larger one, about the sample."""
 _UNOFFERED = {"k-map": "population"}
 """Models that need a section of the policy."""
 
@@ -79,14 +79,14 @@ def asked_table(job: Job) -> Microdata:
     return Microdata.from_frame(sample, policy.covering(sample.columns), missing=policy.missing, folder=policy.folder)
 
 
-def offers_of(job: Job) -> "Plan":
+def offers_of(job: Job) -> "ComparisonPlan":
     """The methods that can serve the policy, and why the others cannot."""
 
-    def asked() -> "Plan":
+    def asked() -> "ComparisonPlan":
         policy = published_after(job.policy())
         return offers(asked_table(job), policy.requirements, policy.named)
 
-    found: Plan = job.kept("offers", asked)
+    found: ComparisonPlan = job.kept("offers", asked)
     return found
 
 

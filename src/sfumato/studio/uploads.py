@@ -18,7 +18,7 @@ def suffix_of(name: str, known: tuple[str, ...] = SUFFIXES) -> str:
     """The ending by which a file is read; refuses a file of a kind that cannot be."""
     suffix = PurePosixPath(name.replace("\\", "/")).suffix.lower()
     if suffix not in known:
-        raise DataError(f"this is not a file that can be read; it must end in {', '.join(known)}")
+        raise DataError(f"this file cannot be read; its name must end in {', '.join(known)}")
     return suffix
 
 

@@ -34,4 +34,4 @@ def explained(error: BaseException) -> str:
 
 def unexpected(kind: str) -> str:
     """An error that is not ours."""
-    return f"This did not work ({kind}). If it happens again, please report it."
+    return f"Something went wrong ({kind}). If it happens again, please report it."

@@ -1,4 +1,4 @@
-"""The process of a run: publishes by a policy that it gets on its standard input, and tells what happens.
+"""The process of a run: publishes by a policy that it gets on its standard input, and reports what happens.
 
 Lines of JSON both ways. In: one line with the order. Out: ``stage`` with ``done``, ``compiling``, and at the end
 ``published`` and then ``utility``, or ``error``. Nothing private is in the command line, and nothing else is printed.
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Tell = Callable[[dict[str, Any]], None]
 
 MOST_MEASURED = 300_000
-"""The most rows whose usefulness is measured here."""
+"""The most rows for which utility is measured here."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ def _measured(job: "Policy", made: "Published") -> dict[str, Any]:
 
     rows = made.release.description.rows
     if rows > MOST_MEASURED:
-        raise PolicyError(f"the release has {rows:,} rows; measured here are at most {MOST_MEASURED:,}")
+        raise PolicyError(f"the release has {rows:,} rows; at most {MOST_MEASURED:,} are measured here")
     found = measured(made.release, coded_and_known(job, silent)[0].table, 0.0)
     return {"figures": asdict(found.figures) if found.figures else None, "notes": list(found.notes)}
 

@@ -1,4 +1,4 @@
-"""Codes whose beginnings are groups that people know: diagnoses, occupations, industries, postal codes.
+"""Codes with prefixes that are well-known groups: diagnoses, occupations, industries, postal codes.
 
 Nothing is looked up: a classification is recognized by how its codes are written, and its levels are the lengths that
 its publishers cut codes at.
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 Levels = tuple[int | str, ...]
 _MOST = 2_000
-"""How many codes are looked at."""
+"""How many codes are examined."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ _NAMED = {
     "industry": ("nace wz wz08 isic sic naics noga branche industry", "industries: the digits are levels"),
     "diagnosis": ("icd icd9 icd10 diagnosis diagnose hauptdiagnose", "diagnoses: the first characters are levels"),
 }
-"""Names of columns in which digits alone are taken for a classification."""
+"""Names of columns in which plain digits are treated as a classification."""
 
 
 def postal_codes(values: Sequence[str]) -> CodeStructure | None:

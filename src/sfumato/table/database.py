@@ -18,7 +18,8 @@ import polars as pl
 from sfumato.errors import DataError, PolicyError, SfumatoError
 from sfumato.table.address import Address, masked
 from sfumato.table.batches import Told, unheard
-from sfumato.table.checks import check_file, check_names, located
+from sfumato.table.checks import check_names
+from sfumato.table.regular_file import check_file, located
 
 _QUOTED_OR_COMMENT = re.compile(
     r"""(?P<comment> --[^\n]* | /\*.*?\*/ )
@@ -39,7 +40,7 @@ _ONE_BATCH = {"adbc.sqlite.query.batch_rows": str(1 << 30)}
 def read_database(url: str, query: str | None, folder: Path | None = None, told: Told = unheard) -> pl.DataFrame:
     """The rows of a query on ``postgresql://user:password@host:port/name`` or ``sqlite:///path``.
 
-    PostgreSQL estimates how many they are, by which ``told`` is told how much has been read; SQLite hands them over at
+    PostgreSQL estimates their number, so ``told`` can be called with how much has been read; SQLite returns them at
     once.
     """
     address = Address.of(url)
@@ -71,7 +72,7 @@ def checked(query: str) -> str:
     word = re.match(r"[\s(]*(\w*)", bare)
     verb = word[1].upper() if word else ""
     if ";" in bare:
-        raise PolicyError("The query contains more than one statement (there is a ; in it). Give a single SELECT.")
+        raise PolicyError("The query contains more than one statement (it has a ; in it). Give a single SELECT.")
     if verb not in ("SELECT", "WITH", "VALUES", "TABLE"):
         raise PolicyError(
             f"The query begins with {verb or 'no word'!r}; a source is read-only, so it must be one SELECT, "
@@ -173,7 +174,7 @@ def _fetch(
 
 
 def _expected_rows(cursor: Any, statement: str) -> int:
-    """How many rows PostgreSQL expects a query to return; it is planned for that, not run."""
+    """How many rows PostgreSQL expects a query to return; the query is only planned, not run."""
     cursor.adbc_statement.set_options(**{_COPIED: "false"})  # a plan cannot be copied
     cursor.execute(f"EXPLAIN (FORMAT JSON) {statement}")
     ((plan,),) = cursor.fetchall()

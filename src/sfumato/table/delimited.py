@@ -18,7 +18,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import numpy as np
 import polars as pl
 
 from sfumato.errors import DataError
@@ -32,7 +31,7 @@ _CHUNK = 1 << 20
 
 
 @dataclass(frozen=True, kw_only=True)
-class Header:
+class HeaderRecord:
     """The first record: the names, the separator and how often the separator's character occurs in it."""
 
     names: list[str]
@@ -87,7 +86,7 @@ def separator_of(file: TextFile) -> str:
     return read_header(file, None).separator
 
 
-def read_header(file: TextFile, separator: str | None) -> Header:
+def read_header(file: TextFile, separator: str | None) -> HeaderRecord:
     """Read the first record that is not blank and, unless the separator is given, sniff it from there."""
     raw, where = _first_record(file), file.where
     try:
@@ -103,7 +102,7 @@ def read_header(file: TextFile, separator: str | None) -> Header:
     candidates = "\t" + _SEPARATORS if file.path.suffix.lower() == ".tsv" else _SEPARATORS
     separator = separator or max(candidates, key=bare.count)
     names = next(csv.reader(io.StringIO(text, newline=""), delimiter=separator))
-    return Header(names=names, separator=separator, separators=text.count(separator))
+    return HeaderRecord(names=names, separator=separator, separators=text.count(separator))
 
 
 def _first_record(file: TextFile) -> bytes:
@@ -132,7 +131,7 @@ def _trailing_blank_lines(file: TextFile) -> int:
     return max(0, tail[len(tail.rstrip(b"\r\n")) :].count(b"\n") - 1)
 
 
-def _is_complete(frame: pl.DataFrame, file: TextFile, header: Header) -> bool:
+def _is_complete(frame: pl.DataFrame, file: TextFile, header: HeaderRecord) -> bool:
     """Whether no row is too short, by the count of separators (see the module's docstring)."""
     if frame.width == 1 or frame.height == 0 or frame.to_series(-1).null_count() == 0:
         return True
@@ -149,29 +148,26 @@ def _count_bytes(file: TextFile, *characters: str) -> list[int]:
     """How often each of the (ASCII) characters occurs in the file."""
     counts = [0] * len(characters)
     for chunk in file.chunks():
-        values = np.frombuffer(chunk, dtype=np.uint8)
         for place, character in enumerate(characters):
-            counts[place] += int(np.count_nonzero(values == ord(character)))
+            counts[place] += chunk.count(character.encode())
     return counts
 
 
-def _without_blank_lines(frame: pl.DataFrame, file: TextFile, header: Header) -> pl.DataFrame:
+def _without_blank_lines(frame: pl.DataFrame, file: TextFile, header: HeaderRecord) -> pl.DataFrame:
     """The frame without the rows of nulls that blank lines became, if blank lines are all that is wrong."""
     scan = _scan(file, header)
     blanks = [place for place in scan.blanks if place < frame.height]
     if scan.ragged or scan.broken or not blanks or scan.records < frame.height:
         raise _fault(scan, file.where, header)
-    keep = np.ones(frame.height, dtype=np.bool_)
-    keep[blanks] = False
-    return frame.filter(pl.Series(keep))
+    return frame.filter(~pl.int_range(pl.len()).is_in(blanks))
 
 
-def _diagnosis(file: TextFile, header: Header) -> DataError:
+def _diagnosis(file: TextFile, header: HeaderRecord) -> DataError:
     """The error for a file that Polars refused, found by reading it slowly."""
     return file.not_utf8() or _fault(_scan(file, header, strays=True), file.where, header)
 
 
-def _fault(scan: _Scan, where: str, header: Header) -> DataError:
+def _fault(scan: _Scan, where: str, header: HeaderRecord) -> DataError:
     """The first fault of a scan, in words."""
     if scan.ragged:
         line, fields = scan.ragged
@@ -192,7 +188,7 @@ def _fields(count: int) -> str:
     return f"{count} field" if count == 1 else f"{count} fields"
 
 
-def _scan(file: TextFile, header: Header, *, strays: bool = False) -> _Scan:
+def _scan(file: TextFile, header: HeaderRecord, *, strays: bool = False) -> _Scan:
     """Read the records one by one; note the first that is too short, too long or badly quoted, and the blank ones.
 
     With ``strays``, also the first with a quotation mark inside an unquoted value.

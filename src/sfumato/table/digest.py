@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -15,6 +15,14 @@ if TYPE_CHECKING:
     from sfumato.table.microdata import Microdata
 
 _KEY_LIMIT = 1 << 63
+_BLOCK = 1 << 15
+
+
+class _Digits(NamedTuple):
+    """A column as digits: the rank of each distinct value, and each row's place among these values."""
+
+    rank: NDArray[np.uint64]
+    place: NDArray[Any]
 
 
 def table_digest(frame: pl.DataFrame, ranks: Ranks | None = None) -> str:
@@ -24,18 +32,17 @@ def table_digest(frame: pl.DataFrame, ranks: Ranks | None = None) -> str:
     ``ranks`` are those of `ranked_columns`, if they are known.
     """
     summed = hashlib.sha256(json.dumps([sorted(frame.columns), frame.height]).encode())
-    keys, span, known = [np.zeros(frame.height, np.uint64)], 1, ranks or {}
+    packed, span, known = [list[_Digits]()], 1, ranks or {}
     for name in sorted(frame.columns):
-        words, rank = _ranked(frame[name].alias(""), known.get(name))  # Polars reads some names as patterns
+        words, digits = _ranked(frame[name].alias(""), known.get(name))  # Polars reads some names as patterns
         summed.update(json.dumps([name, words]).encode())
         size = len(words) + 1
         if span * size >= _KEY_LIMIT:
-            keys.append(np.zeros(frame.height, np.uint64))
+            packed.append([])
             span = 1
-        keys[-1] *= np.uint64(size)
-        keys[-1] += rank
+        packed[-1].append(digits)
         span *= size
-    for key in _in_order(keys):
+    for key in _in_order([_key(columns, frame.height) for columns in packed]):
         summed.update(key.astype("<u8", copy=False).data)
     return summed.hexdigest()
 
@@ -52,6 +59,18 @@ def coded_digest(table: "Microdata") -> str:
     return summed.hexdigest()
 
 
+def _key(columns: list[_Digits], rows: int) -> NDArray[np.uint64]:
+    """The ranks of each row in one number; some rows at a time, so that they stay in the cache."""
+    found = np.empty(rows, np.uint64)
+    for start in range(0, rows, _BLOCK):
+        key = found[start : start + _BLOCK]
+        key[:] = 0
+        for rank, place in columns:
+            key *= np.uint64(len(rank))
+            key += rank[place[start : start + _BLOCK]]
+    return found
+
+
 def _in_order(keys: list[NDArray[np.uint64]]) -> list[NDArray[np.uint64]]:
     """The rows of several keys, sorted; one key is sorted in place, which is much faster than computing an order."""
     if len(keys) == 1:
@@ -61,7 +80,7 @@ def _in_order(keys: list[NDArray[np.uint64]]) -> list[NDArray[np.uint64]]:
     return [key[order] for key in keys]
 
 
-def _ranked(column: pl.Series, known: Ranked | None = None) -> tuple[list[str], NDArray[np.uint64]]:
+def _ranked(column: pl.Series, known: Ranked | None = None) -> tuple[list[str], _Digits]:
     """The distinct values as text, in order, and the rank of each row's value; missing values come last."""
     column = as_text(column) if is_opaque(column.dtype) else column
     if not is_ranked(column.dtype):
@@ -71,17 +90,18 @@ def _ranked(column: pl.Series, known: Ranked | None = None) -> tuple[list[str], 
     order = words.arg_sort()
     rank = np.full(len(words) + 1, len(words), np.uint64)
     rank[order.to_numpy()] = np.arange(len(words))
-    return words.gather(order).to_list(), rank[place]
+    return words.gather(order).to_list(), _Digits(rank, place)
 
 
-def _ranked_texts(column: pl.Series) -> tuple[list[str], NDArray[np.uint64]]:
-    """The same for values whose order tells nothing, by looking up each one's text."""
+def _ranked_texts(column: pl.Series) -> tuple[list[str], _Digits]:
+    """The same for values without a meaningful order, by looking up the text of each."""
     found = pl.DataFrame({"value": column.drop_nulls().unique()})
     found = found.with_columns(text=pl.col("value").cast(pl.String)).sort("text")
     words = found["text"]
     places = pl.Series(np.arange(len(words), dtype=np.uint32))
     ranks = column.replace_strict(found["value"], places, default=None, return_dtype=pl.UInt32)
-    return words.to_list(), ranks.cast(pl.UInt64).fill_null(len(words)).to_numpy()
+    place = ranks.fill_null(len(words)).to_numpy()
+    return words.to_list(), _Digits(np.arange(len(words) + 1, dtype=np.uint64), place)
 
 
 def as_text(column: pl.Series) -> pl.Series:

@@ -27,7 +27,7 @@ class BoxLabel(NamedTuple):
 
 
 class BoxLabels(NamedTuple):
-    """The same of many parts, in their order."""
+    """The same for many parts, in their order."""
 
     labels: list[str]
     meanings: list[Meaning]
@@ -137,7 +137,7 @@ class Domain(Protocol):
         """The interval of all values of a measured domain."""
 
     def intervals_of(self, names: Sequence[str]) -> list[Interval]:
-        """The intervals that names stand for on a measured domain; the whole domain if none is known."""
+        """The intervals that names mean on a measured domain; the whole domain if none is known."""
 
     def scale(self) -> NumberScale | None:
         """The numbers or days of a domain that is measured value by value."""

@@ -1,4 +1,4 @@
-"""Encode a column once: distinct values in domain order, and a code a row in the smallest unsigned integers."""
+"""Encode a column once: distinct values in domain order, and one code per row in the smallest unsigned integers."""
 
 import re
 from dataclasses import dataclass, replace
@@ -31,7 +31,7 @@ DATE = (
 
 
 class Role(StrEnum):
-    """What an attribute is to an adversary and to an analyst."""
+    """The role of an attribute for an adversary and for an analyst."""
 
     IDENTIFIER = "identifier"
     QUASI = "quasi"
@@ -52,7 +52,7 @@ class Kind(StrEnum):
 def kind_of(name: str, word: object) -> Kind:
     """The kind that a word means."""
     if word not in list(Kind):
-        raise PolicyError(f"{name!r} has the unknown kind {word!r}{nearest(str(word), list(Kind))}")
+        raise PolicyError(f"{name!r} has the unknown kind {word!r}{nearest(str(word), [kind.value for kind in Kind])}")
     return Kind(str(word))
 
 
@@ -66,7 +66,7 @@ class Attribute:
     taxonomy: TaxonomySpec | None = None
     domain: tuple[str, ...] | None = None
     pad: int | None = None
-    """How many digits codes have: shorter ones lost their leading zeros and get them back."""
+    """How many digits codes have; shorter ones have lost their leading zeros and get them back."""
 
     def __post_init__(self) -> None:
         _check_pad(self)
@@ -165,11 +165,11 @@ def _check_pad(attribute: Attribute) -> None:
     if isinstance(pad, bool) or not isinstance(pad, int) or not 1 <= pad <= _LONGEST_CODE:
         raise PolicyError(f"{attribute.name!r}: pad is {pad!r}; it must be a number of digits, 1 to {_LONGEST_CODE}")
     if attribute.kind in (Kind.CONTINUOUS, Kind.DATE):
-        raise PolicyError(f"{attribute.name!r} is {attribute.kind}, but pad is for codes; leave one of the two out")
+        raise PolicyError(f"{attribute.name!r} is {attribute.kind}, but pad is only for codes; remove one of the two")
 
 
 def padded(series: pl.Series, attribute: Attribute) -> pl.Series:
-    """Codes with the leading zeros that a spreadsheet took from them: 1067 is 01067 again.
+    """Codes with the leading zeros that a spreadsheet dropped: 1067 is 01067 again.
 
     >>> padded(pl.Series([1067, 99084]), Attribute(name="zip", role=Role.QUASI, pad=5)).to_list()
     ['01067', '99084']
@@ -265,9 +265,9 @@ def _numbers(series: pl.Series, distinct: _Distinct, kind: Kind, name: str) -> N
         parsed = texts.str.strip_chars().cast(pl.Float64, strict=False)
         if parsed.null_count():
             raise DataError(
-                f"column {name!r} is continuous but {parsed.null_count()} of its {len(texts)} distinct values are "
-                f"not numbers: {named(texts.filter(parsed.is_null()))}; clean them, name them in `nulls`, or make "
-                "the column categorical"
+                f"column {name!r} is continuous but {parsed.null_count()} of its {len(texts)} distinct values are not "
+                f"numbers: {named(texts.filter(parsed.is_null()))}; clean them, list them in `nulls`, or make the "
+                "column categorical"
             )
         numbers = parsed.to_numpy()
         _refuse_non_finite(numbers, name)
@@ -285,8 +285,8 @@ def _refuse_non_finite(numbers: NDArray[np.float64], name: str) -> None:
     bad = numbers[~np.isfinite(numbers)]
     if len(bad):
         raise DataError(
-            f"column {name!r} contains {named(bad)}; only finite numbers can be published: "
-            "replace them, or make them missing values"
+            f"column {name!r} contains {named(bad)}; only finite numbers can be published: replace them, or make them "
+            "missing values"
         )
 
 
@@ -294,8 +294,8 @@ def _days(series: pl.Series, texts: list[str], name: str) -> NDArray[np.float64]
     dates, parsed = pl.Series(texts, dtype=pl.String), _parsed_days(texts)
     if parsed.null_count():
         raise DataError(
-            f"column {name!r} is a date but holds {named(dates.filter(parsed.is_null()))}; "
-            "write dates as YYYY-MM-DD, optionally with a time from 00:00 to 23:59:59, say how they are written "
+            f"column {name!r} is a date but holds {named(dates.filter(parsed.is_null()))}; write dates as YYYY-MM-DD, "
+            "optionally with a time from 00:00 to 23:59:59, say how they are written "
             '(dates = "%d.%m.%Y" under [data]), or make the column categorical'
         )
     return parsed.to_physical().cast(pl.Float64).to_numpy()

@@ -1,4 +1,4 @@
-"""Tables in files that are read where they lie: one file, all files of a folder, or those that a pattern names."""
+"""Tables in files that are read in place: one file, all files of a folder, or those that match a pattern."""
 
 import codecs
 import glob
@@ -11,9 +11,10 @@ import polars as pl
 
 from sfumato.errors import DataError, PolicyError
 from sfumato.table.address import may_hold_secret
-from sfumato.table.checks import check_file, check_names, located
+from sfumato.table.checks import check_names
 from sfumato.table.delimited import read_header
 from sfumato.table.form import PLAIN, Form
+from sfumato.table.regular_file import check_file, located
 from sfumato.table.text_file import TextFile
 
 _KINDS: dict[str, Literal["csv", "parquet"]] = {
@@ -78,7 +79,7 @@ def files_of(source: str | Path, folder: Path | None) -> tuple[Literal["csv", "p
     kinds = {_KINDS[file.suffix.lower()] for file in files}
     if len(kinds) > 1:
         raise DataError(
-            f"{where} names parquet and text files; a table is made of one kind. Name one kind by a pattern."
+            f"{where} matches both parquet and text files; a table must have one kind. Choose one with a pattern."
         )
     return kinds.pop(), files
 
@@ -87,7 +88,7 @@ def refuse_other_columns(first: Sequence[str], others: Sequence[str], file: Path
     """Refuse a file that does not have the columns of the first one."""
     if list(others) != list(first):
         raise DataError(
-            f"{file} does not have the columns of {beside}, in the same order; all files of a table must. "
+            f"{file} does not have the same columns as {beside}, in the same order; all files of a table must. "
             "Correct it, or name only the files that belong together."
         )
 
@@ -105,15 +106,17 @@ def _matching(path: Path, where: str) -> list[Path]:
         raise DataError(
             f"{where} is a folder without a file that ends in {kinds}. Name the file that contains the table."
             if is_folder
-            else f"{where} names no file that ends in {kinds}. Check the path."
+            else f"{where} does not match any file that ends in {kinds}. Check the path."
         )
     if len(found) > _MOST_FILES:
-        raise DataError(f"{where} names {len(found):,} files; at most {_MOST_FILES:,} can be read. Merge some of them.")
+        raise DataError(
+            f"{where} matches {len(found):,} files; at most {_MOST_FILES:,} can be read. Merge some of them."
+        )
     return sorted(found)
 
 
 def _is_hidden(file: Path) -> bool:
-    """Whether programs that write folders of parts mark a file as none of them."""
+    """Whether a file is marked as not being a part, as programs that write folders of parts do."""
     return file.name.startswith((".", "_"))
 
 

@@ -75,19 +75,19 @@ class Form:
 
     @property
     def writes_numbers(self) -> bool:
-        """Whether numbers in text are written otherwise than Python does."""
+        """Whether numbers in text are written differently than in Python."""
         return self.decimal == "," or self.thousands is not None
 
     def for_another(self) -> "Form":
-        """The form of another source that the same people wrote: all but where the table of a workbook is."""
+        """The form of another source from the same people: everything but where the table of a workbook is."""
         return replace(self, sheet=None, header=None)
 
     def refuse_unused(self, kind: str) -> None:
-        """Refuse settings that mean nothing for a source of this kind: text, workbook, statistics or other."""
+        """Refuse settings that do not apply to this kind of source: text, workbook, statistics or other."""
         for name in _ONLY_FOR:
             if _ONLY_FOR[name] != kind and getattr(self, name) != getattr(PLAIN, name):
                 raise PolicyError(
-                    f"{name} under [data] is for {_KINDS[_ONLY_FOR[name]]}; the source is none, so leave it out"
+                    f"{name} under [data] is only for {_KINDS[_ONLY_FOR[name]]}; the source is not one, so leave it out"
                 )
 
     def said(self) -> dict[str, Any]:
@@ -129,8 +129,8 @@ def _check_encoding(name: object) -> None:
 def _check_separator(text: object) -> None:
     if not isinstance(text, str) or len(text) != 1 or not text.isascii() or text in "\"'\r\n\0" or text.isalnum():
         raise PolicyError(
-            f"separator is {text!r}; it must be one ASCII character that is no letter, digit, quotation mark or line "
-            r'break, such as ";" or "\t"'
+            f"separator is {text!r}; it must be one ASCII character other than a letter, digit, quotation mark or "
+            r'line break, such as ";" or "\t"'
         )
 
 
@@ -162,9 +162,9 @@ def _check_place(what: str, value: object, *, text: bool = False) -> None:
     if value is None or (text and isinstance(value, str) and value):
         return
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 1_000_000:
-        other = "a name, or a number from 1 on" if text else "the number of a row, from 1 on"
+        other = "a name, or a number from 1 up" if text else "the number of a row, from 1 up"
         raise PolicyError(f"{what} is {value!r}; it must be {other}")
 
 
 PLAIN = Form()
-"""Nothing is said: text files are UTF-8, numbers and dates are written as Python and ISO 8601 do."""
+"""Nothing is given: text files are UTF-8, and numbers and dates are written as in Python and ISO 8601."""

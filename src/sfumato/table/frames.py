@@ -1,7 +1,7 @@
 """Tables that are already in memory: Polars and pandas data frames, Arrow tables; and back to pandas.
 
 pandas is converted column by column through NumPy, so that neither pandas nor pyarrow is needed to
-import this module, and pyarrow is not needed to read a frame whose columns do not rest on it.
+import this module, and pyarrow is not needed to read a frame with no columns based on it.
 """
 
 from collections.abc import Callable

@@ -13,8 +13,9 @@ from pathlib import Path
 import numpy as np
 
 from sfumato.errors import DataError, PolicyError, nearest
-from sfumato.table.checks import is_number, located, read_text
+from sfumato.table.checks import is_number
 from sfumato.table.ordered_domain import after, common_step, number_text
+from sfumato.table.regular_file import located, read_text
 from sfumato.table.taxonomy import Taxonomy, named
 from sfumato.table.tree_forms import from_paths, masked, shortened
 
@@ -173,7 +174,7 @@ def _rows(text: str, what: str) -> list[list[str]]:
 
 
 def _likely_levels(rows: list[list[str]]) -> tuple[bool, bool, int]:
-    """How much rows look like a hierarchy: equally many levels and one root; ties by the levels of the first row."""
+    """How much rows look like a hierarchy: one number of levels and one root; ties by the levels of row 1."""
     even = len({len(row) for row in rows}) == 1 and len(rows[0]) > 1
     return even, even and len({row[-1] for row in rows}) == 1, len(rows[0]) if rows else 0
 
@@ -224,13 +225,13 @@ def _levels(argument: object, name: str) -> list[int | str]:
     if not good or not marks or sorted(set(lengths), reverse=True) != lengths or len(set(words)) < len(words):
         raise PolicyError(
             f"the prefix of {name!r} is {argument!r}; say what each level keeps, most first: numbers of characters "
-            'such as [3, 1], or a separator such as " " to keep what stands before it'
+            'such as [3, 1], or a separator such as " " to keep what precedes it'
         )
     return list(levels)
 
 
 def _numbers(values: Sequence[str], rule: str, name: str) -> list[float]:
-    """The distinct numbers that the values stand for, sorted; 0 if all are missing."""
+    """The distinct numbers among the values, sorted; 0 if all are missing."""
     try:
         numbers = sorted({float(v) for v in values})
     except ValueError:
@@ -298,7 +299,7 @@ def _widths(argument: Sequence[object], name: str) -> list[Fraction]:
 
 
 def _by_widths(widths: list[Fraction], numbers: list[float], name: str) -> Taxonomy:
-    """Intervals of the given widths, as far as they divide the values, and one over all of them."""
+    """Intervals of the given widths, where they divide the values, and one over all of them."""
     if any(v + float(widths[0]) == v for v in (numbers[0], numbers[-1])):
         raise PolicyError(
             f"the width {number_text(float(widths[0]))} of {name!r} is too small for its values: widen it"

@@ -96,7 +96,7 @@ class Microdata(CodedColumns):
     ) -> "Microdata":
         """Code the named columns of a frame; columns not named are left out.
 
-        ``ranks`` are those of its columns, as far as they are known; ``progress`` is told the share done.
+        ``ranks`` are those of its columns, where known; ``progress`` is called with the share done.
         """
         attributes = list(attributes)
         check_columns(frame.columns, frame.height, attributes)
@@ -113,7 +113,7 @@ class Microdata(CodedColumns):
         return cls(coded, plain, hidden, frame.height, dropped)
 
     def sample(self, n: int, rng: np.random.Generator | None = None) -> "Microdata":
-        """At most ``n`` rows drawn at random, in their order, without a trace of the others.
+        """At most ``n`` rows drawn at random, in their original order, with no trace of the others.
 
         A domain found in the data is that of the drawn rows. ``rng`` is for experiments only.
 
@@ -132,13 +132,13 @@ class Microdata(CodedColumns):
         return self.at(np.sort(order[:n]))
 
     def at(self, rows: NDArray[np.int64]) -> "Microdata":
-        """These rows, without a trace of the others: a domain found in the data is that of these rows."""
+        """These rows, with no trace of the others: a domain found in the data is that of these rows."""
         columns = {name: occurring(replace(column, codes=column.codes[rows])) for name, column in self.columns.items()}
         plain, hidden = (frame[rows] if frame.width else frame for frame in (self.plain, self.hidden))
         return replace(self, columns=columns, plain=plain, hidden=hidden, rows=len(rows))
 
     def people(self, entity: Sequence[str]) -> tuple[int, int]:
-        """How many people there are, by the columns that tell them apart, and how many of them have several rows."""
+        """How many people there are, by the columns that distinguish them, and how many of them have several rows."""
         columns = [self.counted(name) for name in entity]
         rows = group_rows([codes for codes, _ in columns], [size for _, size in columns]).size
         return len(rows), int((rows > 1).sum())
@@ -235,7 +235,7 @@ def read(
         source: a file, a database URL, or a Polars, pandas or Arrow table.
         quasi: what outsiders know.
         sensitive: what must not be learned.
-        class_: what analysts predict.
+        class_: what analysts want to predict.
         identifiers: never published; kept to count people.
         insensitive: published unchanged.
         taxonomies: name of a column → its tree, or a file with one.

@@ -1,4 +1,4 @@
-"""Texts that seem to stand for a missing value, in several languages."""
+"""Texts that seem to mean a missing value, in several languages."""
 
 import polars as pl
 
@@ -28,7 +28,7 @@ MARKERS = (
     *("Keine Angabe", "keine Angaben", "fehlt", "nicht erhoben", "n.d.", "N.D.", "s/d", "S/D", "sin dato", "sin datos"),
     *("no consta", "non renseigné", "non disponible", "mancante", "brak danych", "b/d", "0000-00-00", "00.00.0000"),
 )
-"""Words that also name a value, such as none, are not among them."""
+"""Words that can also be a value, such as none, are not included."""
 CODES_FOR_MISSING = (
     -1.0,
     -9.0,
@@ -45,12 +45,12 @@ CODES_FOR_MISSING = (
     -8.0,
     -88.0,
 )
-"""Numbers that people write where there is none."""
+"""Numbers that people write where a number is missing."""
 _FOLDED = frozenset(marker.casefold() for marker in MARKERS)
 
 
 def means_missing(values: pl.Series) -> pl.Series:
-    """Which texts seem to stand for a missing value, whatever their case and the blanks around them.
+    """Which texts seem to mean a missing value, whatever their case and surrounding spaces.
 
     >>> means_missing(pl.Series(["n/A", " - ", "none", "Fehlt", "  "])).to_list()
     [True, True, False, True, True]

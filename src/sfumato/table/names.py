@@ -7,7 +7,7 @@ SUPPRESSED = "*"
 """The label of a fully suppressed value."""
 
 REST = "…"
-"""What ends the label of all codes with the same beginning: the rest, of any length, is hidden."""
+"""The end of a label for all codes with the same beginning: the rest, of any length, is hidden."""
 
 MISSING = "(missing)"
 """The label of a missing value if missing values are a category of their own."""

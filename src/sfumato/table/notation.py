@@ -12,9 +12,9 @@ import polars as pl
 from sfumato.table.form import Form
 
 CURRENCY = r"(?:[$€£¥₹]|(?:USD|EUR|CHF|GBP|JPY|Fr\.?|kr\.?|zł|Kč))"
-"""What may stand before or after an amount."""
+"""What may precede or follow an amount."""
 _FIRST_YEAR = 1000
-"""Polars takes 50 for the year 50 where four digits are meant."""
+"""Polars reads 50 as the year 50 where four digits are expected."""
 _SPACES = "\u0020\u00a0\u2009\u202f"
 _GROUPS = {",": ",", ".": r"\.", " ": f"[{_SPACES}]", "'": "['\u2019]"}
 

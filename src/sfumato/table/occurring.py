@@ -12,7 +12,7 @@ from sfumato.table.ordered_domain import MISSING, OrderedDomain
 def occurring(column: Column, weights: NDArray[np.int64] | None = None) -> Column:
     """The column with a domain that depends on no value outside its rows; declared domains stay unchanged.
 
-    With ``weights``, an entry stands for as many rows.
+    With ``weights``, an entry represents that many rows.
 
     >>> import numpy as np
     >>> from sfumato.table.encode import Kind, Role

@@ -1,4 +1,4 @@
-"""The population: the people among whom an outsider looks for those of a table, with their quasi-identifiers."""
+"""The population: the people among whom an outsider looks for those in a table, with their quasi-identifiers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sfumato.table.batches import Told, unheard
 
 _SPARSE = 4
-"""A table from numbers to ranks may have so many entries per row; beyond that, numbers are searched for."""
+"""A lookup table from numbers to ranks may have this many entries per row; beyond that, numbers are searched for."""
 
 
 class Ranked(NamedTuple):

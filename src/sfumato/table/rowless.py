@@ -9,7 +9,7 @@ from sfumato.table.encode import Codes
 from sfumato.table.microdata import Microdata
 
 People = Callable[[Sequence[str]], tuple[int, int]]
-"""How many people some columns tell apart, and how many of them have several rows."""
+"""How many people some columns distinguish, and how many of them have several rows."""
 
 
 class Elsewhere:

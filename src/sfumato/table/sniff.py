@@ -19,12 +19,12 @@ from sfumato.table.text_file import TextFile, encoding_of
 from sfumato.table.workbook import table_place
 
 ROWS = 5_000
-"""How many rows are looked at."""
+"""How many rows are examined."""
 _NOTATIONS: tuple[tuple[str, str | None], ...] = (
     *((".", None), (",", None), (",", "."), (",", " ")),
     *((".", ","), (".", " "), (".", "'"), (",", "'")),
 )
-"""Decimal marks with what groups thousands."""
+"""Decimal marks with the matching thousands separators."""
 _DAY_FIRST = ("%d{0}%m{0}%Y", "%d{0}%m{0}%y")
 _MONTH_FIRST = ("%m{0}%d{0}%Y", "%m{0}%d{0}%y")
 _YEAR_FIRST = ("%Y{0}%m{0}%d",)
@@ -60,10 +60,10 @@ def _of_workbook(path: Path, where: str, given: Form) -> Sniffed:
     form, reasons = given, {}
     if place.sheet > 1:
         form = replace(form, sheet=place.name)
-        reasons["sheet"] = f"the first sheet holds no table; this is sheet {place.sheet}"
+        reasons["sheet"] = f"the first sheet has no table; this is sheet {place.sheet}"
     if place.header > 1:
         form = replace(form, header=place.header)
-        reasons["header"] = "the row with the names; what stands above it is a title"
+        reasons["header"] = "the row with the names; above it is a title"
     return Sniffed(form, reasons)
 
 
@@ -141,8 +141,8 @@ def _dates(columns: Sequence[_Values], *, european: bool) -> _Found:
     found.reasons["dates"] = "; ".join(f"{_listed(names)} as {f}" for f, names in chosen.items())
     if any("%y" in f for f in formats):
         found.notes.append(
-            "dates have years of two digits, of which 70 to 99 are read as 1970 to 1999 and the others as 20..; write "
-            "four digits if that is wrong."
+            "dates have two-digit years; 70 to 99 are read as 1970 to 1999 and the others as 20xx; write four digits "
+            "if that is wrong."
         )
     return found
 
@@ -195,7 +195,7 @@ def _numbers(columns: Sequence[_Values], *, european: bool) -> _Found:
     if {n[0] for n in best} == {".", ","}:
         mark = "thousands" if decimal == "." else "decimals"
         found.notes.append(
-            f"the commas in {names} could separate thousands or decimals; the policy takes them for {mark}: correct "
+            f"the commas in {names} could separate thousands or decimals; the policy treats them as {mark}: correct "
             "decimal and thousands if they are not."
         )
     return found

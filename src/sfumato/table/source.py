@@ -3,7 +3,8 @@
 Text files are read as text throughout (zip code 02138 keeps its zero; the encoder parses distinct
 values); other sources keep their types, except that Categorical and Enum become String and
 Decimal becomes Float64. A fault of the source is a DataError, a fault of the call a
-PolicyError; both say what to do.
+PolicyError; both say what to do. Readers other than that of text files are imported when they are
+needed: a command reads its table while it imports the rest.
 """
 
 import os
@@ -17,16 +18,15 @@ import polars as pl
 from sfumato.errors import DataError, PolicyError
 from sfumato.table.address import may_hold_secret
 from sfumato.table.batches import LARGE, Told, part_of, read_rows, unheard
-from sfumato.table.checks import check_file, check_names, located
-from sfumato.table.database import read_database
+from sfumato.table.checks import check_names
 from sfumato.table.delimited import read_delimited
 from sfumato.table.file_set import files_of, is_several, refuse_other_columns
 from sfumato.table.form import PLAIN, Form
-from sfumato.table.frames import describe, read_object
 from sfumato.table.notation import normalized
-from sfumato.table.statistics_file import EXTENSIONS, read_statistics
-from sfumato.table.workbook import read_workbook
+from sfumato.table.regular_file import check_file, located
 
+STATISTICS = (".sav", ".zsav", ".por", ".dta", ".sas7bdat", ".xpt")
+"""The extensions of files of SPSS, Stata and SAS."""
 _FAILURES = (pl.exceptions.PolarsError, pl.exceptions.PanicException)
 
 
@@ -51,6 +51,8 @@ def read_frame(
     if isinstance(nulls, str) or not all(isinstance(text, str) for text in nulls):
         raise PolicyError(f"nulls must be a list of strings such as ['NA', '?'], not {nulls!r}.")
     if isinstance(source, str) and re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", source):
+        from sfumato.table.database import read_database
+
         form.refuse_unused("other")
         frame, where = read_database(source, query, folder, told), "the query's result"
     elif query is not None:
@@ -61,6 +63,8 @@ def read_frame(
     elif isinstance(source, str | os.PathLike):
         frame, where = _read_file(Path(source), folder, form, told), str(source)
     else:
+        from sfumato.table.frames import describe, read_object
+
         form.refuse_unused("other")
         frame, where = read_object(source), describe(source)
     return normalized(_tidy(frame, where, list(nulls)), form)
@@ -71,8 +75,8 @@ def _tidy(frame: pl.DataFrame, where: str, nulls: list[str]) -> pl.DataFrame:
     check_names(frame.columns, where)
     if frame.width == 0 or frame.height == 0:
         raise DataError(
-            f"{where} has no rows ({frame.width} columns); there is nothing to "
-            "publish. Check how it was exported, filtered or queried."
+            f"{where} has no rows ({frame.width} columns); there is nothing to publish. Check how it was exported, "
+            "filtered or queried."
         )
     frame = frame.with_columns(simplified(column) for column in frame.get_columns())
     if nulls:
@@ -134,7 +138,7 @@ def _read_files(source: Path, folder: Path | None, form: Form, told: Told) -> pl
         return pl.concat(frames, how="vertical_relaxed")
     except _FAILURES as error:
         raise DataError(
-            f"The files of {source} hold different types in the same column: {_first_line(error)}. Make them equal."
+            f"The files of {source} have different types in the same column: {_first_line(error)}. Make them the same."
         ) from error
 
 
@@ -154,6 +158,18 @@ def _read_parquet(path: Path, where: str, _form: Form, told: Told) -> pl.DataFra
         ) from error
 
 
+def _read_workbook(path: Path, where: str, form: Form, _told: Told) -> pl.DataFrame:
+    from sfumato.table.workbook import read_workbook
+
+    return read_workbook(path, where, form)
+
+
+def _read_statistics(path: Path, where: str, form: Form, _told: Told) -> pl.DataFrame:
+    from sfumato.table.statistics_file import read_statistics
+
+    return read_statistics(path, where, form)
+
+
 def _first_line(error: BaseException) -> str:
     """The first line of an error's message, without the full stop."""
     return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
@@ -163,11 +179,11 @@ _KINDS = {
     **dict.fromkeys((".csv", ".tsv", ".txt"), "text"),
     ".parquet": "other",
     **dict.fromkeys((".xlsx", ".xls", ".ods"), "workbook"),
-    **dict.fromkeys(EXTENSIONS, "statistics"),
+    **dict.fromkeys(STATISTICS, "statistics"),
 }
 _READERS: dict[str, Callable[[Path, str, Form, Told], pl.DataFrame]] = {
     "text": read_delimited,
-    "workbook": lambda path, where, form, _told: read_workbook(path, where, form),
-    "statistics": lambda path, where, form, _told: read_statistics(path, where, form),
+    "workbook": _read_workbook,
+    "statistics": _read_statistics,
     "other": _read_parquet,
 }

@@ -18,7 +18,6 @@ _READERS = {
     ".sas7bdat": "read_sas7bdat",
     ".xpt": "read_xport",
 }
-EXTENSIONS = tuple(_READERS)
 _MOST_EXACT = 2.0**53
 _KEEP_CODES = (".sav", ".zsav", ".dta", ".sas7bdat")  # readers that can tell a user's missing codes apart
 

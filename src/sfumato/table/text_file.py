@@ -41,8 +41,8 @@ class TextFile:
             decoded = path.read_bytes().decode(encoding).removeprefix("\ufeff").encode("utf-8")
         except UnicodeDecodeError as error:
             raise DataError(
-                f"{where} is not {encoding}: the byte 0x{error.object[error.start]:02X} at offset {error.start} has no "
-                f"meaning there. Correct encoding under [data]{_hint(path, encoding)}."
+                f"{where} is not {encoding}: the byte 0x{error.object[error.start]:02X} at offset {error.start} is "
+                f"not valid in it. Correct encoding under [data]{_hint(path, encoding)}."
             ) from None
         except UnicodeEncodeError:
             raise DataError(

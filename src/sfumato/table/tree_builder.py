@@ -47,7 +47,7 @@ class _Builder:
     def add(self, label: str, below: object, parent: int, above: tuple[str, ...]) -> None:
         if label in above:
             raise DataError(
-                f"{self.what} has a cycle: {label!r} lies below itself ({' > '.join((*above, label))}); "
+                f"{self.what} has a cycle: {label!r} is below itself ({' > '.join((*above, label))}); "
                 "rename one of these nodes"
             )
         if len(above) > _DEEPEST:

@@ -16,7 +16,7 @@ _FAILURES = (pl.exceptions.PolarsError, pl.exceptions.PanicException)
 _LOOKED_AT = 60  # rows of a sheet in which its header is looked for
 
 
-class Place(NamedTuple):
+class TablePlace(NamedTuple):
     """Where the table of a workbook is: the sheet's number and name, and the header's row, from 1 on."""
 
     sheet: int
@@ -47,7 +47,7 @@ def read_workbook(path: Path, where: str, form: Form = PLAIN) -> pl.DataFrame:
     return frame.filter(~pl.all_horizontal(pl.all().is_null())) if frame.width else frame
 
 
-def table_place(path: Path, where: str) -> Place:
+def table_place(path: Path, where: str) -> TablePlace:
     """The first sheet that looks like a table, and the row in which its header seems to be.
 
     A cover sheet has no row of names with rows of the same width below it; a title above the table fills fewer cells
@@ -58,8 +58,8 @@ def table_place(path: Path, where: str) -> Place:
     for number, name in enumerate(names):
         header = _header_row(_cells(workbook, number))
         if header is not None:
-            return Place(number + 1, name, header + 1)
-    return Place(1, names[0], _first_filled(workbook, 0))
+            return TablePlace(number + 1, name, header + 1)
+    return TablePlace(1, names[0], _first_filled(workbook, 0))
 
 
 def sheet_names(path: Path, where: str) -> list[str]:

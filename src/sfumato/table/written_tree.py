@@ -23,7 +23,7 @@ _ROUND = (1, 2, 5)
 _MOST_INTERVALS = 20
 _DAY = len("2024-12-31")
 _LONGEST_CODE = 100
-"""Longer values are text, not codes; values are untrusted, and patterns take long on long ones."""
+"""Longer values are text, not codes; values are untrusted, and patterns are slow on long ones."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ _Found = tuple[How, dict[str, Any], str]
 _UNSUITED: dict[str, str] = {
     "auto": "its values are neither numbers, dates nor codes of a known form, and fewer than two are rare; write the "
     "tree by hand, as csv or JSON",
-    "code": "its values have no form of codes that is known here; try --by mask, or write the tree by hand",
+    "code": "its values are not codes of a known form; try --by mask, or write the tree by hand",
     "mask": "its values differ in length, so they cannot be masked character by character; pad them, or try --by code",
     "round": "its values are not all numbers; try --by code or --by rare",
     "quantiles": "its values are not all numbers; try --by code or --by rare",
@@ -132,7 +132,7 @@ def structure_of(column: Distinct) -> CodeStructure | None:
 def _by_mask(column: Distinct) -> _Found | None:
     if len({len(v) for v in column.values}) > 1 or any("*" in v for v in column.values):
         return None
-    return "mask", {"mask": "right"}, "codes of one length, hidden one character after the other from the right"
+    return "mask", {"mask": "right"}, "codes of one length, hidden character by character from the right"
 
 
 def _by_round_numbers(column: Distinct, width: float | None) -> _Found:
@@ -219,7 +219,7 @@ def _by_rarity(column: Distinct, least: int) -> _Found | None:
     group, root = (_unused(word, column.values) for word in ("other", "Any"))
     ordered = in_order(list(column.values))
     below: dict[str, Any] = {v: {} for v in ordered if v not in rare}
-    reason = f"{len(rare):,} values that fewer than {least} rows have, as one group"
+    reason = f"{len(rare):,} values that occur in fewer than {least} rows, as one group"
     return "rare", {root: {**below, group: [v for v in ordered if v in rare]}}, reason
 
 

@@ -41,8 +41,7 @@ def text(value: str) -> str:
 @contextmanager
 def speaking() -> Iterator[None]:
     """Turn an error of DuckDB into one of ours, without the values that its message may quote."""
-    import duckdb
-
+    duckdb = imported()
     try:
         yield
     except duckdb.OutOfMemoryException:

@@ -1,4 +1,4 @@
-"""Sessions of Spark: one that runs already, a cluster by its address, or this machine; and what is said if it fails."""
+"""Sessions of Spark: one that already runs, a cluster by its address, or this machine; and what to say if it fails."""
 
 import logging
 import os
@@ -6,6 +6,7 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from threading import current_thread, main_thread
 from typing import Any
 
@@ -16,13 +17,9 @@ from sfumato.errors import DataError, PolicyError
 
 def session(settings: EngineSettings) -> Any:
     """The Spark session of a job: one that runs already, a cluster by its address, or this machine."""
-    try:
-        from pyspark.sql import SparkSession
-    except ImportError:
-        raise PolicyError(
-            "the engine spark needs PySpark, which is not installed: pip install 'sfumato[spark]', "
-            'or set name = "duckdb" under [engine]'
-        ) from None
+    refuse_without_spark()
+    from pyspark.sql import SparkSession
+
     running = SparkSession.getActiveSession()
     if running is not None and settings.master is None:
         return running
@@ -45,6 +42,15 @@ def session(settings: EngineSettings) -> Any:
     finally:
         if current_thread() is main_thread():  # Spark takes Ctrl-C for itself
             signal.signal(signal.SIGINT, handler)
+
+
+def refuse_without_spark() -> None:
+    """Raise unless PySpark is installed."""
+    if find_spec("pyspark") is None:
+        raise PolicyError(
+            "the engine spark needs PySpark, which is not installed: pip install 'sfumato[spark]', "
+            'or set name = "duckdb" under [engine]'
+        )
 
 
 def _is_no_interrupt(record: logging.LogRecord) -> bool:
@@ -71,6 +77,7 @@ def _connected(builder: Any, address: str) -> Any:
 @contextmanager
 def speaking() -> Iterator[None]:
     """Turn an error of Spark into one of ours, without the values that its message may quote."""
+    refuse_without_spark()
     from pyspark.errors import PySparkException
 
     try:
@@ -83,9 +90,9 @@ def speaking() -> Iterator[None]:
             ) from None
         name = e.getCondition() or type(e).__name__
         raise DataError(
-            f"Spark cannot read or count the table ({name}); look into the logs of the driver and the executors"
+            f"Spark cannot read or count the table ({name}); see the logs of the driver and the executors"
         ) from None
     except Exception as e:
         if type(e).__module__.startswith("py4j"):
-            raise DataError(f"Spark failed ({type(e).__name__}); look into the logs of the driver") from None
+            raise DataError(f"Spark failed ({type(e).__name__}); see the logs of the driver") from None
         raise

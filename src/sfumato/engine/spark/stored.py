@@ -19,7 +19,7 @@ from sfumato.table.microdata import CODED_ROLES, Missing
 from sfumato.table.source import read_frame
 
 SCHEME = "spark://"
-"""A source that begins so is the result of a query on the tables that the cluster knows."""
+"""A source with this prefix is the result of a query on the tables that the cluster knows."""
 
 
 @dataclass(frozen=True)

@@ -45,6 +45,8 @@ def _halve(places: Any, values: Any, counts: Any, p: int, q: int, least: int, is
         start, end = stack[depth, 0], stack[depth, 1]
         middle = _middle(places, start, end)
         if middle >= 0:
+            # look-ahead: the most frequent value of the whole is counted, not that of a half, so that whether a cut
+            # is made does not depend on whose value is in which half
             smaller = min(middle - start, end - middle)
             if smaller < least or smaller * q < p * _most(values, start, end, counts):
                 middle = -1

@@ -45,10 +45,10 @@ class Template(NamedTuple):
 
     cells: Cells
     match: m.Match
-    stack: g.Stack
+    stack: g.StackArrays
     way: g.Way
-    rows: g.Rows
-    room: g.Room
+    rows: g.JoinRows
+    room: g.JoinRoom
 
 
 @inner

@@ -27,7 +27,7 @@ for _bit in range(64):
     _PLACE[((1 << _bit) * 0x03F79D71B4CB0A89 % (1 << 64)) >> 58] = _bit
 
 
-class Stack(NamedTuple):
+class StackArrays(NamedTuple):
     """The entries of the other sides: group number, unit, how much the unit or the entry counts, and how much of it
     is held by each marked value; ``keys`` has the bits of the entries that match each key."""
 
@@ -38,7 +38,7 @@ class Stack(NamedTuple):
     keys: NDArray[Any]
 
 
-class Rows(NamedTuple):
+class JoinRows(NamedTuple):
     """The rows of the first side: key, value and weight; ``marks`` number the marked values from 1, 0 for others."""
 
     key: NDArray[Any]
@@ -55,7 +55,7 @@ class Way(NamedTuple):
     own: NDArray[Any]
 
 
-class Room(NamedTuple):
+class JoinRoom(NamedTuple):
     """Work space: counts per group number, what they hold, the numbers touched; stamps of units and keys; the clock and
     how many numbers are touched. Keys are counted in slots, one per part and key: people, what they hold, and the
     slots touched."""
@@ -71,9 +71,9 @@ class Room(NamedTuple):
     clock: NDArray[Any]
 
 
-def make_room(groups: int, units: int, keys: int, marks: int, parts: int = 1) -> Room:
+def make_room(groups: int, units: int, keys: int, marks: int, parts: int = 1) -> JoinRoom:
     """Work space for so many group numbers, units, keys, marked values, and parts that are counted at a time."""
-    return Room(
+    return JoinRoom(
         np.zeros(groups, np.int64),
         np.zeros((groups, marks), np.int64),
         np.zeros(groups, np.int32),
@@ -110,14 +110,14 @@ def exceeds(a: int, b: int, c: int, d: int) -> bool:
 
 
 @inner
-def _touch(room: Room, x: int) -> None:
+def _touch(room: JoinRoom, x: int) -> None:
     if room.tally[x] == 0:
         room.touched[room.clock[1]] = x
         room.clock[1] += 1
 
 
 @inner
-def _count_units(stack: Stack, room: Room, bits: Any, key: int, people: int) -> None:
+def _count_units(stack: StackArrays, room: JoinRoom, bits: Any, key: int, people: int) -> None:
     """Add the units that a key matches and that are not counted since the clock was set."""
     for word in range(len(bits)):
         left = bits[word] & stack.keys[key, word]
@@ -131,7 +131,7 @@ def _count_units(stack: Stack, room: Room, bits: Any, key: int, people: int) -> 
 
 
 @inner
-def _count_shares(stack: Stack, room: Room, bits: Any, key: int, slot: int, own: Any) -> None:
+def _count_shares(stack: StackArrays, room: JoinRoom, bits: Any, key: int, slot: int, own: Any) -> None:
     """Add the pairs of people and entries that a key matches, and how many of them hold each marked value."""
     people = room.people[slot]
     for word in range(len(bits)):
@@ -147,7 +147,7 @@ def _count_shares(stack: Stack, room: Room, bits: Any, key: int, slot: int, own:
 
 
 @inner
-def add_row(rows: Rows, room: Room, row: int, slot: int, number: int) -> int:
+def add_row(rows: JoinRows, room: JoinRoom, row: int, slot: int, number: int) -> int:
     """Count a row in a slot; returns how many slots are touched."""
     if room.people[slot] == 0:
         room.slots[number] = slot
@@ -161,7 +161,7 @@ def add_row(rows: Rows, room: Room, row: int, slot: int, number: int) -> int:
 
 
 @inner
-def spread(stack: Stack, way: Way, room: Room, slots: Any, bits: Any) -> None:
+def spread(stack: StackArrays, way: Way, room: JoinRoom, slots: Any, bits: Any) -> None:
     """Count the groups of the people in some slots, and clear these."""
     room.clock[1] = 0
     keys = len(room.seen)
@@ -178,7 +178,7 @@ def spread(stack: Stack, way: Way, room: Room, slots: Any, bits: Any) -> None:
 
 
 @inner
-def _by_value(stack: Stack, rows: Rows, room: Room, order: Any, bits: Any) -> None:
+def _by_value(stack: StackArrays, rows: JoinRows, room: JoinRoom, order: Any, bits: Any) -> None:
     """Count the distinct pairs of a value and a unit; equal values are adjacent in the order."""
     room.clock[0] += 1
     for i in range(len(order)):
@@ -191,7 +191,7 @@ def _by_value(stack: Stack, rows: Rows, room: Room, order: Any, bits: Any) -> No
 
 
 @inner
-def fill(stack: Stack, way: Way, rows: Rows, room: Room, order: Any, bits: Any) -> None:
+def fill(stack: StackArrays, way: Way, rows: JoinRows, room: JoinRoom, order: Any, bits: Any) -> None:
     """Count the groups of some rows of one cell; ``bits`` are the entries that may match at all."""
     if way.way[MODE] == BY_VALUE:
         room.clock[1] = 0
@@ -204,7 +204,7 @@ def fill(stack: Stack, way: Way, rows: Rows, room: Room, order: Any, bits: Any) 
 
 
 @inner
-def close(way: Way, room: Room, worst: Any) -> int:
+def close(way: Way, room: JoinRoom, worst: Any) -> int:
     """Judge the counted groups and clear them; returns how many fail.
 
     ``worst`` keeps the least count, or the greatest share of each marked value, as a pair.
@@ -233,7 +233,15 @@ def close(way: Way, room: Room, worst: Any) -> int:
 
 @kernel
 def measure(
-    stack: Stack, way: Way, rows: Rows, room: Room, order: Any, ends: Any, bits: Any, times: Any, worst: Any
+    stack: StackArrays,
+    way: Way,
+    rows: JoinRows,
+    room: JoinRoom,
+    order: Any,
+    ends: Any,
+    bits: Any,
+    times: Any,
+    worst: Any,
 ) -> Any:
     """Judge the groups of all cells, given the rows in the order of the cells and where each begins.
 
@@ -249,7 +257,7 @@ def measure(
 
 
 @inner
-def _look_alone(stack: Stack, room: Room, bits: Any, slot: int, row: int) -> None:
+def _look_alone(stack: StackArrays, room: JoinRoom, bits: Any, slot: int, row: int) -> None:
     """Add the people of a slot to each group that they are in, and note one of their rows."""
     for word in range(len(bits)):
         left = bits[word] & stack.keys[slot, word]
@@ -264,7 +272,9 @@ def _look_alone(stack: Stack, room: Room, bits: Any, slot: int, row: int) -> Non
 
 
 @kernel
-def find_alone(stack: Stack, rows: Rows, room: Room, order: Any, ends: Any, bits: Any, last: Any, out: Any) -> None:
+def find_alone(
+    stack: StackArrays, rows: JoinRows, room: JoinRoom, order: Any, ends: Any, bits: Any, last: Any, out: Any
+) -> None:
     """Mark the rows of one person who is alone in a group; stamps are by group number, ``last`` is work space."""
     for cell in range(len(ends) - 1):
         room.clock[1] = 0

@@ -6,9 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernel.jit import inner, kernel
-from sfumato.kernel.pg.box_overlap import _plane, _side, _sides
-
-_FEW = 4096
+from sfumato.kernel.pg.box_overlap import divided
 
 
 @inner
@@ -35,17 +33,8 @@ def _cover(boxes: Any, points: Any, place: Any, found: Any) -> Any:
         a, b = todo.pop()
         if len(a) == 0 or len(b) == 0:
             continue
-        axis, at, cost = -1, np.int64(0), 0.0
-        if float(len(a)) * len(b) > _FEW:
-            axis, at, cost = _plane(boxes, points, a, b)
-        # a plane that leaves nearly all pairs to compare is not worth copying the boxes that it cuts
-        if axis < 0 or cost > 0.95 * len(a) * len(b):
+        if not divided(boxes, points, a, b, todo):
             _note(boxes, points, a, b, number, place, found)
-            continue
-        left, right = _sides(boxes, a, axis, at)
-        point_left, point_right = _sides(points, b, axis, at)
-        todo.append((_side(boxes, a, axis, at, True, left), _side(points, b, axis, at, True, point_left)))
-        todo.append((_side(boxes, a, axis, at, False, right), _side(points, b, axis, at, False, point_right)))
     return number
 
 

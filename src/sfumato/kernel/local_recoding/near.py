@@ -12,7 +12,7 @@ MOST_BOXES = 50_000
 _ENDLESS = 1e300
 
 
-class Limits(NamedTuple):
+class NeighbourhoodLimits(NamedTuple):
     """Of a neighbourhood: the most rows and groups, and the most rows times combinations of levels.
 
     Then how often it is peeled, how much noise blurs costs at most, and how close to the cost before the new groups
@@ -27,7 +27,7 @@ class Limits(NamedTuple):
     close: float
 
 
-class Near(NamedTuple):
+class Neighbourhood(NamedTuple):
     """A neighbourhood. ``distance`` of each group; the groups that are near, their rows, and for each of these codes,
     weight, price (what it costs now) and group (by place in ``groups``). Per attribute the highest level, and one more
     for counting. A hash table for the boxes of some levels. The boxes: cost, first of their ``members``, and these.
@@ -52,13 +52,13 @@ class Near(NamedTuple):
     members: NDArray[np.int64]
 
 
-def make_near(groups: int, attributes: int, limits: Limits) -> Near:
+def make_near(groups: int, attributes: int, limits: NeighbourhoodLimits) -> Neighbourhood:
     """Nothing is near yet."""
     slots = 16
     while slots < 2 * limits.rows:
         slots *= 2
     by_row = [np.zeros(limits.rows, np.int64) for _ in range(5)]
-    return Near(
+    return Neighbourhood(
         distance=np.zeros(groups),
         groups=np.zeros(limits.groups, np.int64),
         rows=by_row[0],

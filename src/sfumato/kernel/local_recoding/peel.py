@@ -33,14 +33,14 @@ class Visits(NamedTuple):
     classes: NDArray[np.int64]
 
 
-class Boxes(NamedTuple):
+class BoxNumbers(NamedTuple):
     """Where rows lie: on the levels ``l``, code c of chunk i adds ``table[start[l, i] + c]`` to the key of its box."""
 
     start: NDArray[np.int64]
     table: NDArray[np.int64]
 
 
-class Rows(NamedTuple):
+class PeelRows(NamedTuple):
     """The rows, class by class, those left first: codes of chunks, number, weight and counted values of each."""
 
     codes: NDArray[Any]
@@ -50,7 +50,7 @@ class Rows(NamedTuple):
     bounds: NDArray[np.int64]
 
 
-class Room(NamedTuple):
+class PeelRoom(NamedTuple):
     """Working memory: slots of a hash table; for the rows of a visit: key, weight, slot, and number of a heavy box.
 
     ``order`` lists rows part by part or box by box, ``begin`` says where each of these begins; ``clock`` counts how
@@ -68,12 +68,12 @@ class Room(NamedTuple):
     clock: NDArray[np.int64]
 
 
-def make_room(n: int, values: int) -> Room:
+def make_room(n: int, values: int) -> PeelRoom:
     """Working memory for ``n`` rows and columns of up to so many values."""
     slots = 32
     while slots < 2 * n:
         slots *= 2
-    return Room(
+    return PeelRoom(
         slots=np.zeros((slots, 2), np.int64),
         key=np.zeros(n, np.int64),
         weight=np.zeros(n, np.int32),

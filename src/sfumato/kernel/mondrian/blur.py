@@ -24,7 +24,7 @@ from sfumato.kernel.mondrian.partition import (
     SMALL,
     THREADS,
     WIDTH,
-    Parts,
+    GroupOrder,
     divide,
     flag_range,
     make_room,
@@ -218,7 +218,7 @@ class Arrays(NamedTuple):
 class Blurred(NamedTuple):
     """The groups, and how many units each bears."""
 
-    parts: Parts
+    parts: GroupOrder
     borne: NDArray[np.int64]
 
 
@@ -263,7 +263,7 @@ class _Table:
     def blurred(self) -> Blurred:
         """The groups that were made."""
         starts = np.flatnonzero(self.ends[:, 0])
-        return Blurred(Parts(self.ids, starts, self.rows), self.ends[starts, 1])
+        return Blurred(GroupOrder(self.ids, starts, self.rows), self.ends[starts, 1])
 
 
 def _chain(ledger: NDArray[np.int64], last: int) -> NDArray[np.int64]:

@@ -32,7 +32,7 @@ PIECES = 24
 SMALL = 20_000
 
 
-class Parts(NamedTuple):
+class GroupOrder(NamedTuple):
     """Rows in group order: the original row at each place, and where each group starts."""
 
     order: NDArray[np.int64]
@@ -312,14 +312,15 @@ def partition(
     saving: bool = False,
     relaxed: bool = False,
     progress: Callable[[int, int], None] = lambda done, rows: None,
-) -> Parts:
+) -> GroupOrder:
     """Partition rows until no axis has an allowed cut, widest axis first.
 
     A cut is allowed if both sides weigh at least ``least`` and pass all ``tests`` on the
     ``counted`` columns. On a line a cut is the allowed boundary nearest to the median; in a tree it
     separates one child, or the first few children, of the covering node from the others. If no set of
     its children can be shown, all children that can be are split off, the heaviest first. ``relaxed``
-    also divides equal codes if no strict cut is left. ``progress`` is told the weight that is done, and that of all.
+    also divides equal codes if no strict cut is left. ``progress`` is called with the weight that is done, and the
+    total.
     """
     n = len(codes[0])
     rows, words = pack_rows(codes)
@@ -347,14 +348,15 @@ def partition(
     before = np.append(0, np.cumsum(w))  # at the ends of the pending ranges, whatever becomes of the rows inside
     everything = int(before[-1])
     with ThreadPoolExecutor(THREADS) as pool:
-        halves = pool.map(lambda one: split(one[None], least_rows), pending)
+        # a cut may leave two ranges, or one for each of ten thousand values
+        halves = pool.map(lambda some: split(some, least_rows), batches(pending, least_rows))
         pending = np.concatenate([pending[:0], *halves])
         done = everything - _weight(pending, before)
         pieces = batches(pending, max(n // PIECES, 1))
         for piece, _ in zip(pieces, pool.map(lambda p: split(p, 0), pieces), strict=True):
             done += _weight(piece, before)
             progress(done, everything)
-    return Parts(ids, np.flatnonzero(is_start), rows)
+    return GroupOrder(ids, np.flatnonzero(is_start), rows)
 
 
 def _weight(ranges: NDArray[np.int64], before: NDArray[np.int64]) -> int:
@@ -370,7 +372,7 @@ def batches(ranges: NDArray[np.int64], rows: int) -> list[NDArray[np.int64]]:
     return np.split(ranges[order], np.flatnonzero(np.diff(batch)) + 1) if len(ranges) else []
 
 
-class Room(NamedTuple):
+class CutRoom(NamedTuple):
     """Working memory of one call: measures and best cuts of a group, flags of its rows, room to move them, for cuts."""
 
     measures: NDArray[np.float64]
@@ -388,7 +390,7 @@ def make_room(
     sizes: NDArray[np.int64],
     *,
     deep: bool = False,
-) -> Room:
+) -> CutRoom:
     """Working memory for up to ``n`` rows; one row more, since rows are written before it is known where they stay."""
     buffer = (
         np.empty((n + 1, words.shape[1]), np.uint64),
@@ -397,7 +399,7 @@ def make_room(
         np.empty((n + 1, counted.shape[1]), np.int32),
     )
     axes, scratch = len(space.axes), make_scratch(space, n, sizes, deep=deep)
-    return Room(np.zeros((4, axes)), np.zeros((3, axes), np.int64), np.empty(n + 1, np.uint8), buffer, scratch)
+    return CutRoom(np.zeros((4, axes)), np.zeros((3, axes), np.int64), np.empty(n + 1, np.uint8), buffer, scratch)
 
 
 def pack_rows(codes: list[NDArray[Any]]) -> tuple[NDArray[Any], NDArray[np.uint64]]:

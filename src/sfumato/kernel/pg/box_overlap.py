@@ -68,6 +68,24 @@ def _plane(boxes: Any, others: Any, a: Any, b: Any) -> Any:
     return axis, place, best
 
 
+@inner
+def divided(boxes: Any, others: Any, a: Any, b: Any, todo: Any) -> bool:
+    """Divide what is to be compared by a plane and add both sides to ``todo``; False if they are better compared here.
+
+    A plane that leaves nearly all pairs to compare is not worth copying the boxes that it cuts.
+    """
+    if float(len(a)) * len(b) <= _FEW:
+        return False
+    axis, at, cost = _plane(boxes, others, a, b)
+    if axis < 0 or cost > 0.95 * len(a) * len(b):
+        return False
+    left, right = _sides(boxes, a, axis, at)
+    other_left, other_right = _sides(others, b, axis, at)
+    todo.append((_side(boxes, a, axis, at, True, left), _side(others, b, axis, at, True, other_left)))
+    todo.append((_side(boxes, a, axis, at, False, right), _side(others, b, axis, at, False, other_right)))
+    return True
+
+
 @kernel
 def _meet(boxes: Any, others: Any, same: bool) -> Any:
     hit, second = np.full(others.shape[1], -1, np.int64), np.full(others.shape[1], -1, np.int64)
@@ -77,17 +95,8 @@ def _meet(boxes: Any, others: Any, same: bool) -> Any:
         a, b = todo.pop()
         if len(a) == 0 or len(b) == 0:
             continue
-        axis, at, cost = -1, np.int64(0), 0.0
-        if float(len(a)) * len(b) > _FEW:
-            axis, at, cost = _plane(boxes, others, a, b)
-        # a plane that leaves nearly all pairs to compare is not worth copying the boxes that it cuts
-        if axis < 0 or cost > 0.95 * len(a) * len(b):
+        if not divided(boxes, others, a, b, todo):
             _compare(boxes, others, a, b, same, hit, second, shared)
-            continue
-        left, right = _sides(boxes, a, axis, at)
-        other_left, other_right = _sides(others, b, axis, at)
-        todo.append((_side(boxes, a, axis, at, True, left), _side(others, b, axis, at, True, other_left)))
-        todo.append((_side(boxes, a, axis, at, False, right), _side(others, b, axis, at, False, other_right)))
     return hit, second, shared
 
 

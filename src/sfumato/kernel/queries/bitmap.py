@@ -79,7 +79,7 @@ def has(words: Any, start: int, value: int) -> bool:
     return (words[start + (value >> 6)] >> np.uint64(value & 63)) & np.uint64(1) != np.uint64(0)
 
 
-class Room(NamedTuple):
+class BitmapRoom(NamedTuple):
     """Work space for the bitmaps of a range of words, which of them have a bit set, and for their unions."""
 
     maps: Words
@@ -92,7 +92,7 @@ class Room(NamedTuple):
 def make_room(items: Any, words: int) -> Any:
     """Room for so many words."""
     rows = items.base[-1]
-    return Room(
+    return BitmapRoom(
         np.empty((rows, words), np.uint64),
         np.empty(rows, np.uint64),
         np.empty(rows + 1, np.int64),

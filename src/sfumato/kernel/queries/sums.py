@@ -347,7 +347,7 @@ def spread(
     return out
 
 
-class ValueCounts(NamedTuple):
+class ItemValues(NamedTuple):
     """How often items have values: person ``r`` is one of item ``item[r]`` and has a share of each value of the group
     g = ``group[r]``, which are ``value[e]``, ``number[e]`` times, for e from ``start[g]`` up to ``start[g + 1]``."""
 
@@ -369,7 +369,7 @@ def _tally(looks: Any, item: Any, group: Any, start: Any, value: Any, number: An
 
 
 def spread_cells(
-    items: Items, number: int, bounds: NDArray[np.int64], shares: LabelShares, counted: ValueCounts, asked: Predicates,
+    items: Items, number: int, bounds: NDArray[np.int64], shares: LabelShares, counted: ItemValues, asked: Predicates,
     chosen: Words,
 ) -> NDArray[np.float64]:  # fmt: skip
     """What `spread` gives, by first adding up the first ``number`` items that look alike to a query.

@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
-class Limits(NamedTuple):
+class RiskLimits(NamedTuple):
     """The functions: cell of the table, offset to add, value, and the shares of all values at that cell."""
 
     cell: Ints
@@ -134,7 +134,7 @@ def evaluate(c: Any, pi: Any, sizes: Any, limits: Any, out: Any, grad: Any) -> N
             grad[j, m] = c[m] * slope / traced
 
 
-def as_table(pi: Floats | None, limits: "Limits | Near") -> tuple[Floats | None, "Limits | Near | None"]:
+def as_table(pi: Floats | None, limits: "RiskLimits | Near") -> tuple[Floats | None, "RiskLimits | Near | None"]:
     """The table and nothing, or, without a table, what bounds the functions from above (``kernel.rr.occurring``)."""
     return (None, limits) if pi is None else (pi, None)
 
@@ -145,7 +145,7 @@ def _all_levels(c: Any, pi: Any, sizes: Any, limits: Any, out: Any, grad: Any) -
 
 
 def levels(
-    c: Floats, pi: Floats | None, sizes: Ints, limits: Limits | Near, *, gradients: bool = False
+    c: Floats, pi: Floats | None, sizes: Ints, limits: RiskLimits | Near, *, gradients: bool = False
 ) -> tuple[Floats, Floats]:
     """The functions at c, and their gradients by log c (functions x variables) if asked for."""
     out = np.empty(len(limits.offset))
@@ -234,7 +234,7 @@ def _borders(starts: Any, ways: Any, pi: Any, sizes: Any, limits: Any, first: fl
 
 
 def to_border(
-    starts: Floats, ways: Floats, pi: Floats, sizes: Ints, limits: Limits, first: float, steps: int
+    starts: Floats, ways: Floats, pi: Floats, sizes: Ints, limits: RiskLimits, first: float, steps: int
 ) -> tuple[Floats, NDArray[np.bool_]]:
     """Each start moved back along its way until no function exceeds 0, and whether that can be done.
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernel.jit import inner, kernel
-from sfumato.kernel.rr.disclosure_risk import Floats, Ints, Limits, as_table, evaluate, highest, worst
+from sfumato.kernel.rr.disclosure_risk import Floats, Ints, RiskLimits, as_table, evaluate, highest, worst
 from sfumato.kernel.rr.occurring import Near
 from sfumato.kernel.rr.sqp_step import learn, quadratic_step
 
@@ -138,8 +138,8 @@ def _learn(
 
 
 @kernel
-def _descend(u: Any, free: Any, weight: Any, pi: Any, sizes: Any, limits: Any, close: float) -> tuple[float, int]:
-    """Improve u in place until the step left is shorter than ``close``; the cost, and how many steps it took."""
+def _descend(u: Any, free: Any, weight: Any, pi: Any, sizes: Any, limits: Any, close: float, course: Any) -> float:
+    """Improve u in place until the step left is shorter than ``close``; the cost."""
     n, count = len(u), len(limits[0])
     near = min(_NEAR, count)
     out, grad = np.empty(count), np.empty((count, n))
@@ -151,8 +151,9 @@ def _descend(u: Any, free: Any, weight: Any, pi: Any, sizes: Any, limits: Any, c
     _first_curvature(u, free, weight, h)
     _cost_slopes(u, free, weight, g)
     penalty, taken = 0.0, 0
-    while taken < _STEPS:
+    while taken < _STEPS and course[1] == 0:
         taken += 1
+        course[0] = taken
         found = _pick(out, chosen)
         _straighten(u, free, out, grad, chosen, found, a, b)
         quadratic_step(a, b, h, g, d, dual)
@@ -173,7 +174,7 @@ def _descend(u: Any, free: Any, weight: Any, pi: Any, sizes: Any, limits: Any, c
         evaluate(np.exp(u), pi, sizes, limits, out, grad)
         _cost_slopes(u, free, weight, g)
         _learn(h, free, d, g, grad, chosen, found, dual, was, a, size)
-    return _cost(u, weight), taken
+    return _cost(u, weight)
 
 
 def descend(
@@ -182,10 +183,14 @@ def descend(
     weight: Floats,
     pi: Floats | None,
     sizes: Ints,
-    limits: Limits | Near,
+    limits: RiskLimits | Near,
     close: float,
+    course: Ints | None = None,
 ) -> tuple[Floats, float, int]:
-    """The local minimum that the steps from u lead to, up to ``close``: log c, cost, number of steps."""
-    out = u.copy()
-    cost, taken = _descend(out, free, weight, as_table(pi, limits), sizes, limits, close)
-    return out, cost, taken
+    """The local minimum that the steps from u lead to, up to ``close``: log c, cost, number of steps.
+
+    ``course`` is for another thread: the number of steps so far, and anything but 0 to stop after the present one.
+    """
+    out, course = u.copy(), np.zeros(2, np.int64) if course is None else course
+    cost = _descend(out, free, weight, as_table(pi, limits), sizes, limits, close, course)
+    return out, cost, int(course[0])

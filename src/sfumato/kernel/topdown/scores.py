@@ -10,7 +10,7 @@ from sfumato.kernel.topdown.state import State, kill
 from sfumato.kernel.topdown.xlogx import GAIN_BITS, xlogx
 
 NOTHING = np.int64(1) << 62
-"""Stands for the size of the smallest group if there is none."""
+"""The size of the smallest group if there is none."""
 
 
 @lean

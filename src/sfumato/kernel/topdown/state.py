@@ -36,7 +36,7 @@ BY_SIZE, BY_DISTINCT, BY_SHARE = 0, 1, 2
 MODE, LIMIT, WIDTH, COLUMNS, NUMBER, ROWS, LEAF, LINKS, LEAVES, LIMITS, VALUES, NOW, NOW_OF, SORTED, LISTS = range(15)
 """Columns of ``templates``: where its rows, leaves and links begin, how many rows and leaves it has; NOW (of NOW_OF)
 is the anonymity, or the confidence, of the present state; SORTED is how many leaves there were when its rows were last
-put into the order of the leaves; LISTS tells whether values have row lists.
+put into the order of the leaves; LISTS says whether values have row lists.
 Its rows are stored column by column: WIDTH codes, then what is counted, then the multiplicity."""
 
 PLACE, MEMBER, INDEX = 0, 1, 2
@@ -55,7 +55,7 @@ value has, and HOLDER_ALONE how many only the holder has."""
 
 HAVE_IT, CODES, LEFT, TALLY_OF, TALLIES = range(5)
 """Rows of ``tallies``, where distinct values are counted: for each of them in a leaf, how many hidden values have it,
-the sum of their codes, and the last that was disclosed; TALLY_OF tells which tally is that of a row."""
+the sum of their codes, and the last that was disclosed; TALLY_OF says which tally belongs to a row."""
 
 BEGIN, END, TEMPLATE, WHICH, WHAT, TAKEN = range(6)
 """Columns of ``leaves``: the rows of a leaf; the next three list the leaves that the last refinement touched;

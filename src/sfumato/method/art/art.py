@@ -26,10 +26,11 @@ from sfumato.table.microdata import Microdata
 Condition = Literal["exact", "published"]
 
 _TWO_VALUED = (
-    "worlds = 'two-valued', as published in ART, is refuted: worlds that tell a protected value only from its absence "
-    "do not bound an adversary who knows the distributions of all sensitive values. r = 2, three people with chances "
-    "(1/10, 1/19, 1/19), (1/19, 1/10, 1/10), (1/19, 1/10, 1/10) of the three values that they hold: the first has the "
-    "first value with probability 361/561 = 0.6435, and 1/2 in two-valued worlds. Use worlds = 'values'"
+    "worlds = 'two-valued', as published in ART, is refuted: worlds that only distinguish a protected value from its "
+    "absence do not bound an adversary who knows the distributions of all sensitive values. Counterexample, r = 2: "
+    "three people have chances (1/10, 1/19, 1/19), (1/19, 1/10, 1/10), (1/19, 1/10, 1/10) of the three values that "
+    "they hold. The first has the first value with probability 361/561 = 0.6435, but 1/2 in two-valued worlds. Use "
+    "worlds = 'values'"
 )
 _PUBLISHED = (
     "condition = 'published' merges by Theorem 1 of ART, which is false for worlds over the actual values and for "
@@ -163,7 +164,10 @@ def robustness(method: str, requirements: Sequence[Requirement]) -> RRobustness:
     wanted = [r for r in requirements if isinstance(r, RRobustness)]
     others = [r for r in requirements if not isinstance(r, RRobustness)]
     if len(wanted) != 1:
-        raise PolicyError(f"{method} needs exactly one r-robustness; there are {len(wanted)}")
+        raise PolicyError(
+            f"{method} needs exactly one r-robustness, but {len(wanted) or 'none'} "
+            f"{'are' if wanted else 'is'} required; require r-robustness once, and nothing else"
+        )
     if others:
         raise PolicyError(f"{method} serves only r-robustness; it cannot serve: {others[0].words()}")
     return wanted[0]
@@ -199,8 +203,7 @@ def _infeasible(wanted: RRobustness, known: Knowledge, found: Exposure, growth: 
         hints.append(f"raise limit (now {wanted.limit}; {found.bounded} groups are judged by an upper bound)")
     return Infeasible(
         f"{wanted.model}: {failing} people stay linked to {name!r} by {by or 'its frequency'}, with a probability of "
-        "up "
-        f"to {found.greatest:.4g}, above 1/{wanted.r:g}, and art has nobody left to add to their groups{room}: "
+        f"up to {found.greatest:.4g}, above 1/{wanted.r:g}, and art has nobody left to add to their groups{room}: "
         f"{', '.join(hints)}{hint}"
     )
 

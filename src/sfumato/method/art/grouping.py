@@ -30,7 +30,7 @@ def people_in(groups: Groups, known: Knowledge) -> GroupedPeople:
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
+class PeopleCells:
     """Cells: people of the same kind and the same protected set, or none (-1); each cell is a point of chances.
 
     A dimension is a pair of a distribution and a protected set: ``chance[cell]`` and ``odds[cell]``; ``of_dim`` gives
@@ -46,7 +46,7 @@ class Cells:
     of_dim: Integers
 
 
-def cells_of(known: Knowledge, draws: Draws) -> Cells:
+def cells_of(known: Knowledge, draws: Draws) -> PeopleCells:
     """Sort people into cells."""
     protected = known.values.protected
     value, kind = known.values.set_of()[known.value], known.kinds.of_row[: len(known.value)]
@@ -56,13 +56,13 @@ def cells_of(known: Knowledge, draws: Draws) -> Cells:
     chance = np.stack([d.of(members) for members in protected for d in known.distributions], axis=1)[kind[found.first]]
     of_dim = np.repeat(np.arange(len(protected)), len(known.distributions))
     starts = np.concatenate([[0], np.cumsum(found.size)])
-    return Cells(found.of_row, rows, starts, value[found.first], chance, chance / absence(chance), of_dim)
+    return PeopleCells(found.of_row, rows, starts, value[found.first], chance, chance / absence(chance), of_dim)
 
 
 class GrowingGroups:
     """People in growing groups; a person in no group is alone and can still be taken in."""
 
-    def __init__(self, wanted: RRobustness, known: Knowledge, cells: Cells, progress: Progress) -> None:
+    def __init__(self, wanted: RRobustness, known: Knowledge, cells: PeopleCells, progress: Progress) -> None:
         self.wanted, self.known, self.cells, self.progress = wanted, known, cells, progress
         self.of_row: Integers = np.full(len(known.value), -1, np.int64)
         self.number = 0

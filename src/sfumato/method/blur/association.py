@@ -24,7 +24,7 @@ _PRECISION = 0.05
 
 _LEAST_UNITS = 2
 _PART = 10
-"""At most one part in so many of what the whole table can spend goes into the order."""
+"""The order gets at most one part in this many of the whole table's budget."""
 
 
 def units_per_attribute(people: int, attributes: int, budget: int) -> int:
@@ -48,7 +48,11 @@ def preferences(counts: Counts, sensitive: Sequence[str], units: int, draws: Dra
 
 
 def declared(order: Sequence[str], names: Sequence[str]) -> NDArray[np.float64]:
-    """Weights for a declared order; attributes that it does not name come last."""
+    """Weights for a declared order: 1, 1/2, 1/3 ... of the first; attributes that it does not name come last.
+
+    >>> (declared(["b", "a"], ["a", "b", "c", "d"]) * _TYPICAL).round(2).tolist()
+    [0.5, 1.0, 0.33, 0.33]
+    """
     places = [order.index(name) if name in order else len(order) for name in names]
     return np.asarray(1 / (_TYPICAL * (1 + np.array(places))))
 

@@ -1,7 +1,7 @@
 """Groups dealt into smaller ones at random, each with nearly the same share of each value.
 
 How many parts a group has, and which values each part gets, follows from the counts of its values; rows of equal value
-are drawn alike. So dealing tells nothing about who of a part has what.
+are drawn alike. So dealing reveals nothing about who in a part has which value.
 """
 
 import math

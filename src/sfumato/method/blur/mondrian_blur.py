@@ -27,17 +27,19 @@ from sfumato.method.blur.dealing import Dealing
 from sfumato.method.blur.every_partition import every_partition
 from sfumato.method.cutting import numbered
 from sfumato.method.diversity import Diversities, diversities
+from sfumato.release.manifest import Manifest
 from sfumato.release.scheme.base import Grouped
 from sfumato.release.scheme.group_labels import space_of
 from sfumato.requirement.base import Requirement, as_fraction, is_number, whole_number
+from sfumato.table.encode import Role
 from sfumato.table.microdata import Microdata
 
 _ENOUGH, _ENOUGH_UNDEALT = 3000, 4000
 """Price times distance at which a cut is refused with probability e^-3 = 5%, or e^-4 = 2% if groups are not dealt."""
 
 _DEALT_TWICE = (
-    "A person's value is in both of that person's groups, so an adversary with two releases with different draws has "
-    "few candidates left: the guarantee is for one release."
+    "A person's value is in that person's group in every release, so an adversary who has two releases made with "
+    "different draws has few candidates left; the guarantee covers one release only."
 )
 
 _LEAST_BLUR, _MOST_BLUR = 0.001, 999
@@ -45,15 +47,17 @@ _LEAST_BLUR, _MOST_BLUR = 0.001, 999
 
 @dataclass(frozen=True, kw_only=True)
 class MondrianBlur(PartitionMethod):
-    """The most balanced cut of the preferred attribute, refused at random the likelier the closer it is to failing.
+    """The most balanced cut of the preferred attribute, refused at random; the closer it is to failing, the likelier.
 
     ``blur`` and ``refusals``: one refused cut multiplies the odds of an adversary who knows the algorithm by at most
     1 + blur, all refusals that a group bears together by at most (1 + blur)^refusals. Within that a refusal costs as
     little as the size of the group allows, and no group bears more than its own values can pay for: if it bears a
     factor F, no value makes up more than 1 / (1 + F (l - 1)) of it, so nobody's belief exceeds 1/l.
 
-    ``order``: the quasi-identifiers to cut first. Without it, those that have little to do with the sensitive values
-    come first, by a count with noise whose cost is part of F, if the table is large enough; else the widest.
+    ``order``: the quasi-identifiers to prefer. The attribute to cut is the widest in the group, after the width of the
+    second in this list is halved, that of the third divided by 3 and so on, and that of others by one more. Without it,
+    those that are least associated with the sensitive values are preferred, by a noisy count whose cost is part of F,
+    if the table is large enough; otherwise the widest.
 
     ``pickup``: groups are then dealt at random into smaller ones, each with nearly the same share of each value, as far
     as k and what the group bears allow. Without it, groups spend what is left on cuts that are close to failing.
@@ -112,13 +116,17 @@ class MondrianBlur(PartitionMethod):
         diversities(self.name, requirements)
 
     def bind(self, table: Microdata, requirements: Sequence[Requirement]) -> list[Requirement]:
-        known = [c.name for c in table.quasi]
-        for name in self.order or ():
-            if name not in known:
-                raise PolicyError(
-                    f"{self.name}: order names {name!r}, which is not a quasi-identifier{nearest(name, known)}"
-                )
+        if wrong := self._wrong_order([c.name for c in table.quasi]):
+            raise PolicyError(f"{self.name}: {wrong}")
         return super().bind(table, requirements)
+
+    def contradiction(self, manifest: Manifest) -> str | None:
+        return self._wrong_order(manifest.with_role(Role.QUASI))
+
+    def _wrong_order(self, quasi: Sequence[str]) -> str | None:
+        """What is wrong with the declared order, or None."""
+        unknown = next((name for name in self.order or () if name not in quasi), None)
+        return unknown and f"order names {unknown!r}, which is not a quasi-identifier{nearest(unknown, quasi)}"
 
     def redrawn(self) -> str | None:
         return _DEALT_TWICE if self.pickup else super().redrawn()
@@ -181,14 +189,18 @@ class MondrianBlur(PartitionMethod):
 
     def outcomes(self, table: Microdata, requirements: Sequence[Requirement]) -> Iterator[tuple[Drawn, Fraction]]:
         wanted = diversities(self.name, requirements)
-        engine = LocalEngine(table)
-        counts = engine.count(wanted.names)
-        rules = self.rules(counts, wanted, Draws())
+        rules = self.rules(LocalEngine(table).count(wanted.names), wanted, Draws())
         if rules.numbers[PER_AXIS]:
             raise PolicyError(
                 f"{self.name} draws the order of the attributes of {table.rows} rows with noise, in too many ways to "
                 "list; declare an order, or use sampled_worlds"
             )
+        yield from self.outcomes_under(rules, table, wanted)
+
+    def outcomes_under(self, rules: Rules, table: Microdata, wanted: Diversities) -> Iterator[tuple[Drawn, Fraction]]:
+        """Every way in which the draws can fall once the order of the attributes is drawn."""
+        engine = LocalEngine(table)
+        counts = engine.count(wanted.names)
         vectors = engine.vectors(counts)
         for blurred, chance in every_partition(self.arrays(counts, wanted), rules):
             groups, levels = _with_levels(blurred, rules)

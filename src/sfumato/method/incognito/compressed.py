@@ -26,7 +26,7 @@ Levels = tuple[int, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Grouped:
+class GroupedVectors:
     """The groups on some levels: their sizes, the group of each vector (if asked for), and what a group shows.
 
     ``shown(j, groups)`` is the number of the node that these groups show of attribute j.
@@ -37,7 +37,7 @@ class Grouped:
     shown: Callable[[int, NDArray[np.int64]], NDArray[np.int64]]
 
 
-class Vectors:
+class CompressedVectors:
     """Distinct vectors of codes with their multiplicities.
 
     Neighbouring attributes are joined into chunks with few values, so that one look-up generalizes several
@@ -80,7 +80,7 @@ class Vectors:
         place = chunk.index(j)
         return np.asarray(self.codes[vectors, at] // _strides(sizes)[place] % sizes[place], dtype=np.int64)
 
-    def group(self, levels: Levels, *, places: bool) -> Grouped:
+    def group(self, levels: Levels, *, places: bool) -> GroupedVectors:
         """The groups of vectors that show the same on these levels."""
         sizes = [len(ladder.nodes[level]) for ladder, level in zip(self.ladders, levels, strict=True)]
         number = prod(sizes)
@@ -96,9 +96,11 @@ class Vectors:
             rank[used] = np.arange(len(used))
             place = rank[cells(self.codes, starts, table)]
         strides = _strides(sizes)
-        return Grouped(counts[used].astype(np.int64), place, lambda j, groups: used[groups] // strides[j] % sizes[j])
+        return GroupedVectors(
+            counts[used].astype(np.int64), place, lambda j, groups: used[groups] // strides[j] % sizes[j]
+        )
 
-    def _hashed(self, levels: Levels, sizes: Sequence[int]) -> Grouped:
+    def _hashed(self, levels: Levels, sizes: Sequence[int]) -> GroupedVectors:
         """The same by hashing, where most cells of the grid would be empty."""
         words = _chunks(sizes, _WORD)
         keys = [cells(self.codes, *self._table(levels, word, [sizes[j] for j in word])) for word in words]
@@ -108,7 +110,7 @@ class Vectors:
         def shown(j: int, groups: NDArray[np.int64]) -> NDArray[np.int64]:
             return np.asarray(self.ladders[j].number[levels[j]][self._leaf(j, found.first[groups])])
 
-        return Grouped(weight, found.of_row, shown)
+        return GroupedVectors(weight, found.of_row, shown)
 
     def _table(
         self, levels: Levels, chosen: Sequence[int], sizes: Sequence[int]
@@ -136,7 +138,7 @@ class Pairs:
     size: int
 
     @classmethod
-    def of(cls, vectors: Vectors, column: Counted, key: Key) -> "Pairs":
+    def of(cls, vectors: CompressedVectors, column: Counted, key: Key) -> "Pairs":
         """Which values the rows of each vector have, in the order of the vectors, as groups have them."""
         sizes = [len(vectors.weights), column.size]
         found = _grouped([vectors.of_entry, column.codes], sizes, distinct=vectors.beside == frozenset(key))
@@ -160,7 +162,7 @@ class Pairs:
         return np.bincount(group[found.first], minlength=groups)
 
 
-def tally(grouped: Grouped, counted: Mapping[Key, Pairs], distinct: Mapping[Key, Pairs]) -> Iterator[Block]:
+def tally(grouped: GroupedVectors, counted: Mapping[Key, Pairs], distinct: Mapping[Key, Pairs]) -> Iterator[Block]:
     """Count values in the groups, a block of groups at a time."""
     groups = len(grouped.sizes)
     if grouped.place is None:

@@ -15,7 +15,7 @@ from sfumato.engine.draws import Draws
 from sfumato.engine.local import LocalEngine
 from sfumato.errors import Infeasible, PolicyError
 from sfumato.method.base import Method, Progress, silent
-from sfumato.method.incognito.compressed import Levels, Vectors
+from sfumato.method.incognito.compressed import CompressedVectors, Levels
 from sfumato.method.incognito.lattice import Judge, Search
 from sfumato.method.incognito.levels import Ladder
 from sfumato.method.incognito.losses import loss_named
@@ -107,7 +107,8 @@ class Incognito(Method):
     are. ``loss``: arx, precision, discernibility or aecs, see `sfumato.method.incognito.losses`.
 
     A requirement that compares with the table (such as t-closeness) decides by the distribution of the whole table what
-    is suppressed; the rows kept must also hold against their own distribution, since that is the one the release shows.
+    is suppressed; the rows kept must also meet it against their own distribution, since that is the one the release
+    shows.
     """
 
     name: ClassVar[str] = "incognito"
@@ -145,14 +146,14 @@ class Incognito(Method):
         if told["levels"].keys() != {*manifest.with_role(Role.QUASI)} or not all(
             _is_count(level) for level in told["levels"].values()
         ):
-            return "it does not state one level for each quasi-identifier"
+            return "it must state one level per quasi-identifier"
         lost = told.get("lost", 0)
         if not _is_count(told["suppressed"]) or not is_number(lost) or not lost >= 0:
             return "it does not state the number of suppressed rows, or the loss"
         part = told["suppressed"] / (manifest.rows + told["suppressed"])
         if not is_number(told["suppressed_share"]) or abs(part - told["suppressed_share"]) > 1e-9:
             share = told["suppressed_share"]
-            return f"{told['suppressed']} suppressed and {manifest.rows} kept rows are not a share of {share}"
+            return f"{told['suppressed']} suppressed and {manifest.rows} kept rows do not give a share of {share}"
         return "more rows are suppressed than allowed" if part > self.suppression + 1e-9 else None
 
     def refuse_unserved(self, requirements: Sequence[Requirement]) -> None:
@@ -172,7 +173,7 @@ class Incognito(Method):
                 "searched; use fewer quasi-identifiers, flatter taxonomies, or mondrian"
             )
         progress("compress", 0.0)
-        vectors = Vectors(counts, ladders)
+        vectors = CompressedVectors(counts, ladders)
         populations = [PopulationMatch(r, counts.quasi, ladders) for r in k_maps(requirements)]
         judge, loss = Judge(counts, wanted, vectors, populations), loss_named(self.loss)(vectors)
         allowed = math.floor(as_fraction(self.suppression) * counts.rows)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from sfumato.engine.counts import Counts, combine, totals
 from sfumato.method.base import Progress
-from sfumato.method.incognito.compressed import Grouped, Levels, Pairs, Vectors, tally
+from sfumato.method.incognito.compressed import CompressedVectors, GroupedVectors, Levels, Pairs, tally
 from sfumato.method.incognito.losses import Loss, Mask
 from sfumato.method.incognito.population import PopulationMatch
 from sfumato.release.judgement import TableSchema
@@ -27,7 +27,7 @@ class Judged:
     bad: Mask
     sure: Mask
     holds_without: bool
-    """Whether what is kept also holds against its own distribution, where a requirement compares with the table's."""
+    """Whether requirements that compare with the whole table also hold against the distribution of the rows kept."""
 
 
 class Judge:
@@ -43,7 +43,7 @@ class Judge:
         self,
         table: Microdata | Counts,
         requirements: Sequence[GroupRequirement],
-        vectors: Vectors,
+        vectors: CompressedVectors,
         populations: Sequence[PopulationMatch] = (),
     ) -> None:
         self.schema, self.populations = TableSchema(table), populations
@@ -62,7 +62,7 @@ class Judge:
         self.counts = bool(self.counted or self.distinct)
         self.least = max([1] + [test.least_rows() for test in self.tests])
 
-    def __call__(self, grouped: Grouped, levels: Levels) -> Judged:
+    def __call__(self, grouped: GroupedVectors, levels: Levels) -> Judged:
         few, first = self._too_few_people(grouped, levels), 0
         bad, sure = [], []
         counts: dict[Key, list[NDArray[np.int64]]] = {key: [] for r in self.compared for key in r.columns()}
@@ -80,7 +80,7 @@ class Judge:
         kept = {key: np.concatenate(parts) for key, parts in counts.items()}
         return Judged(violating, np.concatenate(sure), not violating.any() or self._holds_without(kept))
 
-    def _too_few_people(self, grouped: Grouped, levels: Levels) -> Mask:
+    def _too_few_people(self, grouped: GroupedVectors, levels: Levels) -> Mask:
         """Which groups fit fewer people of a population than they must; they do so on every finer node too."""
         counts = [match(grouped, levels) < match.k for match in self.populations]
         return np.asarray(np.logical_or.reduce([np.zeros(len(grouped.sizes), np.bool_), *counts]))
@@ -143,7 +143,7 @@ class Search:
     persist, every second node judged is the one with the lowest bound.
     """
 
-    def __init__(self, vectors: Vectors, judge: Judge, loss: Loss, *, allowed: int, monotone: bool) -> None:
+    def __init__(self, vectors: CompressedVectors, judge: Judge, loss: Loss, *, allowed: int, monotone: bool) -> None:
         self.vectors, self.judge, self.loss = vectors, judge, loss
         self.allowed, self.monotone = allowed, monotone
         self.bound = loss.floor()

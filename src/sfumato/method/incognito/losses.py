@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import PolicyError, nearest
-from sfumato.method.incognito.compressed import Grouped, Levels, Vectors
+from sfumato.method.incognito.compressed import CompressedVectors, GroupedVectors, Levels
 from sfumato.method.incognito.levels import Ladder
 
 Mask = NDArray[np.bool_]
@@ -25,13 +25,13 @@ class Loss(ABC):
 
     name: ClassVar[str]
 
-    def __init__(self, vectors: Vectors) -> None:
+    def __init__(self, vectors: CompressedVectors) -> None:
         self.vectors = vectors
         self.ladders = vectors.ladders
         self.rows = vectors.rows
 
     @abstractmethod
-    def key(self, levels: Levels, grouped: Grouped, bad: Mask) -> int:
+    def key(self, levels: Levels, grouped: GroupedVectors, bad: Mask) -> int:
         """The loss of a node as an integer, if the groups in ``bad`` are suppressed."""
 
     @abstractmethod
@@ -43,10 +43,10 @@ class Loss(ABC):
         return self.score(key)
 
     @abstractmethod
-    def below(self, levels: Levels, grouped: Grouped | None, sure: Mask) -> NDArray[np.float64]:
+    def below(self, levels: Levels, grouped: GroupedVectors | None, sure: Mask) -> NDArray[np.float64]:
         """Lower bounds of the scores of all nodes up to these levels, where the groups in ``sure`` are suppressed."""
 
-    def above(self, grouped: Grouped) -> float:
+    def above(self, grouped: GroupedVectors) -> float:
         """A lower bound of the score of all nodes from these groups upwards."""
         return 0.0
 
@@ -68,18 +68,18 @@ class ArxLoss(Loss):
 
     name: ClassVar[str] = "arx"
 
-    def __init__(self, vectors: Vectors) -> None:
+    def __init__(self, vectors: CompressedVectors) -> None:
         super().__init__(vectors)
         self.sized = [j for j, ladder in enumerate(self.ladders) if ladder.size > 1]
         self.unit = prod(self.rows * (self.ladders[j].size - 1) for j in self.sized)
         self.sums = [_sums(ladder, rows) for ladder, rows in zip(self.ladders, vectors.totals(), strict=True)]
 
-    def _extra(self, j: int, level: int, grouped: Grouped, lost: NDArray[np.int64]) -> int:
+    def _extra(self, j: int, level: int, grouped: GroupedVectors, lost: NDArray[np.int64]) -> int:
         """How much suppressing groups raises the sum."""
         ladder = self.ladders[j]
         return int((ladder.size - ladder.leaves[level][grouped.shown(j, lost)]) @ grouped.sizes[lost])
 
-    def key(self, levels: Levels, grouped: Grouped, bad: Mask) -> int:
+    def key(self, levels: Levels, grouped: GroupedVectors, bad: Mask) -> int:
         lost = np.flatnonzero(bad)
         return prod(
             self.sums[j][levels[j]] + self._extra(j, levels[j], grouped, lost) + self.rows * (self.ladders[j].size - 2)
@@ -92,7 +92,7 @@ class ArxLoss(Loss):
     def value(self, key: int) -> float:
         return float(self.score(key) ** (1 / len(self.ladders)) - 1)
 
-    def below(self, levels: Levels, grouped: Grouped | None, sure: Mask) -> NDArray[np.float64]:
+    def below(self, levels: Levels, grouped: GroupedVectors | None, sure: Mask) -> NDArray[np.float64]:
         lost = np.flatnonzero(sure)
         factors = []
         for j, level in enumerate(levels):
@@ -109,12 +109,12 @@ class Precision(Loss):
 
     name: ClassVar[str] = "precision"
 
-    def __init__(self, vectors: Vectors) -> None:
+    def __init__(self, vectors: CompressedVectors) -> None:
         super().__init__(vectors)
         self.heights = [ladder.top for ladder in self.ladders]
         self.common = lcm(*(h for h in self.heights if h))
 
-    def key(self, levels: Levels, grouped: Grouped, bad: Mask) -> int:
+    def key(self, levels: Levels, grouped: GroupedVectors, bad: Mask) -> int:
         lost = int(grouped.sizes @ bad)
         steps = [(l * (self.rows - lost) + h * lost, h) for l, h in zip(levels, self.heights, strict=True) if h]
         return sum(step * (self.common // h) for step, h in steps)
@@ -122,7 +122,7 @@ class Precision(Loss):
     def score(self, key: int) -> float:
         return float(Fraction(key, self.common * self.rows * len(self.heights)))
 
-    def below(self, levels: Levels, grouped: Grouped | None, sure: Mask) -> NDArray[np.float64]:
+    def below(self, levels: Levels, grouped: GroupedVectors | None, sure: Mask) -> NDArray[np.float64]:
         lost = float(grouped.sizes @ sure) / self.rows if grouped is not None else 0.0
         parts = []
         for level, height in zip(levels, self.heights, strict=True):
@@ -134,7 +134,7 @@ class Precision(Loss):
 class _ByCells(Loss):
     """A loss by the sizes of groups: a node has at most as many of them as there are combinations of nodes."""
 
-    def __init__(self, vectors: Vectors) -> None:
+    def __init__(self, vectors: CompressedVectors) -> None:
         super().__init__(vectors)
         self.occurring = [
             [len(np.unique(number[rows > 0])) for number in ladder.number]
@@ -155,18 +155,18 @@ class Discernibility(_ByCells):
 
     name: ClassVar[str] = "discernibility"
 
-    def key(self, levels: Levels, grouped: Grouped, bad: Mask) -> int:
+    def key(self, levels: Levels, grouped: GroupedVectors, bad: Mask) -> int:
         kept = grouped.sizes[~bad]
         return int(kept @ kept) + int(grouped.sizes @ bad) * self.rows
 
     def score(self, key: int) -> float:
         return float(key)
 
-    def below(self, levels: Levels, grouped: Grouped | None, sure: Mask) -> NDArray[np.float64]:
+    def below(self, levels: Levels, grouped: GroupedVectors | None, sure: Mask) -> NDArray[np.float64]:
         lost = float(grouped.sizes @ sure) if grouped is not None else 0.0
         return np.asarray(lost * self.rows + (self.rows - lost) ** 2 / self.cells(levels))
 
-    def above(self, grouped: Grouped) -> float:
+    def above(self, grouped: GroupedVectors) -> float:
         return float(grouped.sizes @ grouped.sizes)
 
 
@@ -175,16 +175,16 @@ class GroupSize(_ByCells):
 
     name: ClassVar[str] = "aecs"
 
-    def key(self, levels: Levels, grouped: Grouped, bad: Mask) -> int:
+    def key(self, levels: Levels, grouped: GroupedVectors, bad: Mask) -> int:
         return -int((~bad).sum() + bad.any())
 
     def score(self, key: int) -> float:
         return self.rows / -key
 
-    def below(self, levels: Levels, grouped: Grouped | None, sure: Mask) -> NDArray[np.float64]:
+    def below(self, levels: Levels, grouped: GroupedVectors | None, sure: Mask) -> NDArray[np.float64]:
         return np.asarray(self.rows / self.cells(levels))
 
-    def above(self, grouped: Grouped) -> float:
+    def above(self, grouped: GroupedVectors) -> float:
         return self.rows / len(grouped.sizes)
 
 

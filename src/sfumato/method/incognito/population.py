@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from sfumato.engine.counts import Counts
 from sfumato.errors import Infeasible
-from sfumato.method.incognito.compressed import Grouped, Levels, Vectors
+from sfumato.method.incognito.compressed import CompressedVectors, GroupedVectors, Levels
 from sfumato.method.incognito.levels import Ladder
 from sfumato.release.judgement import Judgement
 from sfumato.release.population_match import People, fitting, judge_population, matched, owners
@@ -32,7 +32,7 @@ class PopulationMatch:
         self.people = People.of(requirement.people_of().coded({c.name: c.kind for c in quasi}))
         self._nodes: dict[tuple[int, int], Integers] = {}
 
-    def __call__(self, grouped: Grouped, levels: Levels) -> Integers:
+    def __call__(self, grouped: GroupedVectors, levels: Levels) -> Integers:
         """How many people fit each group."""
         groups = np.arange(len(grouped.sizes))
         keys = [grouped.shown(j, groups).astype(np.int64) for j in range(len(levels))]
@@ -55,7 +55,7 @@ def k_maps(requirements: Sequence[Requirement]) -> list[KMap]:
     return [r for r in requirements if isinstance(r, KMap)]
 
 
-def fewest_people(vectors: Vectors, populations: Sequence[PopulationMatch]) -> str | None:
+def fewest_people(vectors: CompressedVectors, populations: Sequence[PopulationMatch]) -> str | None:
     """Why no node is valid for a population: even a single group fits too few people."""
     top = tuple(ladder.top for ladder in vectors.ladders)
     for match in populations:

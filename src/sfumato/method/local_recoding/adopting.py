@@ -7,14 +7,14 @@ import numpy as np
 from sfumato.kernel.local_recoding.adopt import adopt, make_change
 from sfumato.method.local_recoding.moving import SLACK, SWEEPS, can_move, cheaper, climbs_of, entered
 from sfumato.method.local_recoding.paths import Integers
-from sfumato.method.local_recoding.peeling import Vectors, Wanted
+from sfumato.method.local_recoding.peeling import GroupTests, Vectors
 
 ROUNDS = 2
 """How often all other solutions are tried, at most."""
 
 
 def adopted(
-    vectors: Vectors, solutions: Sequence[tuple[Integers, int]], wanted: Wanted, progress: Callable[[float], None]
+    vectors: Vectors, solutions: Sequence[tuple[Integers, int]], wanted: GroupTests, progress: Callable[[float], None]
 ) -> tuple[Integers, int]:
     """The first solution with the groups that it adopts from the others; sizes alone must decide what a group needs."""
     group, groups = solutions[0]

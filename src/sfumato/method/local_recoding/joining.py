@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 from sfumato.engine.counts import Counted, Key, tally
 from sfumato.kernel import judge
 from sfumato.method.local_recoding.paths import Floats, Integers
-from sfumato.method.local_recoding.peeling import Vectors, Wanted
+from sfumato.method.local_recoding.peeling import GroupTests, Vectors
 
 
 @dataclass(frozen=True, eq=False)
-class Boxes:
+class CoveringBoxes:
     """The lowest nodes that cover each group: first and last code per attribute, cost, and how many rows it has."""
 
     first: Integers
@@ -21,7 +21,7 @@ class Boxes:
     size: Integers
 
     @classmethod
-    def of(cls, vectors: Vectors, group: Integers, groups: int) -> "Boxes":
+    def of(cls, vectors: Vectors, group: Integers, groups: int) -> "CoveringBoxes":
         """The boxes of groups of vectors; vectors of group -1 are in none."""
         inside = np.flatnonzero(group >= 0)
         order = inside[np.argsort(group[inside], kind="stable")]
@@ -43,7 +43,7 @@ def box_costs(vectors: Vectors, first: Integers, last: Integers) -> Floats:
     return total
 
 
-def joined(vectors: Vectors, group: Integers, groups: int, wanted: Wanted) -> tuple[Integers, int]:
+def joined(vectors: Vectors, group: Integers, groups: int, wanted: GroupTests) -> tuple[Integers, int]:
     """All vectors in groups that pass the tests, given groups that do and vectors that are in none.
 
     If sizes alone decide, each vector joins the group for which that costs least. Otherwise the vectors that are
@@ -59,7 +59,7 @@ def joined(vectors: Vectors, group: Integers, groups: int, wanted: Wanted) -> tu
 
 def _one_by_one(vectors: Vectors, group: Integers, groups: int, rest: Integers) -> tuple[Integers, int]:
     group = group.copy()
-    boxes = Boxes.of(vectors, group, groups)
+    boxes = CoveringBoxes.of(vectors, group, groups)
     for v in rest:
         code = np.array([c[v] for c in vectors.codes])[:, None]
         weight = vectors.weights[v]
@@ -72,8 +72,8 @@ def _one_by_one(vectors: Vectors, group: Integers, groups: int, rest: Integers) 
     return group, groups
 
 
-def _together(vectors: Vectors, group: Integers, groups: int, wanted: Wanted) -> tuple[Integers, int]:
-    boxes = Boxes.of(vectors, group, groups)
+def _together(vectors: Vectors, group: Integers, groups: int, wanted: GroupTests) -> tuple[Integers, int]:
+    boxes = CoveringBoxes.of(vectors, group, groups)
     rest = group < 0
     low = np.array([c[rest].min() for c in vectors.codes])[:, None]
     high = np.array([c[rest].max() for c in vectors.codes])[:, None]
@@ -93,7 +93,7 @@ def _together(vectors: Vectors, group: Integers, groups: int, wanted: Wanted) ->
     return np.where(one, kept, place[group]), kept + 1
 
 
-def passes(vectors: Vectors, chosen: NDArray[np.bool_], wanted: Wanted) -> bool:
+def passes(vectors: Vectors, chosen: NDArray[np.bool_], wanted: GroupTests) -> bool:
     """Whether the chosen vectors pass all tests as one group."""
     weights = vectors.weights[chosen]
     if weights.sum() < wanted.least:

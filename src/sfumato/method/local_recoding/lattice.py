@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import PolicyError
 from sfumato.kernel.group import group_rows
-from sfumato.kernel.local_recoding.peel import Boxes, Visits
+from sfumato.kernel.local_recoding.peel import BoxNumbers, Visits
 from sfumato.method.local_recoding.paths import Floats, Integers, Path
 
 MOST_LEVELS = 100_000
@@ -30,7 +30,7 @@ class Lattice:
     visits: Visits
     costs: Floats
     exact: bool
-    boxes: Boxes
+    boxes: BoxNumbers
     of_row: Integers
     classes: int
     chunks: NDArray[np.int32]
@@ -115,7 +115,7 @@ def _chunks(sizes: Sequence[int]) -> list[list[int]]:
     return chunks
 
 
-def _boxes(paths: Sequence[Path], chunks: Sequence[Sequence[int]], levels: Integers, strides: Integers) -> Boxes:
+def _boxes(paths: Sequence[Path], chunks: Sequence[Sequence[int]], levels: Integers, strides: Integers) -> BoxNumbers:
     """What each code of each chunk adds to the key of a box, for each combination of the chunk's levels."""
     start = np.zeros((len(levels), len(chunks)), np.int64)
     parts: list[Integers] = []
@@ -133,7 +133,7 @@ def _boxes(paths: Sequence[Path], chunks: Sequence[Sequence[int]], levels: Integ
             rank = rank * h + levels[:, j]
         start[:, i] = used + rank * width
         used += prod(heights) * width
-    return Boxes(start, np.concatenate(parts))
+    return BoxNumbers(start, np.concatenate(parts))
 
 
 def _joined(columns: Sequence[NDArray[np.int64]], sizes: Sequence[int]) -> NDArray[np.int32]:

@@ -7,11 +7,11 @@ import numpy as np
 
 from sfumato.kernel.local_recoding.lend import lend, make_loans
 from sfumato.kernel.local_recoding.peel import make_room
-from sfumato.method.local_recoding.joining import Boxes, joined
+from sfumato.method.local_recoding.joining import CoveringBoxes, joined
 from sfumato.method.local_recoding.lattice import Lattice
 from sfumato.method.local_recoding.moving import can_move, moved
 from sfumato.method.local_recoding.paths import Floats, Integers, Objective
-from sfumato.method.local_recoding.peeling import Vectors, Wanted, by_first, rows_of
+from sfumato.method.local_recoding.peeling import GroupTests, Vectors, by_first, rows_of
 
 DISCOUNTS = (0.6, 0.6, 0.7, 0.5, 0.6, 0.6, 0.65, 0.55, 0.6, 0.7, 0.5, 0.6)
 """One pass each: how much of what a loan seems to save is counted."""
@@ -20,7 +20,7 @@ MOST_WORK = 200_000_000
 """Passes with loans look at every vector on all levels, so they are made only where these are few enough."""
 
 
-def can_lend(lattice: Lattice, wanted: Wanted, objective: Objective) -> bool:
+def can_lend(lattice: Lattice, wanted: GroupTests, objective: Objective) -> bool:
     """Whether sizes alone decide, boxes have exact costs that add up, and the table is small enough."""
     levels = len(lattice.boxes.start)
     return (
@@ -37,7 +37,7 @@ class Begun:
 
     vectors: Vectors
     lattice: Lattice
-    wanted: Wanted
+    wanted: GroupTests
     group: Integers
     groups: int
 
@@ -63,10 +63,12 @@ class Begun:
 
 def _costs(vectors: Vectors, group: Integers, groups: int) -> Floats:
     """What the labels of each vector cost."""
-    return Boxes.of(vectors, group, groups).cost[group]
+    return CoveringBoxes.of(vectors, group, groups).cost[group]
 
 
-def _lent(vectors: Vectors, lattice: Lattice, price: Floats, discount: float, wanted: Wanted) -> tuple[Integers, int]:
+def _lent(
+    vectors: Vectors, lattice: Lattice, price: Floats, discount: float, wanted: GroupTests
+) -> tuple[Integers, int]:
     """One pass: the group of each vector, -1 if it is left, and the number of groups."""
     rows = rows_of(vectors, lattice)
     room = make_room(len(price), 1)

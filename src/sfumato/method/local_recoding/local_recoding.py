@@ -17,7 +17,7 @@ from sfumato.method.local_recoding.joining import joined, passes
 from sfumato.method.local_recoding.lattice import lattice_of
 from sfumato.method.local_recoding.loans import DISCOUNTS, Begun, can_lend
 from sfumato.method.local_recoding.paths import Integers, Objective, objective_named
-from sfumato.method.local_recoding.peeling import Vectors, Wanted, peeled
+from sfumato.method.local_recoding.peeling import GroupTests, Vectors, peeled
 from sfumato.method.local_recoding.renewing import renewed
 from sfumato.method.local_recoding.reopening import reopened
 from sfumato.method.mondrian import plan_tests
@@ -29,7 +29,7 @@ from sfumato.table.batches import Told, part_of
 from sfumato.table.taxonomy import named
 
 _PASSES = 4
-"""Groups are adopted and boxes reopened once per so many passes with loans."""
+"""Groups are adopted and boxes reopened once per this many passes with loans."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,7 +105,7 @@ class LocalRecoding(CountingMethod):
         if not isinstance(lost, int) or isinstance(lost, bool) or lost < 0 or not is_number(part):
             return "it does not state the number of suppressed rows"
         if abs(lost / (manifest.rows + lost) - part) > 1e-9:
-            return f"{lost} suppressed and {manifest.rows} kept rows are not a share of {part}"
+            return f"{lost} suppressed and {manifest.rows} kept rows do not give a share of {part}"
         return "more rows are suppressed than allowed" if part > self.suppression + 1e-9 else None
 
     def refuse_infeasible(self, bound: Sequence[Requirement], counts: Counts) -> None:
@@ -133,19 +133,21 @@ class LocalRecoding(CountingMethod):
     def of_vectors(self, counts: Counts, requirements: Sequence[Requirement], progress: Progress) -> Groups:
         groups = self._groups(counts, requirements, progress)
         if (groups.of_row < 0).any():
-            raise PolicyError("rows are left out, so not everyone has a group; set suppression = 0 to look at groups")
+            raise PolicyError(
+                "rows may be left out, so not everyone has a group; set suppression = 0 to look at groups"
+            )
         return groups
 
     def _groups(self, counts: Counts, requirements: Sequence[Requirement], progress: Progress) -> Groups:
         """The group of each vector; -1 for those that are suppressed."""
         asked = _monotone(on_groups(requirements, self.name))
-        wanted = Wanted(*plan_tests(counts, asked))
+        wanted = GroupTests(*plan_tests(counts, asked))
         vectors = Vectors.of(counts, wanted, self.objective)
         lattice = lattice_of(vectors.paths, vectors.codes)
         group, number = peeled(vectors, lattice, wanted, lambda done: progress("boxes", done))
         if not self._leaves_out(group, vectors, counts):
             if self.suppression and (group < 0).any():
-                _refuse_whole(counts, asked, vectors, wanted)
+                _refuse_whole(counts, asked, vectors, wanted, int(vectors.weights[group < 0].sum()))
             group, number = joined(vectors, group, number, wanted)
             if can_lend(lattice, wanted, self.objective):
                 group, number = self._improved(Begun(vectors, lattice, wanted, group, number), progress)
@@ -181,13 +183,18 @@ def _monotone(requirements: Sequence[GroupRequirement]) -> Sequence[GroupRequire
     return requirements
 
 
-def _refuse_whole(counts: Counts, asked: Sequence[GroupRequirement], vectors: Vectors, wanted: Wanted) -> None:
-    """Raise if the whole table fails: then those who fit nowhere cannot join a group either."""
+def _refuse_whole(
+    counts: Counts, asked: Sequence[GroupRequirement], vectors: Vectors, wanted: GroupTests, left: int
+) -> None:
+    """Raise if the whole table fails: then those who fit nowhere, ``left`` of them, cannot join a group either."""
     if passes(vectors, np.ones(len(vectors.weights), np.bool_), wanted):
         return
     schema = TableSchema(counts)
+    needed = math.ceil(1000 * left / counts.rows) / 1000
+    others = f", or raise the suppression limit to {needed:g}: {left:,} of {counts.rows:,} rows fit nowhere"
+    others = others if left < counts.rows else "; suppression does not help, since no box meets the requirements"
     for r in asked:
         whole = whole_tally(r, counts)
         if not r.holds(schema, whole)[0]:
-            raise Infeasible(f"{r.model}: {r.remedy(schema, whole)}, or raise the suppression limit")
-    raise Infeasible("the requirements cannot be met together; raise the suppression limit or weaken a requirement")
+            raise Infeasible(f"{r.model}: {r.remedy(schema, whole)}{others}")
+    raise Infeasible(f"the requirements cannot be met together; weaken one of them{others}")

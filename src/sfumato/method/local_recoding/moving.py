@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from sfumato.kernel.local_recoding.move import Climbs, Members, enter, make_members, move
-from sfumato.method.local_recoding.joining import Boxes
+from sfumato.method.local_recoding.joining import CoveringBoxes
 from sfumato.method.local_recoding.paths import Integers, Path
-from sfumato.method.local_recoding.peeling import Vectors, Wanted, by_first
+from sfumato.method.local_recoding.peeling import GroupTests, Vectors, by_first
 
 SWEEPS = 10
 MOST_WORK = 200_000_000
@@ -21,7 +21,7 @@ def can_move(vectors: Vectors, groups: int) -> bool:
     return groups > 1 and len(vectors.weights) * groups <= MOST_WORK
 
 
-def moved(vectors: Vectors, group: Integers, groups: int, wanted: Wanted) -> tuple[Integers, int]:
+def moved(vectors: Vectors, group: Integers, groups: int, wanted: GroupTests) -> tuple[Integers, int]:
     """The groups after moves, if these cost less in all; sizes alone must decide what a group needs."""
     climbs, codes = climbs_of(vectors.paths), np.stack(vectors.codes, axis=1)
     found, members = entered(climbs, codes, vectors.weights, group, groups)
@@ -47,7 +47,7 @@ def cheaper(vectors: Vectors, found: Integers, group: Integers, groups: int) -> 
 
 def total_cost(vectors: Vectors, group: Integers, groups: int) -> float:
     """What the labels of all rows cost together."""
-    boxes = Boxes.of(vectors, group, groups)
+    boxes = CoveringBoxes.of(vectors, group, groups)
     return float(boxes.cost @ boxes.size)
 
 

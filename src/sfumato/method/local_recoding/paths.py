@@ -23,10 +23,7 @@ Floats = NDArray[np.float64]
 def objective_named(name: object) -> None:
     """Raise if there is no such objective."""
     if name not in OBJECTIVES:
-        raise PolicyError(
-            f"local-recoding: there is no objective {name!r}{nearest(str(name), OBJECTIVES)}; choose from "
-            f"{', '.join(OBJECTIVES)}"
-        )
+        raise PolicyError(f"local-recoding: there is no objective {name!r}{nearest(str(name), OBJECTIVES)}")
 
 
 @dataclass(frozen=True, eq=False)

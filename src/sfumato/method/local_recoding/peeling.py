@@ -7,7 +7,7 @@ import numpy as np
 
 from sfumato.engine.counts import Counted, Counts
 from sfumato.kernel import judge
-from sfumato.kernel.local_recoding.peel import PART, Rows, make_room, peel
+from sfumato.kernel.local_recoding.peel import PART, PeelRows, make_room, peel
 from sfumato.method.local_recoding.lattice import Lattice
 from sfumato.method.local_recoding.paths import Integers, Objective, Path, paths_of
 
@@ -15,7 +15,7 @@ _BATCHES = 200
 
 
 @dataclass(frozen=True, eq=False)
-class Wanted:
+class GroupTests:
     """What a group must pass: tests on the counts of some columns, and the least number of rows."""
 
     tests: judge.Tests
@@ -47,7 +47,7 @@ class Vectors:
     at: Integers
 
     @classmethod
-    def of(cls, counts: Counts, wanted: Wanted, objective: Objective) -> "Vectors":
+    def of(cls, counts: Counts, wanted: GroupTests, objective: Objective) -> "Vectors":
         """The vectors of a table."""
         codes = [c.codes.astype(np.int64) for c in counts.quasi]
         counted = [c.codes.astype(np.int64) for c in wanted.counted]
@@ -57,7 +57,7 @@ class Vectors:
 
 
 def peeled(
-    vectors: Vectors, lattice: Lattice, wanted: Wanted, progress: Callable[[float], None]
+    vectors: Vectors, lattice: Lattice, wanted: GroupTests, progress: Callable[[float], None]
 ) -> tuple[Integers, int]:
     """The group of each vector, -1 if it is left at the end, and the number of groups."""
     rows = rows_of(vectors, lattice)
@@ -93,14 +93,14 @@ def by_first(group: Integers) -> Integers:
     return numbered
 
 
-def rows_of(vectors: Vectors, lattice: Lattice) -> Rows:
+def rows_of(vectors: Vectors, lattice: Lattice) -> PeelRows:
     """The vectors class by class."""
     number = np.argsort(lattice.of_row, kind="stable")
     first = np.searchsorted(lattice.of_row[number], np.arange(lattice.classes + 1))
     counted = np.zeros((len(number), len(vectors.counted)), np.int32)
     for i, column in enumerate(vectors.counted):
         counted[:, i] = column[number]
-    return Rows(
+    return PeelRows(
         lattice.chunks[number],
         number,
         vectors.weights[number],

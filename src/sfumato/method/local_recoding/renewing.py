@@ -5,13 +5,13 @@ from collections.abc import Callable
 import numpy as np
 
 from sfumato.kernel.local_recoding.move import make_members
-from sfumato.kernel.local_recoding.near import Limits, make_near
+from sfumato.kernel.local_recoding.near import NeighbourhoodLimits, make_near
 from sfumato.kernel.local_recoding.renew import make_draft, renew
 from sfumato.method.local_recoding.loans import Begun
 from sfumato.method.local_recoding.moving import SLACK, can_move, cheaper, climbs_of, entered
 from sfumato.method.local_recoding.paths import Integers
 
-LIMITS = Limits(rows=2000, groups=20, work=10_000_000, peels=10, noise=0.25, close=1.05)
+LIMITS = NeighbourhoodLimits(rows=2000, groups=20, work=10_000_000, peels=10, noise=0.25, close=1.05)
 
 MOST_TRIES = 4000
 """A round tries as many neighbourhoods as there are groups, but no more than this."""

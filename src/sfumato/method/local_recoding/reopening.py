@@ -15,7 +15,7 @@ SHARE = 4
 """A box is tried if a fourth of the rows that it needs would cost less there."""
 
 _BATCH = 50
-"""Combinations of levels that are tried before anyone is told."""
+"""Combinations of levels that are tried between two reports of progress."""
 
 
 def reopened(

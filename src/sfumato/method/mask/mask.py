@@ -191,12 +191,11 @@ class MaskPlus(Mask):
     """
 
     name: ClassVar[str] = "mask+"
-    summary: ClassVar[str] = "k-anonymous groups; counts are read as long as it is safe, the others levelled out"
+    summary: ClassVar[str] = "k-anonymous groups; counts are read as long as that is safe, the others levelled out"
     guarantees: ClassVar[str] = Mask.guarantees
     refuted: ClassVar[str | None] = (
-        "Theorem 6.3 of ASAP is false, and so is m-confidentiality: the counts that were kept reveal what the "
-        "others may "
-        "have been. Smallest counterexample, m = 2: two people published with a, c out of a, b, c have a with "
+        "Theorem 6.3 of ASAP is false, and so is m-confidentiality: the counts that were kept reveal what the others "
+        "may have been. Smallest counterexample, m = 2: two people published with a, c out of a, b, c have a with "
         "confidence 2/3, since a, a is published that way too and c, c is not. Use mondrian++ or anatomy with l = m "
         "instead"
     )
@@ -218,8 +217,7 @@ class MaskPlusPlus(MaskPlus):
         if least > wanted.m:
             raise PolicyError(
                 f"{self.name} makes groups of m to 2m - 1 rows, so the k of k-anonymity must be at most m = "
-                f"{wanted.m}; raise m "
-                "or lower k (the k of the initial groups is the method's own setting k)"
+                f"{wanted.m}; raise m or lower k (the k of the initial groups is the method's own setting k)"
             )
 
     def picked(self, masked: Drawn, wanted: Wanted, draws: Draws) -> Drawn:

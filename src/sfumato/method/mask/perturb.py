@@ -103,9 +103,8 @@ class CoverUp(Perturbation):
         violates = counts[:, 0] * self.m > counts.sum(axis=1)
         if violates.all():
             raise Infeasible(
-                f"in all {len(violates)} groups the sensitive values make up more than 1/{self.m}, so there is no "
-                "group "
-                "whose share could be adopted; lower m, or change k to form other groups"
+                f"in all {len(violates)} groups the sensitive values make up more than 1/{self.m}, so no group has a "
+                "share that the others could adopt; lower m, or change k to form other groups"
             )
         return np.flatnonzero(violates), np.flatnonzero(~violates)
 

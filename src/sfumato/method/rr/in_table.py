@@ -1,29 +1,32 @@
 """Problem 1 where the domain of the quasi-identifiers is small: the risk is computed over all combinations, exactly."""
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.kernel.rr.disclosure_risk import Limits, levels, to_border
+from sfumato.kernel.rr.disclosure_risk import RiskLimits, levels, to_border
 from sfumato.kernel.rr.sqp import TOP, descend
-from sfumato.method.rr.pairs import Ints, Pairs, Watch
+from sfumato.method.rr.pairs import Ints, LimitedPairs, Watch
 from sfumato.requirement.disclosure import JointShares
+from sfumato.table.batches import part_of
 from sfumato.table.distortion import Floats
 
 _SNAP = 1e-7
 _RISKIEST = 24
 _ROUNDS = 12
 _THREADS = 2
+_PAUSE = 0.1
+_MANY_STEPS = 20
 _ROUGH = 1e-3
 _SAME = 0.01
 _FINE = 1e-9
 
 
-class Optimum(NamedTuple):
+class KeptOptimum(NamedTuple):
     """Kept shares of least cost, from how many points the search started, and how many ended here."""
 
     shares: Floats
@@ -36,13 +39,13 @@ class RiskInTable(NamedTuple):
 
     pi: Floats
     sizes: Ints
-    limits: Limits
+    limits: RiskLimits
 
     @classmethod
-    def of(cls, people: JointShares, pairs: Pairs) -> "RiskInTable":
+    def of(cls, people: JointShares, pairs: LimitedPairs) -> "RiskInTable":
         """The table that people make."""
         row, value, offset = pairs
-        limits = Limits(people.cell[row], offset, value, np.ascontiguousarray(people.shares[row]))
+        limits = RiskLimits(people.cell[row], offset, value, np.ascontiguousarray(people.shares[row]))
         return cls(people.pi, np.array(people.sizes, np.int64), limits)
 
     def levels(self, u: Floats) -> Floats:
@@ -52,19 +55,19 @@ class RiskInTable(NamedTuple):
     def of_some(self, chosen: NDArray[np.bool_]) -> "RiskInTable":
         """The same for some pairs."""
         cell, offset, value, shares = self.limits
-        return self._replace(limits=Limits(cell[chosen], offset[chosen], value[chosen], shares[chosen]))
+        return self._replace(limits=RiskLimits(cell[chosen], offset[chosen], value[chosen], shares[chosen]))
 
 
 def table_optimum(
-    people: JointShares, pairs: Pairs, free: NDArray[np.bool_], most_starts: int | None, watch: Watch
-) -> Optimum | None:
+    people: JointShares, pairs: LimitedPairs, free: NDArray[np.bool_], most_starts: int | None, watch: Watch
+) -> KeptOptimum | None:
     """Kept shares of least cost that keep every limit, searched from many starts; None if none are found."""
     risk = RiskInTable.of(people, pairs)
     weight = np.array([*people.sizes, people.shares.shape[1]]) - 1.0
     starts, ways = (points[:most_starts] for points in _starts(free))
     border, good = to_border(starts, ways, *risk, 0.25, 60 if free.sum() == 1 else 2)
     watch(0.1)
-    search = Search(risk, free, weight)
+    search = Descent(risk, free, weight)
     ends = search.descended(border[good], _ROUGH, lambda done: watch(0.1 + 0.8 * done))
     costs = np.array([float(np.log1p(weight * np.exp(-2 * u)).sum()) for u in ends])
     for best in np.argsort(costs, kind="stable"):
@@ -73,11 +76,11 @@ def table_optimum(
         shares = _settled(end, free, risk)
         if shares is not None:
             here = float(np.log1p(weight / shares**2).sum())
-            return Optimum(shares, len(starts), int((np.abs(costs - here) <= _SAME).sum()))
+            return KeptOptimum(shares, len(starts), int((np.abs(costs - here) <= _SAME).sum()))
     return None
 
 
-class Search(NamedTuple):
+class Descent(NamedTuple):
     """The way down from a point: what limits it, what may change, and what each kept share costs."""
 
     risk: RiskInTable
@@ -100,17 +103,25 @@ class Search(NamedTuple):
             some = self.risk.of_some(active)
             lower = partial(descend, free=self.free, weight=self.weight, pi=some.pi, sizes=some.sizes,
                             limits=some.limits, close=close)  # fmt: skip
-            ends = _side_by_side(lower, ends)
+            ends = _side_by_side(lower, ends, part_of(watch, turn / (turn + 2), (turn + 1) / (turn + 3)))
             watch((turn + 1) / (turn + 3))
         return ends
 
 
-def _side_by_side(lower: Callable[[Floats], tuple[Floats, float, int]], points: Sequence[Floats]) -> list[Floats]:
-    """Each point lowered; if the user interrupts, those that wait are not begun."""
+def _side_by_side(
+    lower: Callable[..., tuple[Floats, float, int]], points: Sequence[Floats], tell: Watch
+) -> list[Floats]:
+    """Each point lowered, while ``tell`` hears how far they are; if the user interrupts, or it raises, they stop."""
+    courses = np.zeros((len(points), 2), np.int64)
     pool = ThreadPoolExecutor(_THREADS)
     try:
-        return [end for end, _, _ in pool.map(lower, points)]
+        running = [pool.submit(lower, point, course=course) for point, course in zip(points, courses, strict=True)]
+        while wait(running, _PAUSE).not_done:
+            far = [1.0 if r.done() else c / (c + _MANY_STEPS) for r, c in zip(running, courses[:, 0], strict=True)]
+            tell(float(np.mean(far)))
+        return [lowered.result()[0] for lowered in running]
     finally:
+        courses[:, 1] = 1
         pool.shutdown(cancel_futures=True)
 
 

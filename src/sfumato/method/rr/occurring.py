@@ -15,7 +15,7 @@ from sfumato.kernel.rr.agreement import agreeing, others
 from sfumato.kernel.rr.disclosure_risk import levels, traced_exactly, values_back
 from sfumato.kernel.rr.occurring import Near, traced_roughly
 from sfumato.kernel.rr.sqp import TOP, descend
-from sfumato.method.rr.pairs import Ints, Pairs, Watch
+from sfumato.method.rr.pairs import Ints, LimitedPairs, Watch
 from sfumato.requirement.disclosure import JointShares
 from sfumato.table.distortion import Floats
 
@@ -40,7 +40,7 @@ class RiskBound:
     one or, if these are many, by one pass through the table of all combinations.
     """
 
-    def __init__(self, people: JointShares, pairs: Pairs) -> None:
+    def __init__(self, people: JointShares, pairs: LimitedPairs) -> None:
         self.sizes = np.array(people.sizes, np.int64)
         if too_many_sets(people):
             raise PolicyError(
@@ -56,7 +56,7 @@ class RiskBound:
         self._most, self._axis = max(_ROOM // each, _AT_ONCE), np.repeat(np.arange(len(self.there)), self.there)
         self._known: dict[int, Floats] = {}
 
-    def of(self, pairs: Pairs) -> "RiskBound":
+    def of(self, pairs: LimitedPairs) -> "RiskBound":
         """The same for other pairs."""
         other = copy(self)
         other.pairs = pairs
@@ -73,7 +73,7 @@ class RiskBound:
         return self._of_pairs(traced, u, chosen)
 
     def _of_pairs(self, traced: Floats, u: Floats, chosen: Ints | None) -> Floats:
-        """What is known of the combinations, with the sensitive values and limits of the pairs."""
+        """What is known about the combinations, with the sensitive values and limits of the pairs."""
         row, value, offset = self.pairs if chosen is None else self.pairs.some(chosen)
         back = values_back(self.people.shares, row, value, float(np.exp(u[-1])))
         return np.asarray(offset + traced[row] + back)
@@ -135,7 +135,7 @@ def _codes_that_occur(people: JointShares) -> tuple[NDArray[np.int32], Ints]:
 
 
 def too_many_sets(people: JointShares) -> bool:
-    """Whether people have too many combinations, or the attributes too many values, for so many attributes."""
+    """Whether people have too many combinations, or the attributes too many values, for this number of attributes."""
     return max(len(people.cell), _AT_ONCE * sum(people.sizes)) << len(people.sizes) > MOST_SETS
 
 

@@ -12,7 +12,7 @@ from sfumato.engine.counts import Counted, Counts, count, totals
 from sfumato.errors import DataError, Infeasible, PolicyError, nearest
 from sfumato.method.rr.in_table import table_optimum
 from sfumato.method.rr.occurring import RiskBound, bounded_optimum, too_many_sets
-from sfumato.method.rr.pairs import Pairs, Watch
+from sfumato.method.rr.pairs import LimitedPairs, Watch
 from sfumato.release.judgement import TableSchema
 from sfumato.requirement.base import is_number
 from sfumato.requirement.disclosure import Disclosure, JointShares, paper_risk
@@ -167,7 +167,7 @@ def greatest_risk(people: JointShares, ways: Sequence[Distortion]) -> float:
         return float(paper_risk(people, ways[:-1], ways[-1]).max())
     row = np.arange(len(people.cell))
     value = people.shares.argmax(axis=1)
-    bound = RiskBound(people, Pairs(row, value, np.log(people.shares[row, value])))
+    bound = RiskBound(people, LimitedPairs(row, value, np.log(people.shares[row, value])))
     return min(1.0, float(np.exp(bound.greatest(np.log([way.retained for way in ways])))))
 
 
@@ -228,7 +228,7 @@ def solve(problem: Problem, watch: Watch = lambda done: None) -> OptimalResponse
     """The optimum, from many starts; raises Infeasible, naming the groups responsible, if there is none.
 
     Where the domain is large, one start has to do, and the risk is bounded from above, unless there are too many
-    quasi-identifiers for that; ``watch`` hears how far it is.
+    quasi-identifiers for that; ``watch`` is called with its progress.
     """
     kept, bounds = problem.kept(), problem.bounds
     if (problem.people.shares <= bounds).all():  # nothing is randomized: everyone is traced back
@@ -254,7 +254,7 @@ def _solved_from_what_occurs(problem: Problem, watch: Watch) -> OptimalResponse:
         risk = greatest * float(problem.bounds[0, 0])
     else:  # some have a limit of their own, or none
         row, value = np.nonzero(problem.people.occurring)
-        every = Pairs(row, value, np.log(problem.people.shares[row, value]))
+        every = LimitedPairs(row, value, np.log(problem.people.shares[row, value]))
         risk = min(1.0, float(np.exp(bound.of(every).rough(np.log(shares)).max())))
     return problem.result(_distortions(problem, shares), risk=risk)
 
@@ -270,7 +270,7 @@ def _distortions(problem: Problem, shares: Floats) -> list[Distortion]:
     ]
 
 
-def _pairs(problem: Problem) -> Pairs:
+def _pairs(problem: Problem) -> LimitedPairs:
     """The pairs that can be the riskiest; of equal bounds in a combination, only that of the most frequent value."""
     shares, bounds = problem.people.shares, problem.bounds
     if (bounds == bounds[0, 0]).all():
@@ -278,7 +278,7 @@ def _pairs(problem: Problem) -> Pairs:
         value = shares.argmax(axis=1)
     else:
         row, value = np.nonzero(problem.people.occurring & np.isfinite(bounds))
-    return Pairs(row, value, np.log(shares[row, value]) - np.log(bounds[row, value]))
+    return LimitedPairs(row, value, np.log(shares[row, value]) - np.log(bounds[row, value]))
 
 
 def refuse_hopeless(problem: Problem) -> None:
@@ -310,7 +310,6 @@ def refuse_hopeless(problem: Problem) -> None:
     limit = float((problem.bounds[over]).min())
     raise Infeasible(
         f"disclosure: mode {problem.mode!r} cannot reduce the risk to {limit:.6g}, even if everything is fully "
-        "randomized: "
-        f"{groups} {'group prevents' if groups == 1 else 'groups prevent'} it, e.g. {'; '.join(told)}; "
+        f"randomized: {groups} {'group prevents' if groups == 1 else 'groups prevent'} it, e.g. {'; '.join(told)}; "
         f"{', or '.join(remedy) or 'everyone has the same value, so no tau below 1 can be met'}"
     )

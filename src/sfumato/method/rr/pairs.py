@@ -1,4 +1,4 @@
-"""What the two ways to solve Problem 1 share: the pairs whose risk is limited, and who hears how far the search is."""
+"""What the two ways to solve Problem 1 share: the pairs whose risk is limited, and progress reports."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -12,13 +12,13 @@ Ints = NDArray[np.int64]
 Watch = Callable[[float], None]
 
 
-class Pairs(NamedTuple):
+class LimitedPairs(NamedTuple):
     """Quasi-identifiers and sensitive value whose risk is limited: combination, value, log share less log limit."""
 
     row: Ints
     value: Ints
     offset: Floats
 
-    def some(self, chosen: Ints) -> "Pairs":
+    def some(self, chosen: Ints) -> "LimitedPairs":
         """Those of them."""
-        return Pairs(self.row[chosen], self.value[chosen], self.offset[chosen])
+        return LimitedPairs(self.row[chosen], self.value[chosen], self.offset[chosen])

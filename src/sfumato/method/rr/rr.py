@@ -30,7 +30,7 @@ _MOST_EPSILON = 40
 _NOT_A_SUCCESS_RATE = (
     "The risk that tau bounds is not the success rate of the attacker it describes. Smallest counterexample: two "
     "people with the same quasi-identifiers have a and b; with the sensitive attribute fully randomized the risk is "
-    "1/4, and a guess is right half of the time. If all people with the same quasi-identifiers share a value, an "
+    "1/4, but a guess is right half of the time. If all people with the same quasi-identifiers share a value, an "
     "adversary who reconstructs the distribution learns it. Read the success rate of the best attacker along with the "
     "risk"
 )
@@ -108,8 +108,8 @@ class RandomizedResponse(Method):
 
     def redrawn(self) -> str | None:
         return (
-            "Every release of rr randomizes again: if a person's rows can be told apart from others', the true "
-            "value shows in the average of many releases. The guarantee is for one release."
+            "Every release of rr randomizes anew: if a person's rows can be told apart from those of others, "
+            "averaging many releases reveals the true value. The guarantee covers one release only."
         )
 
     def settings(self) -> dict[str, Any]:

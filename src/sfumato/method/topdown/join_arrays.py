@@ -18,7 +18,7 @@ from sfumato.release.earlier import Earlier, EarlierColumn
 from sfumato.release.join.consistency import consistency
 from sfumato.release.join.first import for_kernel, keys_of, marks_of, matching, room_for, way_of
 from sfumato.release.join.links import Links, Rule
-from sfumato.release.join.names import Attribute
+from sfumato.release.join.names import JoinAttribute
 from sfumato.release.join.partition import number, values
 from sfumato.release.join.stack import Stack, Words, earlier_releases, empty_join
 from sfumato.release.join.template import Resolved
@@ -58,7 +58,7 @@ class _Rows(NamedTuple):
     """The distinct rows of the table by codes at the places, key and what is counted, in the order of their cells."""
 
     codes: Integers
-    rows: g.Rows
+    rows: g.JoinRows
     mode: int
     order: Integers
     ends: Integers
@@ -92,8 +92,8 @@ def _parts(place: Place) -> int:
     return max((len(below) for below in place.column.domain.children), default=0) if place.kind == r.TREE else 2
 
 
-def _here(task: Searched, names: Sequence[str]) -> list[Attribute]:
-    return [Attribute(task.side.name, n) for n in names]
+def _here(task: Searched, names: Sequence[str]) -> list[JoinAttribute]:
+    return [JoinAttribute(task.side.name, n) for n in names]
 
 
 def _rows(task: Searched, places: Sequence[Place], masked: Sequence[str]) -> _Rows:
@@ -111,7 +111,7 @@ def _rows(task: Searched, places: Sequence[Place], masked: Sequence[str]) -> _Ro
     first = group.first
     weight = np.bincount(group.of_row, weights=side.weights, minlength=len(first)).astype(np.int64)
     marked = np.array([n[first] for n in marks], np.int64).reshape(-1, len(first))
-    rows = g.Rows(keys.of_row[first], value[first], weight, marked)
+    rows = g.JoinRows(keys.of_row[first], value[first], weight, marked)
     order = np.lexsort((rows.value, cell[first]))
     ends = np.searchsorted(cell[first][order], np.arange(int(cell.max()) + 2))
     coded = np.array([c[first] for c in codes], np.int64).reshape(-1, len(first))
@@ -207,16 +207,16 @@ def _hides_all(place: Place, size: int) -> bool:
     return name_boxes(place.column.domain, [Box(0, size)])[0].label == SUPPRESSED
 
 
-def _linked(task: Searched, attribute: Attribute) -> bool:
+def _linked(task: Searched, attribute: JoinAttribute) -> bool:
     """Whether an attribute of an earlier release is matched with the one of this table."""
     return any(name == attribute.name for name, _ in task.links.between(task.side.name, attribute.release))
 
 
-def _theirs(task: Searched, attribute: Attribute) -> EarlierColumn:
+def _theirs(task: Searched, attribute: JoinAttribute) -> EarlierColumn:
     return task.links.sides[attribute.release].column(attribute.name)
 
 
-def _label_bits(task: Searched, stack: Stack, place: Place, shared: Sequence[Attribute]) -> Words:
+def _label_bits(task: Searched, stack: Stack, place: Place, shared: Sequence[JoinAttribute]) -> Words:
     """For each label of a tree or a set, the entries that it is consistent with."""
     column = label_column(place.column, place.boxes, np.zeros(0, np.int64))
     out = np.tile(stack.everything(), (len(place.boxes), 1))

@@ -11,7 +11,7 @@ from sfumato.method.topdown.table_side import raw_side
 from sfumato.release.agreement import refuse_disagreement
 from sfumato.release.earlier import Earlier
 from sfumato.release.join.links import Links
-from sfumato.release.join.names import Attribute, JoinNames
+from sfumato.release.join.names import JoinAttribute, JoinNames
 from sfumato.release.join.partition import refuse_sampled
 from sfumato.release.join.template import Resolved, completed, resolve
 from sfumato.release.judgement import TableSchema
@@ -54,15 +54,15 @@ class Releases:
             {THIS: [*table.columns, *table.plain.columns], **{e.name: list(e.columns) for e in self.after}},
             {THIS: table.hidden.columns},
         )
-        known.values |= {Attribute(THIS, n): c.domain.leaves for n, c in table.columns.items()}
-        known.values |= {Attribute(e.name, n): c.labels for e in self.after for n, c in e.columns.items()}
+        known.values |= {JoinAttribute(THIS, n): c.domain.leaves for n, c in table.columns.items()}
+        known.values |= {JoinAttribute(e.name, n): c.labels for e in self.after for n, c in e.columns.items()}
         return known
 
     def resolved(self, template: JoinTemplate, table: Microdata | Counts) -> Resolved:
         """A template with its names resolved; an uncoded column can be counted, but has no protected values."""
         known = JoinNames({THIS: list(table.names), **{e.name: list(e.columns) for e in self.after}})
-        known.values |= {Attribute(THIS, n): c.domain.leaves for n, c in table.columns.items()}
-        known.values |= {Attribute(e.name, n): c.labels for e in self.after for n, c in e.columns.items()}
+        known.values |= {JoinAttribute(THIS, n): c.domain.leaves for n, c in table.columns.items()}
+        known.values |= {JoinAttribute(e.name, n): c.labels for e in self.after for n, c in e.columns.items()}
         return resolve(template, known)
 
 
@@ -121,8 +121,8 @@ def _with_x(template: JoinTemplate, table: Microdata, releases: Releases, known:
     """A template without X is about the quasi-identifiers of all releases."""
     if template.x:
         return template
-    quasi = [Attribute(THIS, c.name) for c in table.quasi]
-    quasi += [Attribute(e.name, n) for e in releases.after for n, c in e.columns.items() if c.role is Role.QUASI]
+    quasi = [JoinAttribute(THIS, c.name) for c in table.quasi]
+    quasi += [JoinAttribute(e.name, n) for e in releases.after for n, c in e.columns.items() if c.role is Role.QUASI]
     taken = {a for word in template.y or () if word not in template.over for a in known.meant(word)}
     x = [known.spelled(a) for a in quasi if a not in taken]
     return template.with_parameters(template=template.template.with_parameters(x=x))
@@ -139,7 +139,7 @@ def _counting_rows(template: JoinTemplate, table: Microdata, known: JoinNames) -
 
 def _is_key(word: str, table: Microdata, known: JoinNames) -> bool:
     name = word.removeprefix(f"{THIS}.")
-    if name not in table.hidden.columns or known.meant(word) != (Attribute(THIS, name),):
+    if name not in table.hidden.columns or known.meant(word) != (JoinAttribute(THIS, name),):
         return False
     column: pl.Series = table.hidden[name]
     return column.n_unique() == table.rows

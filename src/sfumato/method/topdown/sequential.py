@@ -30,6 +30,7 @@ from sfumato.release.join.names import JoinNames
 from sfumato.release.join.template import Resolved
 from sfumato.release.joined import stating_join
 from sfumato.release.judgement import Judgement
+from sfumato.release.people import refuse_rows_for_people
 from sfumato.release.release import Release
 from sfumato.release.rule import Inconsistent
 from sfumato.release.scheme.base import Decision, Made
@@ -43,7 +44,7 @@ from sfumato.table.names import all_named, named
 
 _OUTSIDE = (
     "join_in_x = false: where a join attribute is outside x, the figures are those of the lossy join, in which every "
-    "match counts alike. An adversary who knows that each person has one row in each release can be surer: T1 = "
+    "match counts equally. An adversary who knows that each person has one row in each release can be surer: T1 = "
     "(a, no), (a, no), (b, HIV) and T2 = a, a, b join to a confidence of 1/5 in HIV, although a third of T1 has it"
 )
 _NOT_FINEST = (
@@ -89,7 +90,9 @@ class TopDownSequential(TopDown):
         several = isinstance(self.after, Sequence) and not isinstance(self.after, str)
         given = tuple(self.after) if several else (self.after,)
         if len(given) >= MOST_RELEASES:
-            raise PolicyError(f"{self.name}: {len(given)} earlier releases; at most {MOST_RELEASES - 1} can be joined")
+            raise PolicyError(
+                f"{self.name}: {len(given)} earlier releases are given; at most {MOST_RELEASES - 1} can be joined"
+            )
         object.__setattr__(self, "after", tuple(_named(source, i) for i, source in enumerate(given, 2)))
         object.__setattr__(self, "inconsistent", tuple(self.inconsistent))
         for rule in self.inconsistent:
@@ -131,7 +134,9 @@ class TopDownSequential(TopDown):
         alone = [r for r in every if not is_joined(r, known)]
         bound = bound_to(alone, table, self.name) if alone or not table.quasi else []
         masked = [n for r in bound for n in (r.groups_by() or [c.name for c in table.quasi])]
-        return [*bound, *bind_joined(joined, table, self.releases, join_in_x=self.join_in_x, masked=masked)]
+        found = [*bound, *bind_joined(joined, table, self.releases, join_in_x=self.join_in_x, masked=masked)]
+        refuse_rows_for_people(found, table)
+        return found
 
     def counted(self, table: Microdata, bound: Sequence[Requirement]) -> list[str]:
         joined = [r for r in bound if isinstance(r, JoinTemplate)]
@@ -266,7 +271,7 @@ class SequentialRun(Run):
         for requirement, task in self.searched:
             template = notation(requirement.template)
             if missing := lacking(task.wanted, self.links, known):
-                told.append(f"x of {template} does not have the join attributes {all_named(missing)}: {_NOT_FINEST}")
+                told.append(f"x of {template} lacks the join attributes {all_named(missing)}: {_NOT_FINEST}")
             elif is_spanning(task.wanted):
                 told.append(f"y of {template} is in several releases: {_NOT_FINEST}")
         return [*told, *super().warnings()]

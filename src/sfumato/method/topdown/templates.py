@@ -29,7 +29,7 @@ def refuse_others(requirement: object, method: str) -> None:
 def bound_to(requirements: Sequence[Requirement], table: Microdata, method: str) -> list[GroupRequirement]:
     """The requirements, bound to the table."""
     if not requirements:
-        raise PolicyError(f"{method}: nothing is required; name at least one template")
+        raise PolicyError(f"{method}: nothing is required; require at least one template")
     if not table.quasi:
         raise PolicyError(f"{method} needs a quasi-identifier, but none is declared; give a column that role")
     schema = TableSchema(table)

@@ -33,15 +33,15 @@ from sfumato.table.taxonomy import named
 
 @dataclass(frozen=True, kw_only=True)
 class TopDown(Method):
-    """Start with everything masked; while a valid and beneficial refinement is left, do the one with the best score.
+    """Start with everything masked; while valid and beneficial refinements remain, perform the one with the best score.
 
     Fung, Algorithm 1 (TDR) and Algorithm 3 (TDD): a node of a taxonomy is replaced by its children, a hidden
-    value of an attribute without taxonomy is disclosed, an interval is cut where that tells the most about the
-    class. A refinement is valid if every template holds after it, and beneficial if more than one class is
-    involved in the refined rows. Every step leaves a table that satisfies all templates.
+    value of an attribute without taxonomy is disclosed, an interval is cut where that reveals the most about the class.
+    A refinement is valid if every template holds after it, and beneficial if more than one class is involved in the
+    refined rows. Every step leaves a table that satisfies all templates.
 
     ``score``: ``gain-per-loss`` (information gain by one more than the average loss of privacy, Eq. 4.1),
-    ``gain``, ``distortion`` (rows refined) or ``discernibility`` (pairs of rows told apart), the last two
+    ``gain``, ``distortion`` (rows refined) or ``discernibility`` (pairs of rows distinguished), the last two
     also ``-per-loss``; these ignore the class, so every refinement is beneficial and an interval is
     cut into equal halves. ``categorical``: ``generalize`` along taxonomies, or ``suppress`` all values
     one by one. Ties are broken by the order of attributes, then of values.
@@ -65,9 +65,8 @@ class TopDown(Method):
     )
     refuted: ClassVar[str | None] = (
         "with templates on sensitive values, the refused refinements reveal something about them. Smallest "
-        "counterexample, "
-        "HIV at most 1/2: t1 of town A and t2, t3 of town B, all shown as *, with one HIV among them: "
-        "t1 certainly has it, else town A would have been disclosed. Use mondrian+ instead"
+        "counterexample, HIV at most 1/2: t1 of town A and t2, t3 of town B, all shown as *, with one HIV among "
+        "them: t1 certainly has it, else town A would have been disclosed. Use mondrian+ instead"
     )
 
     templates: Sequence[Requirement] = ()

@@ -27,8 +27,8 @@ class TopDownTwoParty(TopDown):
 
     def redrawn(self) -> str | None:
         return (
-            "A release of two publishers also depends on the other's table: if that has changed, an adversary with "
-            "both releases can combine them, and no requirement is checked on the two together."
+            "A release of two publishers also depends on the other publisher's table: if that has changed, an "
+            "adversary who has both releases can combine them, and no requirement is checked on the two together."
         )
 
     def bind(self, table: Microdata, requirements: Sequence[Requirement]) -> list[Requirement]:

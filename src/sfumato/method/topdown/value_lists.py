@@ -12,7 +12,7 @@ from sfumato.method.topdown.arrays import TemplateRows
 Integers = NDArray[np.int64]
 
 MOST_SCANNED = 64
-"""Up to so many values, scoring them all and scanning all rows at each step takes less time than keeping lists."""
+"""Up to this many values, scoring them all and scanning all rows at each step takes less time than keeping lists."""
 
 
 class Alike(NamedTuple):

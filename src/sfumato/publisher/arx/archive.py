@@ -1,4 +1,4 @@
-"""A project file of ARX (.deid): a zip archive, of which only text is read, never what Java serialized."""
+"""A project file of ARX (.deid): a zip archive of which only text is read, never serialized Java objects."""
 
 import zipfile
 import zlib
@@ -7,7 +7,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from sfumato.errors import DataError
-from sfumato.table.checks import check_file
+from sfumato.table.regular_file import check_file
 
 _LARGEST_XML = 16 << 20
 _LARGEST_HIERARCHY = 256 << 20
@@ -19,7 +19,7 @@ _BLOCK = 1 << 20
 
 @dataclass(frozen=True)
 class Assignment:
-    """What a project says of one column."""
+    """What a project says about one column."""
 
     name: str
     role: str
@@ -31,7 +31,7 @@ class Assignment:
 
 
 class Archive:
-    """The entries of a project, read by name and with limits; nothing is unpacked by the names inside."""
+    """The entries of a project, read by name and with limits; nothing is unpacked to a path named in it."""
 
     def __init__(self, path: Path) -> None:
         check_file(path, str(path))
@@ -52,12 +52,12 @@ class Archive:
 
     def _unreadable(self, why: str) -> DataError:
         return DataError(
-            f"{self.where} cannot be read as an ARX project: {why.rstrip('.')}. Give a .deid file that ARX 3 saved; "
-            "a table and hierarchies that were exported as csv can be used directly."
+            f"{self.where} cannot be read as an ARX project: {why.rstrip('.')}. Give a .deid file saved by ARX 3; a "
+            "table and hierarchies exported as csv can be used directly."
         )
 
     def read(self, name: str, largest: int) -> bytes:
-        """One entry, of at most so many bytes once unpacked."""
+        """One entry, which must not exceed a number of bytes once unpacked."""
         if name not in self.names:
             raise self._unreadable(f"it has no {name}")
         parts, size = [], 0
@@ -76,7 +76,7 @@ class Archive:
         return b"".join(parts)
 
     def xml(self, name: str) -> ElementTree.Element:
-        """An entry as XML without a document type: no entities, no references to elsewhere."""
+        """An entry as XML without a document type: no entities, no external references."""
         try:
             text = self.read(name, _LARGEST_XML).decode("utf-8")
         except UnicodeDecodeError:

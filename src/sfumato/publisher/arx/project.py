@@ -14,7 +14,7 @@ from sfumato.publisher.policy import parse_policy
 from sfumato.publisher.proposal import comment
 from sfumato.publisher.toml import document
 from sfumato.release.files.output import refuse_public, whole_folder
-from sfumato.table.checks import located
+from sfumato.table.regular_file import located
 
 TABLE, POLICY = "data.csv", "policy.toml"
 _ROLES = {
@@ -31,7 +31,7 @@ _JAVA_DATES = {
 
 @dataclass
 class Imported:
-    """A job made from a project: the policy as a table, the files beside it, and what was not mapped."""
+    """A job made from a project: the policy as a table, the files that go with it, and what was not mapped."""
 
     content: dict[str, Any]
     files: dict[str, bytes] = field(repr=False)
@@ -96,7 +96,7 @@ class _Project:
         try:
             parse_policy(found.text(), folder=Path())
         except PolicyError as error:
-            raise DataError(f"{self.archive.where} has settings that no policy can have: {error}") from None
+            raise DataError(f"{self.archive.where} has settings that a policy cannot have: {error}") from None
         return found
 
     def _xml(self, name: str) -> ElementTree.Element:
@@ -112,7 +112,9 @@ class _Project:
         """The line of a column; its hierarchy becomes a file."""
         role = _ROLES.get(told.role)
         if role is None:
-            raise DataError(f"{self.archive.where}: column {told.name!r} has the type {told.role!r}, which ARX 3 lacks")
+            raise DataError(
+                f"{self.archive.where}: column {told.name!r} has the type {told.role!r}, which ARX 3 does not have"
+            )
         entry: dict[str, Any] = {"role": role}
         if told.more.get("responseVariable") == "true":
             self.unmapped.append(
@@ -150,7 +152,7 @@ class _Project:
         return {"kind": "continuous"} if kind.startswith(("integer", "decimal")) else {}
 
     def _hierarchy(self, told: Assignment) -> str:
-        """The file that gets the hierarchy: a name of our own, whatever the column is called."""
+        """The file for the hierarchy, under a name of our own, whatever the column is called."""
         stem = re.sub(r"[^A-Za-z0-9_-]+", "_", told.name)[:60].strip("_") or "column"
         name = next(n for i in range(10_000) if (n := f"{stem}{i or ''}.csv") not in self.files)
         self.files[name] = self.archive.hierarchy(told.hierarchy)
@@ -193,7 +195,7 @@ class _Project:
 
 
 def _text(element: ElementTree.Element, tag: str) -> str:
-    """The text below an element; a separator may be a blank, so nothing is stripped from one character."""
+    """The text below an element; a separator may be a space, so a single character is not stripped."""
     text = element.findtext(tag) or ""
     return text if len(text) == 1 else text.strip()
 

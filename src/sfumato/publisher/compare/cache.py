@@ -21,11 +21,11 @@ from sfumato.publisher.compare.figures import NAMES, Figures, Outcome
 from sfumato.publisher.compare.points import Point
 from sfumato.release.files.output import whole_file
 from sfumato.release.files.recognize import public_part_around
-from sfumato.release.files.store import digest
 from sfumato.release.manifest import this_version
-from sfumato.table.checks import is_number, read_bytes
+from sfumato.table.checks import is_number
 from sfumato.table.digest import table_digest
 from sfumato.table.population import Population
+from sfumato.table.regular_file import digest, read_bytes
 
 _FORMAT = 1
 _LARGEST = 1 << 20
@@ -92,8 +92,8 @@ class OutcomeCache:
             return cls(None)
         if (public := public_part_around(folder)) is not None:
             raise OutputError(
-                f"{folder} is inside the public part of a release ({public}), and figures of a comparison are private; "
-                "choose a folder outside it"
+                f"{folder} is inside the public part of a release ({public}), but the figures of a comparison are "
+                "private; choose a folder outside it"
             )
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -103,7 +103,7 @@ class OutcomeCache:
         return cls(folder)
 
     def get(self, key: str) -> Outcome | None:
-        """An outcome that was measured before; None if there is none that can be read."""
+        """An outcome that was measured before; None if none can be read."""
         if self.folder is None:
             return None
         try:
@@ -112,7 +112,7 @@ class OutcomeCache:
             return None
 
     def put(self, key: str, outcome: Outcome) -> None:
-        """Keep an outcome, unless it failed for a reason that may not come again."""
+        """Keep an outcome, unless it failed for a reason that may not recur."""
         if self.folder is None or outcome.failed is not None:
             return
         told: dict[str, Any] = {"key": key, "refused": outcome.refused, "notes": list(outcome.notes)}
@@ -127,7 +127,7 @@ class OutcomeCache:
 
 
 def _parsed(plain: Any, key: str) -> Outcome:
-    """The outcome that a file holds; raises if it is not one, or another's."""
+    """The outcome in a file; raises if it is not an outcome, or that of another point."""
     if not isinstance(plain, dict) or plain.keys() != {"key", "refused", "notes", "figures"} or plain["key"] != key:
         raise ValueError("not the outcome of this point")
     if not (plain["refused"] is None or isinstance(plain["refused"], str)):

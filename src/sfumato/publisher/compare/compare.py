@@ -11,7 +11,7 @@ from sfumato.publisher.after import published_after
 from sfumato.publisher.compare.cache import OutcomeCache, key_of, user_folder
 from sfumato.publisher.compare.comparison import Comparison
 from sfumato.publisher.compare.figures import Outcome
-from sfumato.publisher.compare.points import Plan, Point, checked_sweep, methods_named, planned
+from sfumato.publisher.compare.points import ComparisonPlan, Point, checked_sweep, methods_named, planned
 from sfumato.publisher.compare.workers import measure_all
 from sfumato.publisher.compare.written import fragment, policy_text
 from sfumato.publisher.policy import Policy, read_policy
@@ -73,7 +73,9 @@ def compare_policy(
     """
     job = policy if isinstance(policy, Policy) else read_policy(policy)
     if job.integrate is not None:
-        raise PolicyError("the policy has [integrate]: two publishers have one method, so there is nothing to compare")
+        raise PolicyError(
+            "the policy has [integrate]; two publishers can only use tds2p, so there is nothing to compare"
+        )
     number = checked_workers(workers)
     kept = OutcomeCache.at((user_folder() if cache is None else Path(cache)) if keep else None)
     needed, known = list(job.requirements), checked_sweep(sweep, job.requirements)
@@ -81,17 +83,17 @@ def compare_policy(
     named = methods_named(methods or None, job.named)
     able, refused = _after(job, named)
     plan = planned(engine.table, needed, able, known)
-    plan = Plan(plan.points, {**refused, **plan.unserved})
+    plan = ComparisonPlan(plan.points, {**refused, **plan.unserved})
     return replace(
         _compared(plan, engine.table, lambda p: policy_text(job, p, folder), kept, number, progress), title=job.title
     )
 
 
 def _after(job: Policy, methods: Sequence[Method]) -> tuple[list[Method], dict[str, str]]:
-    """The methods, told what was published before; those that do not ask for it, and why."""
+    """The methods, given the earlier releases; and those that ignore them, with the reason."""
     if not job.after:
         return list(methods), {}
-    why = "the policy has [[after]], and it does not regard what was published before"
+    why = "the policy has [[after]], but this method ignores earlier releases"
     takes = {m.name: "after" in {f.name for f in fields(m)} for m in methods}
     told = [published_after(replace(job, named=m)).named for m in methods if takes[m.name]]
     return [m for m in told if m is not None], {name: why for name, able in takes.items() if not able}
@@ -105,14 +107,14 @@ def checked_workers(workers: int | None) -> int:
 
 
 def _compared(
-    plan: Plan,
+    plan: ComparisonPlan,
     table: Microdata,
     write: Callable[[Point], str],
     kept: OutcomeCache,
     workers: int,
     progress: Progress,
 ) -> Comparison:
-    """The outcomes of all points: those that are kept, and the others, each of which is kept as soon as it is there."""
+    """The outcomes of all points: cached ones, and the others, each cached as soon as it is measured."""
     if not plan.points:
         raise PolicyError(_nobody(plan.unserved))
     whole = coded_digest(table)

@@ -11,11 +11,11 @@ from sfumato.errors import PolicyError, nearest
 from sfumato.publisher.compare.figures import NAMES, Outcome
 from sfumato.publisher.compare.frontier import frontier
 from sfumato.publisher.compare.points import Point
-from sfumato.report.compare_page import COLUMNS, Axis, Picture, Row, markdown, page, picture, small_table
+from sfumato.report.compare_page import COLUMNS, Picture, PlotAxis, Row, markdown, page, picture, small_table
 
 PRIVACY = ("gain_worst", "linked", "gain_mean")
 UTILITY = ("query_error", "loss", "correlation", "class_error")
-"""The figures of each axis, the first that was measured of all points is taken by default."""
+"""The figures for each axis; by default, the first one that was measured for all points."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -26,7 +26,7 @@ class Comparison:
     cannot serve the requirements, with the reason; ``frontier`` are the numbers of the points that no other point
     beats on both axes of the picture, among the methods that are not refuted for these requirements if there are any.
 
-    ``points`` and ``outcomes`` are what was tried and what came out; ``write_policy`` gives the policy of a point;
+    ``points`` and ``outcomes`` are what was tried and the results; ``write_policy`` gives the policy of a point;
     ``title`` is that of the picture.
     """
 
@@ -86,7 +86,7 @@ class Comparison:
         return [fair[i][0].number for i in frontier([(a, b) for _, a, b in fair])]
 
     def policy(self, point: int) -> str:
-        """The policy of a point as TOML; of a comparison from Python, its requirements and method."""
+        """The policy of a point as TOML; for a comparison made in Python, its requirements and method."""
         found = [p for p in self.points if p.number == point]
         if not found:
             raise PolicyError(f"there is no point {point}; the points are numbered from 1 to {len(self.points)}")
@@ -142,5 +142,5 @@ class Comparison:
         }
 
 
-def _axis(name: str) -> Axis:
-    return Axis(name, COLUMNS[name].title if name in COLUMNS else name)
+def _axis(name: str) -> PlotAxis:
+    return PlotAxis(name, COLUMNS[name].title if name in COLUMNS else name)

@@ -1,4 +1,4 @@
-"""What is measured of each point: what its release gives away, and what it is still good for."""
+"""What is measured for each point: what its release gives away, and how useful it still is."""
 
 import time
 from collections.abc import Callable
@@ -59,13 +59,13 @@ NAMES = tuple(f.name for f in fields(Figures))
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What became of a point: its figures, or why the method did not publish. ``notes`` say what was not measured."""
+    """The outcome of a point: its figures, or why the method did not publish. ``notes`` say what was not measured."""
 
     figures: Figures | None = None
     refused: str | None = None
-    """The method cannot do it on this table: a fact about method and data."""
+    """The method cannot do it on this table, which is a fact about the method and the data."""
     failed: str | None = None
-    """Something went wrong that need not go wrong again."""
+    """Something went wrong that may not happen again."""
     notes: tuple[str, ...] = ()
 
 
@@ -148,7 +148,7 @@ def held_out_error(rows: pl.DataFrame, class_: str) -> float:
 
 
 def loss_of(summary: Summary) -> float | None:
-    """The information lost about the attributes that are not shown as they are; 0 where quasi-identifiers are exact."""
+    """The information lost about the attributes that are not shown unchanged; 0 where quasi-identifiers are exact."""
     if summary.information is not None:
         return 1.0 - summary.information
     if not summary.randomized:

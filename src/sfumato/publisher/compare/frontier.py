@@ -6,7 +6,7 @@ Pair = tuple[float, float]
 
 
 def frontier(pairs: Sequence[Pair]) -> list[int]:
-    """The places of the pairs that no other one dominates; less is better, and equal pairs stand together.
+    """The indices of the pairs that no other one dominates; less is better, and equal pairs do not dominate each other.
 
     A pair is dominated if another is at most as great in both figures and smaller in one.
 

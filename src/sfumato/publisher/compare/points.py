@@ -28,7 +28,7 @@ class Point:
     requirements: tuple[Requirement, ...]
     swept: Mapping[str, Number] = field(default_factory=dict)
     refuted: str | None = None
-    """What is known against the method when it serves these requirements; None if nothing is."""
+    """Why the method is refuted for these requirements; None if it is not."""
 
     @property
     def label(self) -> str:
@@ -117,7 +117,7 @@ def settings_of(sweep: Mapping[str, Sequence[Number]]) -> Iterator[dict[str, Num
 
 
 @dataclass(frozen=True)
-class Plan:
+class ComparisonPlan:
     """The points to compare, and the methods that serve none of the settings, each with the reason."""
 
     points: tuple[Point, ...]
@@ -129,7 +129,7 @@ def planned(
     requirements: Sequence[Requirement],
     methods: Sequence[Method],
     sweep: Mapping[str, Sequence[Number]],
-) -> Plan:
+) -> ComparisonPlan:
     """Ask each method at each setting; points are numbered from 1, method by method."""
     points: list[Point] = []
     refused: dict[str, str] = {}
@@ -148,4 +148,4 @@ def planned(
             f"there are {len(points):,} points; at most {MOST_POINTS:,} can be compared: sweep fewer values"
         )
     served = {p.method.name for p in points}
-    return Plan(tuple(points), {name: why for name, why in refused.items() if name not in served})
+    return ComparisonPlan(tuple(points), {name: why for name, why in refused.items() if name not in served})

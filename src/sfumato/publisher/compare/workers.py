@@ -1,7 +1,7 @@
 """Points on several cores: spawned processes, each of which gets the coded table once and then one point at a time.
 
-Processes are never forked, since compiled kernels and Polars have threads. A process that dies costs its own point
-only: another one takes its place.
+Processes are never forked, since compiled kernels and Polars have threads. A process that dies costs only its own
+point: another one takes its place.
 """
 
 import multiprocessing
@@ -25,7 +25,7 @@ _spawn = multiprocessing.get_context("spawn")
 
 
 def measure_all(points: Sequence[Point], table: Microdata, *, workers: int, told: Told) -> None:
-    """Measure the points and tell each outcome as soon as it is there; one worker runs in this process."""
+    """Measure the points and report each outcome as soon as it is known; a single worker runs in this process."""
     number = min(workers, len(points))
     if number <= 1:
         for point in points:
@@ -82,7 +82,7 @@ class _Worker:
             self.connection.send(what)
 
     def outcome(self) -> Outcome:
-        """What became of its point."""
+        """The outcome of its point."""
         try:
             found: Outcome = self.connection.recv()
             return found
@@ -92,7 +92,7 @@ class _Worker:
             return Outcome(failed=_end_of(self.process.exitcode))
 
     def end(self) -> None:
-        """Let it go; it ends by itself once nobody talks to it."""
+        """Release it; it ends by itself once its connection is closed."""
         self.connection.close()
         self.process.join(_PATIENCE)
 
@@ -124,7 +124,7 @@ def _without_main() -> Iterator[None]:
 
 
 def work(connection: Connection) -> None:
-    """What a process does: take the table, then answer points with outcomes until nobody asks any more."""
+    """What a process does: receive the table, then answer points with outcomes until the connection is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches us too, but is for the one who hired us
     try:
         table = connection.recv()

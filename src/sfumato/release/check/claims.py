@@ -34,7 +34,7 @@ def claimed(claim: Claim) -> Requirement:
 
 
 def judged(release: "Release", claim: Claim, given: "Mapping[str, Earlier] | None" = None) -> Finding:
-    """How one claim stands, given earlier releases if it is about a join. A claim that makes no sense is broken."""
+    """The status of one claim, given earlier releases if it is about a join. A claim that makes no sense is broken."""
     try:
         requirement = claimed(claim)
         view = PublicSchema(release.description.attributes, release.tables)
@@ -75,7 +75,7 @@ def _in_part(release: "Release", requirement: GroupRequirement, hidden: str, ach
     least, k = int(release.group_sizes(names(requirement.groups_by())).min()), requirement.parameters().get("k", 1)
     if isinstance(k, int) and least < max(k, achieved.get("k", k)):
         return Verdict("broken", {}, f"a group has only {least} rows")
-    why = f"{hidden!r} is not published in the form in which it was counted; every group has at least {least} rows"
+    why = f"{hidden!r} is not published in the form it was counted in; every group has at least {least} rows"
     return Verdict("stated", {}, why)
 
 

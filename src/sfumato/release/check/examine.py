@@ -68,7 +68,9 @@ def _columns(release: "Release") -> Finding:
         if taken := release.scheme_class.own_columns & release.description.attributes.keys():
             return Finding(claim, "broken", f"an attribute has the name of the scheme's column {named(taken)}")
         if wrong := sorted(set(there) ^ wanted):
-            return Finding(claim, "broken", f"table {name!r}: only in one of the two: {named(wrong)}")
+            return Finding(
+                claim, "broken", f"table {name!r}: only in the manifest or only in the table: {named(wrong)}"
+            )
         for column, dtype in tables[name].schema.items():
             if is_opaque(dtype):
                 return Finding(claim, "broken", f"column {column!r} holds {dtype}")

@@ -42,7 +42,7 @@ def _all_there(name: str, labels: Mapping[str, LabelMeaning], column: pl.Series,
     if unknown := sorted(shown - labels.keys()):
         raise ReleaseError(f"the manifest does not explain the labels {named(unknown)} of {name!r}")
     if unused := sorted(labels.keys() - shown):
-        raise ReleaseError(f"the manifest explains {named(unused)} of {name!r}, which no row shows")
+        raise ReleaseError(f"the manifest explains {named(unused)} of {name!r}, but no row shows them")
 
 
 def _fitting(

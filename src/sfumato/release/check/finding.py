@@ -10,7 +10,7 @@ from sfumato.requirement.base import Status
 
 @dataclass(frozen=True)
 class Finding:
-    """A claim in words, how it stands, and what was found.
+    """A claim in words, its status, and what was found.
 
     ``status`` is ``holds`` (verified from the public part), ``broken`` (it does not hold) or ``stated`` (nothing
     contradicts it, but it cannot be verified from the public part).

@@ -1,4 +1,4 @@
-"""Verify what a release claims of its join with earlier ones: from their public parts, if these are given."""
+"""Verify what a release claims about its join with earlier ones, from their public parts if these are given."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -32,7 +32,7 @@ def join_with(release: "Release", given: Mapping[str, "Earlier"]) -> "Join | Non
 def on_join(
     release: "Release", requirement: JoinTemplate, given: Mapping[str, "Earlier"], achieved: Mapping[str, float]
 ) -> Verdict:
-    """How a template over the join stands; stated, if an earlier release is not at hand or a column is not public."""
+    """The status of a template over the join; stated, if an earlier release is not given or a column is not public."""
     entries = {e.name: e for e in release.description.after or ()}
     over = [n for n in requirement.over if n != THIS]
     if requirement.over[0] != THIS or (strange := [n for n in over if n not in entries]):
@@ -74,7 +74,7 @@ def how_to_verify(absent: Sequence[EarlierEntry]) -> str:
 
 
 def _own(word: str) -> str | None:
-    """The attribute of this table that a qualified name stands for; None for any other name."""
+    """The attribute of this table that a qualified name refers to; None for any other name."""
     return word.removeprefix(f"{THIS}.") if word.startswith(f"{THIS}.") else None
 
 
@@ -91,7 +91,8 @@ def matching(release: "Release", given: Mapping[str, "Earlier"]) -> list[Finding
         if entry.name not in given:
             continue
         claim = (
-            f"{entry.name} is joined by {', '.join(entry.join) or 'no attribute'}, and what matches nothing is stated"
+            f"{entry.name} is joined by {', '.join(entry.join) or 'no attribute'}, and the rows that match nothing "
+            "are stated"
         )
         try:
             fault, told = _matched(release, entry, given[entry.name])
@@ -111,13 +112,13 @@ def _matched(release: "Release", entry: EarlierEntry, earlier: "Earlier") -> tup
     if list(join.common[entry.name]) != list(entry.join):
         return f"both have {', '.join(join.common[entry.name]) or 'no attribute'}", told
     if name := _misread(entry, earlier):
-        return f"the labels of {name!r} of {entry.name} are explained otherwise", told
+        return f"the labels of {name!r} of {entry.name} are explained differently", told
     wrong = {"here": here, "there": there} != dict(entry.dangling)
     return (told if wrong else None), told
 
 
 def _misread(entry: EarlierEntry, earlier: "Earlier") -> str | None:
-    """A column of a plain file whose labels mean something else than the manifest says; None if there is none."""
+    """A column of a plain file with labels that mean something other than the manifest says; None if there is none."""
     from sfumato.release.joined import explanation
 
     if earlier.plain_file and (lost := [n for n in entry.join if n not in (entry.attributes or {})]):
@@ -134,7 +135,7 @@ def _misread(entry: EarlierEntry, earlier: "Earlier") -> str | None:
 
 
 def declared(manifest: Manifest) -> list[Finding]:
-    """What the publisher says of earlier releases that nothing else states: rules, and the labels of plain files."""
+    """What only the publisher says about earlier releases: rules, and the labels of plain files."""
     if not manifest.after:
         return []
     from sfumato.release.joined import rules_of
@@ -154,8 +155,8 @@ def given_after(release: "Release", sources: Sequence[object]) -> dict[str, "Ear
         return {}
     if not release.description.after:
         raise PolicyError(
-            "this release does not claim anything about a join with earlier releases; check it without --after, or ask "
-            "sf.sequential_join what the join gives away"
+            "this release makes no claim about a join with earlier releases; check it without --after, or use "
+            "sf.sequential_join to see what the join gives away"
         )
     from sfumato.release.joined import recognized
 

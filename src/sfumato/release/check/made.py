@@ -20,7 +20,7 @@ _FIGURE = re.compile(r"[0-9][0-9,]*")
 
 def warned(release: "Release") -> Finding:
     """Whether the release warns about the sensitive values that its groups give away."""
-    claim, by = "it warns about every sensitive value that a group gives away", release.description.other_version
+    claim, by = "it warns of every sensitive value that a group gives away", release.description.other_version
     due = certain_values(best_guesses(release), perturbed=_method(release).perturbs)
     missing = [w for w in due if w not in release.warnings]
     if wrong := [w for w in release.warnings if w not in due and any(_same_but_figures(w, d) for d in due)]:
@@ -36,7 +36,7 @@ def _same_but_figures(text: str, other: str) -> bool:
 
 
 def missing_warnings(release: "Release") -> list[str]:
-    """The warnings due by method and requirements that a release lacks."""
+    """The warnings required by the method and the requirements that a release lacks."""
     return [w for w in _due(release) if w not in release.warnings]
 
 
@@ -70,7 +70,7 @@ def examined(release: "Release") -> Finding:
     """
     manifest = release.description
     able = f"{manifest.method.name!r} can make a release by {manifest.scheme}"
-    claim = f"{able}, and every warning due is there"
+    claim = f"{able}, and every required warning is there"
     try:
         method = _method(release)
         contradiction = method.contradiction(manifest)
@@ -85,7 +85,7 @@ def examined(release: "Release") -> Finding:
     missing = [w for w in due if w not in release.warnings]
     if missing and manifest.other_version is not None:
         return Finding(able, "holds", f"{len(missing)} of its warnings are missing or worded differently: see below")
-    return verdict(claim, _lacking(missing), f"{len(due)} due by method and requirements")
+    return verdict(claim, _lacking(missing), f"{len(due)} required by the method and the requirements")
 
 
 def told(manifest: Manifest) -> list[Finding]:

@@ -52,7 +52,7 @@ def _plausible(release: "Release", noise: Noise) -> Finding:
 
 
 def one_sensitive(scheme: str, sensitive: int) -> str | None:
-    """Why so many sensitive attributes cannot be perturbed, or None."""
+    """Why this number of sensitive attributes cannot be perturbed, or None."""
     return None if sensitive == 1 else f"{scheme} needs one sensitive attribute, but {sensitive} are declared"
 
 
@@ -69,7 +69,7 @@ def _randomized(release: "Release") -> tuple[dict[str, Floats], str]:
     ways, given = release.description.distortions(), release.description.matrices
     for name, entry in given.items():
         if strange := entry.keys() - _ENTRY:
-            raise SfumatoError(f"the matrix of {name!r} has {sorted(strange)[0]!r}, which is not a key of any release")
+            raise SfumatoError(f"the matrix of {name!r} has {sorted(strange)[0]!r}, which is not a known key")
     told = ", ".join(f"{n}: keep {ways[n].keep:.4g} of {ways[n].size}" for n in given)
     small = [n for n in given if ways[n].changes and ways[n].size <= MOST_VALUES]
     return {n: ways[n].matrix for n in small}, f"stochastic, invertible; {told or 'none changed'}"

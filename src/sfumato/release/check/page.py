@@ -1,4 +1,4 @@
-"""Check README.html: it must be the page that follows from the manifest, byte for byte."""
+"""Check README.html: it must be the page that the manifest produces, byte for byte."""
 
 from typing import TYPE_CHECKING
 
@@ -17,14 +17,18 @@ def explained_to_readers(release: "Release") -> list[Finding]:
     claim, by = f"{README} says what the manifest says, and nothing else", release.description.other_version
     if by is not None:
         return [
-            Finding(claim, "stated", f"it is a page of sfumato {by}, which this version cannot write; not verified")
+            Finding(
+                claim,
+                "stated",
+                f"the page was written by sfumato {by}, and this version cannot reproduce it; not verified",
+            )
         ]
-    return [verdict(claim, _difference(release), "it is the page that follows from the manifest")]
+    return [verdict(claim, _difference(release), "it is the page that the manifest produces")]
 
 
 def _difference(release: "Release") -> str | None:
     try:
         same = readme(release.description) == release.page
     except (SfumatoError, ArithmeticError, LookupError, TypeError, ValueError) as e:
-        return f"no page follows from the manifest: {e}"
+        return f"the manifest does not produce a page: {e}"
     return None if same else "it was changed, or belongs to another release: remove it, or ask for an intact copy"

@@ -155,7 +155,7 @@ def _too_rare(cells: _Cells, alarm: float) -> str | None:
     u, v = np.unravel_index(int(against.argmax()), estimate.shape)
     return (
         f"a value of {cells.what} is shown by {int(cells.counts[u, v])} of {rows} rows, fewer than the stated noise "
-        f"alone produces: the estimate of its true share is {estimate[u, v]:.4g}"
+        f"alone would produce: its estimated true share is {estimate[u, v]:.4g}"
     )
 
 

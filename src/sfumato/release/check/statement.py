@@ -8,7 +8,7 @@ from enum import StrEnum
 from types import UnionType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from sfumato.errors import PolicyError, ReleaseError
+from sfumato.errors import DAMAGED, PolicyError, ReleaseError
 from sfumato.release.manifest import (
     CONTEXT,
     MOST_ROWS,
@@ -53,7 +53,7 @@ def parse_manifest(plain: object) -> Manifest:
 def _check_parts(plain: Mapping[str, Any], scheme: str) -> None:
     """Refuse claims, attributes, an output or warnings that no release can have."""
     if not plain["requirements"]:
-        raise ReleaseError("manifest.json claims nothing: its list of requirements is empty")
+        raise ReleaseError("manifest.json makes no claims: its list of requirements is empty")
     for entry in plain["requirements"]:
         _check_claim(entry)
     for name, entry in plain["attributes"].items():
@@ -69,11 +69,11 @@ def _check_parts(plain: Mapping[str, Any], scheme: str) -> None:
 
 
 def _check_context(context: Mapping[str, Any] | None) -> None:
-    """Refuse a context that says nothing, or something else than who published for whom and for what."""
+    """Refuse a context that is empty, or states something other than who published for whom and for what."""
     if context is None:
         return
     if not context or not context.keys() <= set(CONTEXT) or not all(isinstance(v, str) and v for v in context.values()):
-        raise ReleaseError(f"manifest.json has a context with something else than texts for some of {named(CONTEXT)}")
+        raise ReleaseError(f"manifest.json must have a text for each key of its context, out of {named(CONTEXT)}")
 
 
 def _check_chosen(entry: object) -> None:
@@ -98,13 +98,11 @@ def _check_after(plain: Mapping[str, Any]) -> None:
                 "manifest.json must state how many rows here and there match nothing in an earlier release"
             )
         if not all(isinstance(name, str) for name in entry["join"]):
-            raise ReleaseError(
-                "manifest.json joins an earlier release by something that is not the name of an attribute"
-            )
+            raise ReleaseError("manifest.json joins an earlier release by something other than an attribute name")
         for name, said in (entry.get("attributes") or {}).items():
             _check_explained(name, said)
     if len(set(names)) < len(names) or ("after" in plain and len(names) == 1):
-        raise ReleaseError("manifest.json must call each earlier release by a name of its own, which is not T1")
+        raise ReleaseError("manifest.json must give each earlier release its own name, other than T1")
     for rule in plain.get("inconsistent", ()):
         if not isinstance(rule, Mapping) or not rule.keys() <= set(names) or len(rule) < 2:
             raise ReleaseError("manifest.json has a rule of inconsistency that is not about two of its releases")
@@ -117,7 +115,7 @@ def _check_after(plain: Mapping[str, Any]) -> None:
 
 
 def _check_explained(name: str, said: object) -> None:
-    """Refuse what no manifest says of a column of an earlier file."""
+    """Refuse what no manifest says about a column of an earlier file."""
     what = f"manifest.json must state role, kind and nodes of {name!r} of an earlier file"
     if not isinstance(said, Mapping) or said.keys() != {"role", "kind", "nodes"}:
         raise ReleaseError(what)
@@ -141,7 +139,7 @@ def _check_numbers(plain: dict[str, Any]) -> None:
         if isinstance(value, float) and not math.isfinite(value):
             raise ReleaseError(f"manifest.json contains {value}, which is not a number")
         if isinstance(value, int) and abs(value) > _LARGEST:
-            raise ReleaseError("manifest.json contains a number beyond 2^62; no release has one")
+            raise ReleaseError("manifest.json contains a number beyond 2^62, which no release has")
         if isinstance(value, dict | list | tuple | Mapping):
             below = value.values() if isinstance(value, dict | Mapping) else value
             waiting.extend((v, depth + 1) for v in below)
@@ -152,16 +150,16 @@ def _check_keys(what: str, entry: object, form: type[ManifestEntry], scheme: str
     keys = form.fields_of(scheme)
     required = [name for name, key in keys.items() if not key.metadata["optional"]]
     if not isinstance(entry, Mapping):
-        raise ReleaseError(f"{what} must be an object with {named(required)}; the release is damaged")
+        raise ReleaseError(f"{what} must be an object with {named(required)}; {DAMAGED}")
     if strange := sorted(map(str, entry.keys() - keys.keys())):
         raise ReleaseError(f"{what} has {named(strange)}, which no sfumato release has")
     kinds = _json_types(form)
     for name in sorted(keys, key=lambda n: keys[n].metadata["optional"]):
         if name not in entry:
             if name in required:
-                raise ReleaseError(f"{what} lacks {name!r}; the release is damaged")
+                raise ReleaseError(f"{what} lacks {name!r}; {DAMAGED}")
         elif not _is(entry[name], kinds[name]):
-            raise ReleaseError(f"{what}: {name!r} must be of type {kinds[name].__name__}; the release is damaged")
+            raise ReleaseError(f"{what}: {name!r} must be of type {kinds[name].__name__}; {DAMAGED}")
 
 
 def _json_types(form: type[ManifestEntry]) -> dict[str, type]:
@@ -198,7 +196,7 @@ def _check_claim(entry: object) -> None:
 def _check_attribute(name: str, entry: object, scheme: str) -> None:
     what = f"the attribute {name!r} of manifest.json"
     if not isinstance(entry, Mapping) or entry.get("role") not in list(Role):
-        raise ReleaseError(f"{what} has no role; the release is damaged")
+        raise ReleaseError(f"{what} has no role; {DAMAGED}")
     if entry["role"] == Role.IDENTIFIER:
         raise ReleaseError(f"{what} is an identifier; a release must not contain any")
     form = SCHEMES[scheme].attribute_type(Role(entry["role"]))
@@ -209,7 +207,7 @@ def _check_attribute(name: str, entry: object, scheme: str) -> None:
         _check_domain(what, entry["domain"])
     elif issubclass(form, LabelAttribute):
         if not all(_is(value, str) or _is(value, float) for value in entry["domain"]):
-            raise ReleaseError(f"{what} has a domain of something else than strings and numbers")
+            raise ReleaseError(f"{what} has a domain that contains something other than strings and numbers")
         if not 0 <= entry["loss"] <= 1:
             raise ReleaseError(f"{what} has a loss of {entry['loss']}; it must be in [0, 1]")
 

@@ -1,8 +1,8 @@
 """Sentences of a manifest that another version of sfumato wrote: what this version would say instead.
 
 Figures and structure are verified whichever version wrote them. Sentences can only be compared with those of this
-version, so where another one's differ they are neither verified nor broken: they are `stated`, with ours beside
-them. A forger can name another version, too; what such a manifest leaves out is therefore said here.
+version, so where another one's differ they are neither verified nor broken: they are `stated`, together with ours. A
+forger can name another version, too; what such a manifest leaves out is therefore said here.
 """
 
 from typing import TYPE_CHECKING
@@ -43,7 +43,7 @@ def _sentence(words: str, ours: str, by: str) -> Finding:
     return Finding(
         f"the manifest says {words!r}",
         "stated",
-        f"these are words of sfumato {by} and not verified; for the same figures this version says {ours!r}",
+        f"this is the wording of sfumato {by} and was not verified; for the same figures this version says {ours!r}",
     )
 
 

@@ -13,20 +13,20 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import SfumatoError
-from sfumato.kernel.csv_rows import BEYOND, Cells
+from sfumato.kernel.csv_rows import BEYOND, CsvCells
 from sfumato.release.files.spreadsheet import csv_of
 from sfumato.release.manifest import OutputEntry
 
 _QUOTE, _COMMA, _LINE_END = b'",\n'
 _TOGETHER = 1 << 10
-"""Columns are written together if they have at most so many combinations of words: they stay in the nearest cache."""
+"""Columns with at most this many combinations of words are written together: these stay in the nearest cache."""
 
 
 class CodedRows(NamedTuple):
     """Some rows as numbers of cells, a line per run of columns; ``longest``: the bytes of no row are more."""
 
     codes: NDArray[np.uint32]
-    cells: Cells
+    cells: CsvCells
     longest: int
 
 
@@ -114,7 +114,7 @@ def _number(run: _Run, rows: pl.DataFrame, out: NDArray[np.uint32]) -> None:
         np.add(out, places.to_numpy(), out=out, casting="unsafe")
 
 
-def _written(frame: pl.DataFrame, output: OutputEntry | None, ending: int) -> Cells:
+def _written(frame: pl.DataFrame, output: OutputEntry | None, ending: int) -> CsvCells:
     """The cells of each row as Polars writes them, with its quotes."""
     buffer = BytesIO()
     csv_of(frame, output).write_csv(buffer, include_header=False)
@@ -127,13 +127,13 @@ def _written(frame: pl.DataFrame, output: OutputEntry | None, ending: int) -> Ce
         raise SfumatoError(f"Polars wrote {frame.height} rows as {len(last)} lines of csv; please report this bug")
     text[last] = ending
     begin = np.append(0, last[:-1] + 1)
-    return Cells(text, begin, last + 1 - begin)
+    return CsvCells(text, begin, last + 1 - begin)
 
 
-def _joined(runs: Sequence[Cells]) -> Cells:
+def _joined(runs: Sequence[CsvCells]) -> CsvCells:
     """The cells of all runs, one after the other."""
     starts = np.cumsum([0, *(len(cells.text) for cells in runs)])
-    return Cells(
+    return CsvCells(
         np.concatenate([*(cells.text for cells in runs), np.zeros(BEYOND, np.uint8)]),
         np.concatenate([cells.begin + start for cells, start in zip(runs, starts[:-1], strict=True)]),
         np.concatenate([cells.length for cells in runs]),

@@ -16,7 +16,7 @@ from sfumato.release.files.spreadsheet import csv_of
 from sfumato.release.manifest import OutputEntry
 
 _MANY = 1 << 16
-"""A frame of fewer rows is left to Polars: to load the kernel takes longer."""
+"""A frame with fewer rows is left to Polars: loading the kernel would take longer."""
 _CELLS = 1 << 21
 """How many cells are numbered at a time."""
 _BYTES = 1 << 24

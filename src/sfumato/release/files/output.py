@@ -1,6 +1,6 @@
 """Outputs appear whole or not at all, and never replace anything that sfumato did not write.
 
-A draft is made beside its target in ``.NAME.XXXXXXXX.draft``, a folder that only its owner can enter:
+A draft is made next to its target in ``.NAME.XXXXXXXX.draft``, a folder that only its owner can enter:
 
     sfumato.lock    locked while the writing process lives
     new             what is being written; after an exchange, what was there before
@@ -65,8 +65,8 @@ def refuse_public(folder: Path) -> None:
 
 def _not_ours(folder: Path, stranger: str) -> str:
     return (
-        f"{folder} already exists and was not written by sfumato alone ({stranger}), so --force does not replace it; "
-        "choose another folder"
+        f"{folder} already exists and was not written entirely by sfumato ({stranger}), so --force does not replace "
+        "it; choose another folder"
     )
 
 
@@ -134,7 +134,7 @@ def write_private(folder: Path, texts: Mapping[str, str | bytes]) -> None:
 
 @contextlib.contextmanager
 def _draft(target: Path, *, heeds_late_interrupts: bool = True) -> Iterator[_Draft]:
-    """A locked draft beside the target; errors after it has replaced the target are not failures."""
+    """A locked draft next to the target; errors after it has replaced the target are not failures."""
     draft = None
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -191,7 +191,7 @@ def _replace(draft: Path, folder: Path) -> None:
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
-    """Identifies a file or folder, to tell whether a path still names the same one."""
+    """Identifies a file or folder, to see whether a path still names the same one."""
     try:
         found = path.lstat()
     except OSError:

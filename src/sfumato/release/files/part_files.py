@@ -9,7 +9,7 @@ from pathlib import Path
 import polars as pl
 
 from sfumato.engine.parts import Compressing, Parts, part_name
-from sfumato.errors import ReleaseError
+from sfumato.errors import DAMAGED, ReleaseError
 from sfumato.release.manifest import AttributeEntry, Manifest, TableFile
 from sfumato.table.encode import Role
 
@@ -49,7 +49,7 @@ def is_part(name: object, file: object) -> bool:
 
 
 def refuse_gaps(files: Sequence[str]) -> None:
-    """Parts are numbered from 0 on, without gaps, in the order of the manifest."""
+    """Parts are numbered from 0 up, without gaps, in the order of the manifest."""
     listed = [file for file in files if _PART.fullmatch(file)]
     if len(listed) > _MOST_PARTS or listed != [f"data/{part_name(number)}" for number in range(len(listed))]:
         raise ReleaseError("manifest.json does not list the parts of a table one after the other")
@@ -71,13 +71,13 @@ def looks_like_parts(path: Path) -> bool:
 
 
 def read_parts(files: Sequence[Path], manifest: Manifest, read: Callable[[Path, int], pl.DataFrame]) -> Parts:
-    """Count the rows of a table in parts, a part at a time; ``read`` reads and checks one of at most so many rows."""
+    """Count the rows of a table in parts, a part at a time; ``read`` reads and checks one, up to a number of rows."""
     compressing, height = Compressing(), 0
     schema: pl.Schema | None = None
     for file in files:
         frame = read(file, manifest.rows - height)
         if schema is not None and frame.schema != schema:
-            raise ReleaseError(f"{file.name} has columns of other types than the first part; the release is damaged")
+            raise ReleaseError(f"{file.name} has columns of different types than the first part; {DAMAGED}")
         schema, height = frame.schema, height + frame.height
         compressing.add(frame.select(coded_columns(frame.columns, manifest.attributes)))
     counted, weights = compressing.result()

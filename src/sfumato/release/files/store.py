@@ -12,17 +12,17 @@ import polars as pl
 from sfumato.beside import beside
 from sfumato.engine.base import Table
 from sfumato.engine.parts import Parts
-from sfumato.errors import OutputError, ReleaseError
+from sfumato.errors import DAMAGED, OutputError, ReleaseError
 from sfumato.release.check.statement import parse_manifest
 from sfumato.release.files import stages
 from sfumato.release.files.csv_twin import holds, holds_parts
 from sfumato.release.files.part_files import is_part, read_parts, refuse_gaps, strange_parts
-from sfumato.release.files.table_files import digest as digest
 from sfumato.release.files.table_files import write_tables
 from sfumato.release.manifest import Manifest, OutputEntry, TableFile
 from sfumato.release.part_tables import as_stored
 from sfumato.release.readme.page import README, readme
-from sfumato.table.checks import is_opaque, read_bytes
+from sfumato.table.checks import is_opaque
+from sfumato.table.regular_file import digest, read_bytes
 
 MANIFEST = "manifest.json"
 _TABLES = ("data", "quasi", "sensitive")
@@ -40,7 +40,7 @@ def fill(draft: Path, manifest: Manifest, tables: Mapping[str, pl.DataFrame]) ->
 
 
 def describe_files(draft: Path, manifest: Manifest, files: Sequence[TableFile]) -> dict[str, str]:
-    """Write manifest and README.html beside the files of the tables; returns the SHA-256 of each file."""
+    """Write manifest and README.html next to the files of the tables; returns the SHA-256 of each file."""
     stages.reached("tables written")
     told = replace(manifest, tables=tuple(files)).plain()
     text = json.dumps(told, ensure_ascii=False, indent=1, allow_nan=False)
@@ -72,7 +72,7 @@ def read_folder(folder: Path) -> tuple[dict[str, Any], dict[str, Table]]:
     twins: set[str] = set()
     parts: dict[str, list[Path]] = {}
     if not isinstance(entries, list) or not entries:
-        raise ReleaseError("manifest.json does not list any tables; the release is damaged")
+        raise ReleaseError(f"manifest.json does not list any tables; {DAMAGED}")
     for entry in entries:
         file = _file_of(folder, entry)
         if file.suffix == ".csv":
@@ -88,7 +88,7 @@ def read_folder(folder: Path) -> tuple[dict[str, Any], dict[str, Table]]:
     for name, files in parts.items():
         tables[name] = read_parts(files, manifest, partial(_read_table_of, columns[name]))
     if tables.keys() not in ({"data"}, {"quasi", "sensitive"}) or not frames <= twins <= tables.keys():
-        raise ReleaseError("manifest.json does not list the tables of its scheme; the release is damaged")
+        raise ReleaseError(f"manifest.json does not list the tables of its scheme; {DAMAGED}")
     return plain, tables
 
 
@@ -101,7 +101,7 @@ def verify_twins(folder: Path, entries: object, output: OutputEntry | None, tabl
             _refuse_other_digest(file, entry)
             if not is_twin.result():
                 other = f"the parts in {file.stem}/" if isinstance(table, Parts) else f"{file.stem}.parquet"
-                raise ReleaseError(f"{file.name} differs in content from {other}; the release is damaged")
+                raise ReleaseError(f"{file.name} differs in content from {other}; {DAMAGED}")
 
 
 def _is_twin(file: Path, table: Table | None, output: OutputEntry | None) -> bool:
@@ -120,7 +120,7 @@ def refuse_unlisted(folder: Path, entries: object) -> None:
     """A release folder holds the manifest, its page and the files that it lists, each once, and nothing else."""
     files = listed_files(entries)
     if len(set(files)) < len(files):
-        raise ReleaseError("manifest.json lists a file twice; the release is damaged")
+        raise ReleaseError(f"manifest.json lists a file twice; {DAMAGED}")
     refuse_gaps(files)
     there = {*files, *(file.partition("/")[0] for file in files if "/" in file)}
     for place in [*sorted(folder.iterdir()), *strange_parts(folder, files)]:
@@ -136,7 +136,7 @@ def parsed_manifest(text: bytes) -> tuple[dict[str, Any], Manifest]:
     try:
         plain = json.loads(text.decode("utf-8"), parse_constant=_refuse_constant, object_pairs_hook=_once)
     except (ValueError, RecursionError):
-        raise ReleaseError(f"{MANIFEST} is not JSON; the release is damaged") from None
+        raise ReleaseError(f"{MANIFEST} is not JSON; {DAMAGED}") from None
     return cast(dict[str, Any], plain), parse_manifest(plain)
 
 
@@ -164,19 +164,21 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _file_of(folder: Path, entry: object) -> Path:
     """The file of a table; only plain names that sfumato writes are accepted, inside the folder."""
     if not isinstance(entry, dict) or {"name", "file", "sha256", "columns"} != entry.keys():
-        raise ReleaseError("manifest.json has a table without name, file, sha256 and columns")
+        raise ReleaseError("manifest.json has a table that lacks a name, file, sha256 or columns")
     whole = (f"{entry['name']}.csv", f"{entry['name']}.parquet")
     if entry["name"] not in _TABLES or not (entry["file"] in whole or is_part(entry["name"], entry["file"])):
-        raise ReleaseError(f"manifest.json names the file {entry['file']!r}; a release has no such file")
+        raise ReleaseError(f"manifest.json names the file {entry['file']!r}, which no release has")
     file = folder / str(entry["file"])
     if not file.is_file() or file.is_symlink() or file.parent.is_symlink():
-        raise ReleaseError(f"{entry['file']} is missing from the release")
+        raise ReleaseError(f"{entry['file']} is missing from the release; {DAMAGED}")
     return file
 
 
 def _refuse_other_digest(file: Path, entry: dict[str, Any]) -> None:
     if digest(file) != entry["sha256"]:
-        raise ReleaseError(f"{entry['file']} is not the file that the manifest describes (its SHA-256 differs)")
+        raise ReleaseError(
+            f"{entry['file']} is not the file that the manifest describes (its SHA-256 differs); {DAMAGED}"
+        )
 
 
 def _read_table_of(entry: dict[str, Any], file: Path, most: int) -> pl.DataFrame:
@@ -184,14 +186,14 @@ def _read_table_of(entry: dict[str, Any], file: Path, most: int) -> pl.DataFrame
 
 
 def _read_table(file: Path, entry: dict[str, Any], most: int) -> pl.DataFrame:
-    """A table of at most so many rows; a small file can expand to more than memory holds."""
+    """A table with at most a given number of rows; a small file can expand to more than memory holds."""
     try:
         rows = pl.scan_parquet(file, glob=False).select(pl.len()).collect().item()
         if rows > most:
-            raise ReleaseError(f"{file.name} has {rows} rows, but the manifest states {most}; the release is damaged")
+            raise ReleaseError(f"{file.name} has {rows} rows, but the manifest states {most}; {DAMAGED}")
         frame = pl.read_parquet(file, glob=False)
     except (pl.exceptions.PolarsError, OSError):
-        raise ReleaseError(f"{file.name} cannot be read as parquet; the release is damaged") from None
+        raise ReleaseError(f"{file.name} cannot be read as parquet; {DAMAGED}") from None
     if frame.columns != entry["columns"]:
         raise ReleaseError(f"{file.name} does not have the columns that the manifest lists")
     for column in frame.get_columns():

@@ -1,6 +1,5 @@
 """The files of the tables of a release: written side by side, each with its digest."""
 
-import hashlib
 import os
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
@@ -18,16 +17,10 @@ from sfumato.release.files.csv_file import write_csv
 from sfumato.release.files.part_files import put_parts
 from sfumato.release.manifest import OutputEntry, TableFile
 from sfumato.release.part_tables import as_stored
-from sfumato.table.checks import open_regular
+from sfumato.table.regular_file import digest
 
 Write = Callable[[pl.DataFrame, Path], None]
 """How a table is written to a parquet file: that of an engine."""
-
-
-def digest(file: Path) -> str:
-    """The SHA-256 of a regular file; pipes and devices are refused without waiting for them."""
-    with open_regular(file) as f:
-        return hashlib.file_digest(f, "sha256").hexdigest()
 
 
 @contextmanager
@@ -41,7 +34,7 @@ def writing_tables(
 ) -> Iterator[Callable[[], list[TableFile]]]:
     """Write the tables of a release on other cores; what is yielded waits for them and says which files they are.
 
-    The folder is not left before nobody writes to it any more.
+    The folder is not left while anything is still writing to it.
     """
     files = beside(partial(write_tables, csv_of_parts=csv_of_parts), draft, tables, output, write)
     try:

@@ -1,4 +1,4 @@
-"""Records that the join singles out and no release does by itself."""
+"""Records that the join singles out, but no release does by itself."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -10,7 +10,7 @@ from sfumato.kernel.join import groups as g
 from sfumato.release.earlier import Earlier
 from sfumato.release.join.first import first_release, for_kernel, matching
 from sfumato.release.join.links import Links
-from sfumato.release.join.names import Attribute
+from sfumato.release.join.names import JoinAttribute
 from sfumato.release.join.partition import number, people
 from sfumato.release.join.stack import earlier_releases
 from sfumato.release.join.template import Resolved
@@ -40,7 +40,9 @@ def singled_out(side: Earlier, x: Sequence[str]) -> int | None:
     return None if sizes is None else int((sizes[people(side, x).row] == 1).sum())
 
 
-def alone(sides: Sequence[Earlier], rules: Sequence[Inconsistent], x: Sequence[Attribute], release: str) -> int | None:
+def alone(
+    sides: Sequence[Earlier], rules: Sequence[Inconsistent], x: Sequence[JoinAttribute], release: str
+) -> int | None:
     """How many people of a release are alone in a group of the join, although no release singles the group out.
 
     A group of the join is a combination of labels on X. It counts if the attributes of X that each release has are

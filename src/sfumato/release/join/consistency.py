@@ -31,7 +31,7 @@ class Relation(NamedTuple):
         return self.other[self.start[label] : self.start[label + 1]]
 
     def turned(self, others: int) -> "Relation":
-        """The same relation from the other side, which has so many labels."""
+        """The same relation from the other side, which has this many labels."""
         mine = np.repeat(np.arange(len(self.start) - 1), np.diff(self.start))
         order = np.argsort(self.other, kind="stable")
         ends = np.cumsum(np.bincount(self.other, minlength=others))
@@ -39,7 +39,7 @@ class Relation(NamedTuple):
 
 
 class _Said(NamedTuple):
-    """What is said of a label: everything, values by name, masks with hidden characters, and intervals."""
+    """What a label may mean: everything, values by name, masks with hidden characters, and intervals."""
 
     everything: bool
     names: frozenset[str]
@@ -68,7 +68,7 @@ def consistency(mine: EarlierColumn, theirs: EarlierColumn) -> Relation:
 
 
 def _said(column: EarlierColumn, other: EarlierColumn, *, numeric: bool) -> list[_Said]:
-    """What is said of each label; a node that its own side does not explain is looked up on the other."""
+    """What each label may mean; a node that its own side does not explain is looked up on the other."""
     found = []
     values = {
         label for label, m in zip(column.labels, column.meanings, strict=True) if m.listed and m.names == (label,)
@@ -98,7 +98,7 @@ def _intervals(names: Iterable[str]) -> Iterable[Interval]:
 
 
 class _Others:
-    """The labels of the other side, indexed by what is said of them."""
+    """The labels of the other side, indexed by what they may mean."""
 
     def __init__(self, said: Sequence[_Said]) -> None:
         self.said = said

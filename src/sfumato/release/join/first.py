@@ -11,8 +11,8 @@ from sfumato.kernel.group import group_rows
 from sfumato.kernel.join import groups as g
 from sfumato.release.earlier import Earlier
 from sfumato.release.join.links import Links
-from sfumato.release.join.names import Attribute
-from sfumato.release.join.partition import People, number, people, values
+from sfumato.release.join.names import JoinAttribute
+from sfumato.release.join.partition import SidePeople, number, people, values
 from sfumato.release.join.stack import MOST_COUNT, MOST_WORDS, Stack, Words, too_many
 from sfumato.release.join.template import Resolved
 
@@ -49,7 +49,7 @@ def matching(links: Links, stack: Stack, row: Integers, but: Sequence[str] = ())
     out = np.tile(stack.everything(), (len(row), 1))
     for other in others:
         for attribute, relation in links.between(name, other):
-            at = Attribute(other, attribute)
+            at = JoinAttribute(other, attribute)
             if attribute not in but and at in stack.labels:
                 labels, of_key = np.unique(side.column(attribute).of_row[row], return_inverse=True)
                 out &= stack.consistent(at, relation, labels)[of_key]
@@ -69,7 +69,7 @@ class First(NamedTuple):
     """The rows of the first release as the kernel counts them, in the order of their cells, and where cells begin;
     ``keys`` has a row of the release for each key."""
 
-    rows: g.Rows
+    rows: g.JoinRows
     way: g.Way
     order: Integers
     ends: Integers
@@ -93,7 +93,7 @@ def first_release(side: Earlier, wanted: Resolved, joined: Sequence[str]) -> Fir
     total = np.zeros(len(group.first), np.int64)
     np.add.at(total, group.of_row, weight)
     first = group.first
-    rows = g.Rows(
+    rows = g.JoinRows(
         keys.of_row[first], value[first], total, np.array([m[first] for m in marks], np.int64).reshape(-1, len(first))
     )
     order = np.lexsort((rows.value, cell[first]))
@@ -102,7 +102,7 @@ def first_release(side: Earlier, wanted: Resolved, joined: Sequence[str]) -> Fir
 
 
 def _counted(
-    side: Earlier, wanted: Resolved, found: People, labels: dict[str, Integers]
+    side: Earlier, wanted: Resolved, found: SidePeople, labels: dict[str, Integers]
 ) -> tuple[Integers, int, Integers]:
     """What is counted of Y on this side: values, the kernel's mode, and weights."""
     none = np.zeros(len(found.row), np.int64)
@@ -137,14 +137,14 @@ def way_of(name: str, wanted: Resolved, mode: int) -> g.Way:
     return g.Way(np.array([mode, wanted.k], np.int64), limits, own)
 
 
-def for_kernel(stack: Stack, keys: Words, weight: Integers) -> g.Stack:
+def for_kernel(stack: Stack, keys: Words, weight: Integers) -> g.StackArrays:
     """The stack as the kernel counts it; refused if counts may not fit."""
     if float(np.sum(weight, dtype=np.float64)) * float(np.sum(stack.weight, dtype=np.float64)) >= MOST_COUNT:
         raise too_many()
-    return g.Stack(stack.x.astype(np.int64), stack.unit.astype(np.int64), stack.weight, stack.held, keys)
+    return g.StackArrays(stack.x.astype(np.int64), stack.unit.astype(np.int64), stack.weight, stack.held, keys)
 
 
-def room_for(stack: Stack, keys: int, marks: int, parts: int = 1) -> g.Room:
+def room_for(stack: Stack, keys: int, marks: int, parts: int = 1) -> g.JoinRoom:
     """Work space to count with this stack, some parts of a cell at a time."""
     top = [int(c.max(initial=0)) + 1 for c in (stack.x, stack.unit)]
     return g.make_room(top[0], top[1], keys, marks, parts)

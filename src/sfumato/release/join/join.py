@@ -11,7 +11,7 @@ from sfumato.release.earlier import Earlier
 from sfumato.release.join.dangling import unmatched
 from sfumato.release.join.first import first_release, for_kernel, matching, room_for
 from sfumato.release.join.links import Links
-from sfumato.release.join.names import Attribute, JoinNames
+from sfumato.release.join.names import JoinAttribute, JoinNames
 from sfumato.release.join.partition import refuse_sampled
 from sfumato.release.join.stack import earlier_releases, empty_join
 from sfumato.release.join.template import Resolved, resolve
@@ -40,8 +40,8 @@ class Join:
         """The attributes of all releases."""
         known = JoinNames({side.name: list(side.columns) for side in self.sides})
         for side in self.sides:
-            known.values |= {Attribute(side.name, n): c.labels for n, c in side.columns.items()}
-            known.noise |= {Attribute(side.name, n): side for n in side.randomized}
+            known.values |= {JoinAttribute(side.name, n): c.labels for n, c in side.columns.items()}
+            known.noise |= {JoinAttribute(side.name, n): side for n in side.randomized}
         return known
 
     @property

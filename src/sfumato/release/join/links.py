@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sfumato.errors import PolicyError
 from sfumato.release.earlier import Earlier
 from sfumato.release.join.consistency import Relation, consistency
-from sfumato.release.join.names import Attribute
+from sfumato.release.join.names import JoinAttribute
 from sfumato.release.rule import Inconsistent
 from sfumato.table.names import named
 
@@ -29,8 +29,8 @@ class Link(NamedTuple):
 class Rule(NamedTuple):
     """A rule: for each release and attribute, which of its labels lie inside the rule, and the values it names."""
 
-    inside: Mapping[Attribute, NDArray[np.bool_]]
-    values: Mapping[Attribute, Sequence[str]]
+    inside: Mapping[JoinAttribute, NDArray[np.bool_]]
+    values: Mapping[JoinAttribute, Sequence[str]]
 
     def releases(self) -> set[str]:
         """The releases that the rule is about."""
@@ -56,7 +56,7 @@ class Links:
     def _rule(self, rule: Inconsistent) -> Rule:
         if stray := [n for n in rule.sides if n not in self.sides]:
             raise PolicyError(f"a rule of inconsistency names {stray[0]!r}; the releases are {named(self.sides)}")
-        values = {Attribute(r, name): found for r in rule.sides for name, found in rule.values(r).items()}
+        values = {JoinAttribute(r, name): found for r in rule.sides for name, found in rule.values(r).items()}
         return Rule({a: self.sides[a.release].column(a.name).inside(found) for a, found in values.items()}, values)
 
     def _refuse_cross_product(self, first: str, second: str) -> None:
@@ -74,9 +74,9 @@ class Links:
         ruled = [a.name for rule in self.rules for a in rule.inside if a.release == release]
         return list(dict.fromkeys([*linked, *ruled]))
 
-    def attributes(self) -> list[Attribute]:
+    def attributes(self) -> list[JoinAttribute]:
         """All join attributes."""
-        return [Attribute(release, name) for release in self.sides for name in self.joined(release)]
+        return [JoinAttribute(release, name) for release in self.sides for name in self.joined(release)]
 
     def between(self, one: str, other: str) -> Iterator[tuple[str, Relation]]:
         """The common attributes of two releases, with the relation as seen from the first."""
@@ -90,6 +90,6 @@ class Links:
 def _refuse_sides(sides: Sequence[Earlier]) -> None:
     names = [side.name for side in sides]
     if len(sides) < 2:
-        raise PolicyError("a join is of two or more releases; give at least one earlier release")
+        raise PolicyError("a join needs two or more releases; give at least one earlier release")
     if twice := [n for n in names if names.count(n) > 1]:
         raise PolicyError(f"two releases are called {twice[0]!r}; give each its own name")

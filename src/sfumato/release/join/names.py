@@ -10,7 +10,7 @@ from sfumato.table.encode import Domain
 from sfumato.table.taxonomy import Taxonomy
 
 
-class Attribute(NamedTuple):
+class JoinAttribute(NamedTuple):
     """An attribute of one release."""
 
     release: str
@@ -22,28 +22,28 @@ class JoinNames(Schema):
 
     >>> names = JoinNames({"T1": ["job", "sex"], "T2": ["sex", "zip"]})
     >>> [names.spelled(a) for a in names.meant("sex")], names.meant("zip"), names.only("T2.sex")
-    (['T1.sex', 'T2.sex'], (Attribute(release='T2', name='zip'),), Attribute(release='T2', name='sex'))
+    (['T1.sex', 'T2.sex'], (JoinAttribute(release='T2', name='zip'),), JoinAttribute(release='T2', name='sex'))
     >>> odd = JoinNames({"T1": ["T2.sex", "T2"], "T2": ["sex"]})
-    >>> [odd.spelled(Attribute("T1", n)) for n in ("T2.sex", "T2")], odd.only("T1.T2.sex").release
+    >>> [odd.spelled(JoinAttribute("T1", n)) for n in ("T2.sex", "T2")], odd.only("T1.T2.sex").release
     (['T1.T2.sex', 'T1.T2'], 'T1')
     """
 
     def __init__(self, attributes: Mapping[str, Sequence[str]], hidden: Mapping[str, Sequence[str]] | None = None):
         self.attributes = {release: list(found) for release, found in attributes.items()}
         self.hidden = {release: list(found) for release, found in (hidden or {}).items()}
-        self.values: dict[Attribute, Sequence[str]] = {}
-        self.noise: dict[Attribute, Earlier] = {}
+        self.values: dict[JoinAttribute, Sequence[str]] = {}
+        self.noise: dict[JoinAttribute, Earlier] = {}
         """The attributes that are left out since they were randomized, with their releases."""
 
-    def meant(self, word: str) -> tuple[Attribute, ...]:
+    def meant(self, word: str) -> tuple[JoinAttribute, ...]:
         """What a name stands for: one attribute, or a common one of all releases that have it (Fung, Example 6.1.2)."""
         release, _, name = word.partition(".")
         if name in self.attributes.get(release, ()) or name in self.hidden.get(release, ()):
-            return (Attribute(release, name),)
-        found = tuple(Attribute(r, word) for r, known in self.attributes.items() if word in known)
-        return found or tuple(Attribute(r, word) for r, known in self.hidden.items() if word in known)
+            return (JoinAttribute(release, name),)
+        found = tuple(JoinAttribute(r, word) for r, known in self.attributes.items() if word in known)
+        return found or tuple(JoinAttribute(r, word) for r, known in self.hidden.items() if word in known)
 
-    def only(self, word: str) -> Attribute:
+    def only(self, word: str) -> JoinAttribute:
         """The one attribute that a name stands for; a common name is refused."""
         found = self.meant(word)
         if not found:
@@ -57,7 +57,7 @@ class JoinNames(Schema):
             raise PolicyError(f"{word!r} is an attribute of several releases; write {told} in y")
         return found[0]
 
-    def spelled(self, attribute: Attribute) -> str:
+    def spelled(self, attribute: JoinAttribute) -> str:
         """The name that templates use for an attribute."""
         alone = self.meant(attribute.name) == (attribute,) and attribute.name not in self.attributes
         return attribute.name if alone else f"{attribute.release}.{attribute.name}"
@@ -68,13 +68,15 @@ class JoinNames(Schema):
         return tuple(dict.fromkeys(found))
 
     def quasi_names(self) -> list[str]:
-        return [self.spelled(Attribute(r, name)) for r, known in self.attributes.items() for name in known]
+        return [self.spelled(JoinAttribute(r, name)) for r, known in self.attributes.items() for name in known]
 
     def sensitive_names(self) -> list[str]:
         return []
 
     def all_names(self) -> list[str]:
-        every = [Attribute(r, name) for found in (self.attributes, self.hidden) for r, n in found.items() for name in n]
+        every = [
+            JoinAttribute(r, name) for found in (self.attributes, self.hidden) for r, n in found.items() for name in n
+        ]
         told = [word for a in every for word in (self.spelled(a), f"{a.release}.{a.name}")]
         return list(dict.fromkeys([*told, *self.attributes]))
 

@@ -15,7 +15,7 @@ from sfumato.table.names import named
 Integers = NDArray[np.int64]
 
 
-class People(NamedTuple):
+class SidePeople(NamedTuple):
     """Rows of a side that are told apart: the number of a row of each, its weight, and the person if that repeats."""
 
     row: Integers
@@ -44,15 +44,15 @@ def number(columns: Sequence[Integers], rows: int) -> Integers:
     return group_rows(columns, [int(c.max()) + 1 if len(c) else 1 for c in columns]).of_row
 
 
-def people(side: Earlier, used: Sequence[str]) -> People:
+def people(side: Earlier, used: Sequence[str]) -> SidePeople:
     """The rows of a side as far as some columns tell them apart; a bucketized person can have several."""
     if (np.diff(side.person) > 0).all():
-        return People(np.arange(len(side.person)), side.weights, None)
+        return SidePeople(np.arange(len(side.person)), side.weights, None)
     labels = [side.column(name).of_row for name in used]
     found = group_rows([side.person, *labels], [int(side.person.max()) + 1, *(int(c.max()) + 1 for c in labels)])
     weight = _sums(found.of_row, side.weights, len(found.first))
     person = side.person[found.first]
-    return People(found.first, weight, None if len(np.unique(person)) == len(person) else person)
+    return SidePeople(found.first, weight, None if len(np.unique(person)) == len(person) else person)
 
 
 def _sums(group: Integers, weight: Integers, groups: int) -> Integers:
@@ -100,7 +100,7 @@ def partitions(side: Earlier, wanted: Resolved, joined: Sequence[str]) -> Partit
 
 
 def _units(
-    side: Earlier, wanted: Resolved, found: People, labels: dict[str, Integers]
+    side: Earlier, wanted: Resolved, found: SidePeople, labels: dict[str, Integers]
 ) -> tuple[Integers, Integers | None]:
     """What is counted of Y on this side: a number for each row, and weights if every person is one unit."""
     if side.name in wanted.records:
@@ -113,7 +113,7 @@ def _units(
 
 
 def _shares(
-    side: Earlier, wanted: Resolved, found: People, labels: dict[str, Integers], keys: Sequence[Integers]
+    side: Earlier, wanted: Resolved, found: SidePeople, labels: dict[str, Integers], keys: Sequence[Integers]
 ) -> Partitions:
     group = group_rows(keys, [int(k.max()) + 1 for k in keys])
     first = group.first

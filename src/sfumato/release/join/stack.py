@@ -11,7 +11,7 @@ from sfumato.kernel.group import group_rows
 from sfumato.kernel.join import groups as g
 from sfumato.release.join.consistency import Relation
 from sfumato.release.join.links import Links, Rule
-from sfumato.release.join.names import Attribute
+from sfumato.release.join.names import JoinAttribute
 from sfumato.release.join.partition import Partitions, number, partitions
 from sfumato.release.join.template import Resolved
 
@@ -33,7 +33,7 @@ class Stack:
     of `Partitions`, combined. ``times`` is how many numbers on X an entry stands for, if others were left out.
     """
 
-    labels: dict[Attribute, Integers]
+    labels: dict[JoinAttribute, Integers]
     x: Integers
     unit: Integers
     weight: Integers
@@ -56,7 +56,7 @@ class Stack:
             bits[-1] = (np.uint64(1) << np.uint64(rest)) - np.uint64(1)
         return bits
 
-    def consistent(self, attribute: Attribute, relation: Relation, labels: Integers) -> Words:
+    def consistent(self, attribute: JoinAttribute, relation: Relation, labels: Integers) -> Words:
         """For some labels of the other side, the bits of the entries whose label is consistent with it."""
         if len(labels) * self.words > MOST_WORDS:
             raise DataError(
@@ -126,11 +126,11 @@ def _complete(links: Links, wanted: Resolved, release: str) -> bool:
 
 def _alone(links: Links, name: str, parts: Partitions) -> Stack:
     side = links.sides[name]
-    labels = {Attribute(name, a): side.column(a).of_row[parts.row] for a in links.joined(name)}
+    labels = {JoinAttribute(name, a): side.column(a).of_row[parts.row] for a in links.joined(name)}
     return Stack(labels, parts.x, parts.unit, parts.weight, parts.held)
 
 
-def _narrowed(stack: Stack, kept: Sequence[Attribute], shares: bool) -> Stack:
+def _narrowed(stack: Stack, kept: Sequence[JoinAttribute], shares: bool) -> Stack:
     """If all join attributes are in X: of the entries with the same join labels, those that decide.
 
     A group of the join is then some rows of the first release times one number of X here. Its count is a product, so
@@ -179,7 +179,7 @@ def _combined(links: Links, stack: Stack, more: Stack, name: str) -> Stack:
 def _pairs(links: Links, stack: Stack, more: Stack, name: str) -> tuple[Integers, Integers]:
     """The pairs of entries whose labels are consistent and that no rule excludes, a block of entries at a time."""
     releases = {a.release for a in stack.labels}
-    common = [(Attribute(r, a), relation) for r in sorted(releases) for a, relation in links.between(r, name)]
+    common = [(JoinAttribute(r, a), relation) for r in sorted(releases) for a, relation in links.between(r, name)]
     tables = [(at, _matrix(relation, len(links.sides[name].columns[at.name].labels))) for at, relation in common]
     rules = [r for r in links.rules if name in r.releases() and r.releases() <= {*releases, name}]
     step = max(1, _BLOCK // max(len(more), 1))
@@ -190,7 +190,7 @@ def _pairs(links: Links, stack: Stack, more: Stack, name: str) -> tuple[Integers
         here = slice(begin, begin + step)
         good = np.ones((len(stack.x[here]), len(more)), np.bool_)
         for at, table in tables:
-            good &= table[stack.labels[at][here]][:, more.labels[Attribute(name, at.name)]]
+            good &= table[stack.labels[at][here]][:, more.labels[JoinAttribute(name, at.name)]]
         for rule in rules:
             sides = [_all_inside(s, rule, len(s)) for s in (stack, more)]
             good &= ~(sides[0][here, None] & sides[1][None, :])
@@ -225,8 +225,8 @@ def _all_inside(stack: Stack, rule: Rule, entries: int) -> NDArray[np.bool_]:
 def empty_join(name: str) -> Infeasible:
     """The refusal to say something about a join without rows."""
     return Infeasible(
-        f"no row of {name} matches a row of each other release: the join is empty, and nothing can be said about it; "
-        "check that the releases are about the same people and values"
+        f"no row of {name} matches a row of each other release: the join is empty, so it shows nothing; check that "
+        "the releases are about the same people and values"
     )
 
 

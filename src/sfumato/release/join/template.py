@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from sfumato.errors import PolicyError
-from sfumato.release.join.names import Attribute, JoinNames
+from sfumato.release.join.names import JoinAttribute, JoinNames
 from sfumato.requirement.base import names
 from sfumato.requirement.join_template import JoinTemplate
 from sfumato.requirement.templates import Anonymity, Confidentiality
@@ -15,7 +15,7 @@ from sfumato.requirement.templates import Anonymity, Confidentiality
 class Target:
     """A protected value and its limit."""
 
-    attribute: Attribute
+    attribute: JoinAttribute
     value: str
     limit: Fraction
 
@@ -24,8 +24,8 @@ class Target:
 class Resolved:
     """What a template over a join is about: X; Y as attributes, as records of releases, or as protected values."""
 
-    x: tuple[Attribute, ...]
-    y: tuple[Attribute, ...] = ()
+    x: tuple[JoinAttribute, ...]
+    y: tuple[JoinAttribute, ...] = ()
     records: tuple[str, ...] = ()
     targets: tuple[Target, ...] = ()
     k: int = 0
@@ -66,7 +66,7 @@ def resolve(requirement: JoinTemplate, known: JoinNames) -> Resolved:
     return Resolved(x=x, y=attributes, records=records, k=template.k)
 
 
-def completed(requirement: JoinTemplate, known: JoinNames, added: Sequence[Attribute]) -> JoinTemplate:
+def completed(requirement: JoinTemplate, known: JoinNames, added: Sequence[JoinAttribute]) -> JoinTemplate:
     """A template with common names in X written out and some attributes added to X, unless they are in Y."""
     template = requirement.template
     words = names(template.y) if isinstance(template, Anonymity) else tuple(template.y)

@@ -1,4 +1,4 @@
-"""What questions a release answers, and how well: as far as its manifest says."""
+"""What questions a release answers, and how well, according to its manifest."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -53,10 +53,10 @@ def _by_labels(manifest: Manifest, perturbed: bool) -> Answers:
     told += [
         "A condition on labels is answered exactly if every label lies entirely inside or entirely outside it, for "
         "instance if its limits are ends of labels.",
-        "Otherwise the rows whose label lies partly inside may or may not belong: without them you get the least "
-        "possible count, with all of them the greatest. An estimate in between spreads each label evenly over what it "
-        "covers, which is an assumption.",
-        "Columns can be combined row by row: everything that a row shows is about the same record.",
+        "Otherwise the rows with a label that lies partly inside may or may not count: without them you get the "
+        "least possible count, with all of them the greatest. An estimate in between spreads each label evenly over "
+        "what it covers, which is an assumption.",
+        "Columns can be combined row by row: everything in a row is about the same record.",
         *_left_out(manifest),
     ]
     return Answers(told, *_detail(manifest))
@@ -96,7 +96,7 @@ def _by_buckets(manifest: Manifest, perturbed: bool) -> Answers:
             "values.",
             alone,
             "Questions that combine the two are answered by group only. An estimate spreads the values of each group "
-            "evenly over its people; it is exact where a condition takes or leaves whole groups.",
+            "evenly over its people; it is exact where a condition includes or excludes whole groups.",
         ]
     )
 
@@ -110,12 +110,13 @@ def _by_sample(manifest: Manifest) -> Answers:
     ]
     if p := settings.get("p"):
         told.append(
-            f"A value of {private} is that of one person of the group, kept with probability {figure(p)} and otherwise "
-            "drawn from the whole domain. Counts must be reconstructed (see below) and are estimates: the more rows a "
-            "question covers, the better. A single row may show noise, and at best the value of one of its G people."
+            f"A value of {private} is that of one person of the group, kept with probability {figure(p)} and "
+            "otherwise drawn from the whole domain. Counts must be reconstructed (see below) and are estimates: the "
+            "more rows a question covers, the better. A single row may show noise; at best it shows the value of one "
+            "of its G people."
         )
     else:
-        told.append(f"Values of {private} are pure noise: they say nothing about the people.")
+        told.append(f"Values of {private} are pure noise: they carry no information about people.")
     return Answers(told, *_detail(manifest))
 
 
@@ -126,7 +127,7 @@ def _by_noise(manifest: Manifest) -> Answers:
     if not ways:
         return Answers(told)
     told += [
-        "A single randomized cell may be wrong: do not take a row for the record of a person.",
+        "A single randomized cell may be wrong: do not treat a row as a person’s record.",
         "Counts over randomized columns must be reconstructed from the published probabilities (see below). They are "
         "then right on average, with the error below; conditions on several randomized columns have a larger error.",
     ]
@@ -168,7 +169,8 @@ def _left_out(manifest: Manifest) -> list[str]:
     if not isinstance(number, int) or not number:
         return []
     return [
-        f"{several(number, 'row')} of the table {'was' if number == 1 else 'were'} left out; no answer counts them."
+        f"{several(number, 'row')} of the table {'was' if number == 1 else 'were'} left out and not counted in any "
+        "answer."
     ]
 
 

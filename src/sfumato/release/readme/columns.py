@@ -47,11 +47,11 @@ def own_columns(manifest: Manifest) -> dict[str, str]:
     scheme = SCHEMES[manifest.scheme]
     if scheme.separates:
         return {
-            GROUP: "the number of the group; it joins the two tables, and says nothing else",
+            GROUP: "the number of the group; it joins the two tables and has no other meaning",
             COUNT: "how many rows of the group have this value or combination of values",
         }
     if scheme.rows_are_groups:
-        return {SIZE: "how many people the row stands for"}
+        return {SIZE: "how many people the row represents"}
     return {}
 
 
@@ -78,10 +78,10 @@ def _first(nodes: Mapping[str, Any]) -> list[tuple[str, Any]]:
 def _shows(name: str, entry: AttributeEntry, manifest: Manifest, perturbed: bool) -> str:
     """What the cells of a column are."""
     if isinstance(entry, LabelAttribute):
-        whom = "the people whom the row stands for" if SCHEMES[manifest.scheme].rows_are_groups else "the row’s group"
+        whom = "the people the row represents" if SCHEMES[manifest.scheme].rows_are_groups else "the row’s group"
         return f"{several(len(entry.nodes), 'label')}: each covers the values of all of {whom}"
     if name in manifest.matrices:
-        return f"randomized: one of {several(len(manifest.domain(name)), 'value')}, which need not be the true one"
+        return f"randomized: one of {several(len(manifest.domain(name)), 'value')}, which may not be the true one"
     if entry.role is Role.SENSITIVE:
         return _sensitive(manifest, perturbed)
     return "published unchanged"
@@ -92,7 +92,7 @@ def _sensitive(manifest: Manifest, perturbed: bool) -> str:
     if scheme.rows_are_groups:
         return "the value of one person of the group, drawn at random and then kept or replaced at random"
     if perturbed:
-        return "some values were replaced on purpose to protect people; which ones is not said"
+        return "some values were replaced on purpose to protect people; which ones is not stated"
     return "the values of the group’s rows, in a table of their own" if scheme.separates else "published unchanged"
 
 
@@ -134,7 +134,7 @@ def _end(end: Any) -> str:
 
 def _unlisted(label: str) -> str:
     if label == SUPPRESSED:
-        return "hidden: any value"
+        return "hidden: could be any value"
     if label.endswith(REST):
         return f"a value that begins with {label.removesuffix(REST)!r}; what follows is hidden"
     if SUPPRESSED in label:

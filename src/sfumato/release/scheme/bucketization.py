@@ -39,7 +39,7 @@ def refuse_exact(requirements: Sequence[Requirement]) -> None:
         if r.by_labels:
             raise PolicyError(
                 f"{r.model} is about people who show the same quasi-identifiers, but bucketization shows these "
-                'exactly, so it would promise what does not hold; set scheme = "generalization", or drop '
+                'exactly, so the promise would not hold; set scheme = "generalization", or drop '
                 f"{r.model} and require something that hides only the sensitive value, e.g. l-diversity"
             )
 
@@ -144,8 +144,8 @@ class Bucketization(Scheme):
         quasi = engine.publish(outputs, draws, grouping, counts)
         if isinstance(quasi, Parts):
             raise DataError(
-                f"bucketization shows every one of {quasi.height:,} people exactly, and an engine that publishes in "
-                'parts cannot check that; set scheme = "generalization", or name = "local" under [engine]'
+                f"bucketization shows each of {quasi.height:,} people exactly, which an engine that publishes in parts "
+                'cannot check; set scheme = "generalization", or name = "local" under [engine]'
             )
         tables = {"quasi": quasi, "sensitive": _sensitive(people, number[grouping.group])}
         return Made(tables, judgements, attribute_entries(table), quasi.height)

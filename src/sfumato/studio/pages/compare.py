@@ -7,7 +7,7 @@ from nicegui import background_tasks, ui
 
 from sfumato.errors import SfumatoError
 from sfumato.publisher.compare.comparison import Comparison
-from sfumato.publisher.compare.points import Plan, Point
+from sfumato.publisher.compare.points import ComparisonPlan, Point
 from sfumato.report.compare_page import COLUMNS, Row, done, shown_columns
 from sfumato.requirement.dial import Dial
 from sfumato.studio import comparing
@@ -30,7 +30,7 @@ def render(job: Job) -> None:
     heading(
         "What does a choice cost?",
         "Every method trades what an adversary gains against what an analyst loses. Points further down and to the "
-        "left are better; those on the line are beaten by no other.",
+        "left are better; no other point beats those on the line.",
     )
     later(lambda: (offers_of(job), comparing.swept(job)), lambda found: _Page(job, *found).render())
 
@@ -38,7 +38,7 @@ def render(job: Job) -> None:
 class _Page:
     """What to compare, how far it is, and what came out."""
 
-    def __init__(self, job: Job, plan: Plan, dials: dict[str, Dial]) -> None:
+    def __init__(self, job: Job, plan: ComparisonPlan, dials: dict[str, Dial]) -> None:
         self.job, self.plan, self.dials = job, plan, dials
         self.methods = {p.method.name for p in plan.points if p.refuted is None} or {p.method.name for p in plan.points}
         self.word, self.values = "", ""
@@ -134,7 +134,7 @@ class _Page:
             elif now.result is not None:
                 _Outcome(self.job, now, now.result).render()
             else:
-                banner("The comparison was ended.")
+                banner("The comparison was stopped.")
 
     def _under_way(self, now: Comparing) -> None:
         with card():
@@ -152,7 +152,7 @@ class _Outcome:
 
     def render(self) -> None:
         if self.now.version != self.job.version:
-            banner("The policy has changed since; compare again to see what it costs now.")
+            banner("The policy has changed since then; compare again to see what it costs now.")
         of = self.job.frame.height if self.job.frame is not None else 0
         on = "all rows" if self.now.rows == of else f"a random sample, {self.now.rows:,} of {of:,} rows"
         with card("The frontier"):
@@ -215,7 +215,7 @@ class _Outcome:
             except SfumatoError as error:
                 banner(explained(error), "bad")
                 return
-            primary("Take this policy", lambda: self._take(point))
+            primary("Use this policy", lambda: self._take(point))
 
     def _take(self, point: Point) -> None:
         try:

@@ -1,4 +1,4 @@
-"""Requirements and method: what must hold of the release in plain words, and which methods can do it."""
+"""Requirements and method: what must hold for the release, in plain words, and which methods can do it."""
 
 from collections.abc import Callable
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from nicegui import ui
 
 from sfumato.errors import SfumatoError
-from sfumato.publisher.compare.points import Plan, Point
+from sfumato.publisher.compare.points import ComparisonPlan, Point
 from sfumato.studio import trial
 from sfumato.studio.controls import choice, fold
 from sfumato.studio.frame import next_step
@@ -107,7 +107,7 @@ class _Page:
                 self._show_methods(plan)
         await self.preview.refresh()
 
-    def _show_methods(self, plan: Plan) -> None:
+    def _show_methods(self, plan: ComparisonPlan) -> None:
         """The methods, drawn again only if they are others than before."""
         offered = _Methods(self.job, plan, self._take)
         if self.offered is None or self.offered.offer != offered.offer:
@@ -123,7 +123,7 @@ class _Page:
         await self._judge()
 
 
-def _asked(job: Job) -> tuple[dict[int, str], Plan]:
+def _asked(job: Job) -> tuple[dict[int, str], ComparisonPlan]:
     return trial.impossible_of(job), trial.offers_of(job)
 
 
@@ -134,7 +134,7 @@ def _sentence(words: str) -> str:
 class _Methods:
     """The methods to choose from: those that serve, and why the others do not."""
 
-    def __init__(self, job: Job, plan: Plan, take: Callable[[Point | None], Any]) -> None:
+    def __init__(self, job: Job, plan: ComparisonPlan, take: Callable[[Point | None], Any]) -> None:
         self.job, self.plan, self.take = job, plan, take
         self.now = str(job.content.get("method", {}).get("name", ""))
 

@@ -7,7 +7,7 @@ from nicegui import ui
 
 from sfumato.studio.frame import next_step
 from sfumato.studio.job import Job
-from sfumato.studio.run import Run
+from sfumato.studio.run import StudioRun
 from sfumato.studio.widgets import banner, card, figures, heading, later, rows_table, text
 from sfumato.studio.wording import percent
 
@@ -18,7 +18,7 @@ Facts = Mapping[str, Any]
 
 UTILITY = (
     ("query_error", "median error of counts", "1,000 random count queries, relative to the true answer"),
-    ("class_error", "wrong predictions", "a decision tree that learned from the release, on rows it has not seen"),
+    ("class_error", "wrong predictions", "a decision tree trained on the release, on rows it has not seen"),
     ("correlation", "change of associations", "average change of Cramér's V over all pairs of columns"),
     ("loss", "information hidden by labels", "average share of the domain that a label covers"),
 )
@@ -28,7 +28,7 @@ def render(job: Job) -> None:
     """The page."""
     run = job.run
     if run is None or run.published is None:
-        banner("Nothing was published yet.")
+        banner("Nothing has been published yet.")
         return
     run.seen = True
     facts = run.published["facts"]
@@ -50,15 +50,15 @@ def render(job: Job) -> None:
     next_step(job, "result")
 
 
-def _lead(run: Run, facts: Facts) -> str:
+def _lead(run: StudioRun, facts: Facts) -> str:
     made = facts["making"]
     return f"{facts['published']:,} rows published by {made['method']} in {run.seconds:.1f} seconds."
 
 
 def _figures(facts: Facts) -> list[tuple[str, str]]:
     risk, loss = facts["risk"], facts["loss"]
-    told = [("people who are unique before", percent(risk["before"]["unique_share"]))]
-    told.append(("people who are unique after", percent(risk["after"]["unique_share"])))
+    told = [("unique people before", percent(risk["before"]["unique_share"]))]
+    told.append(("unique people after", percent(risk["after"]["unique_share"])))
     if risk.get("smallest"):
         told.append(("people in the smallest group", f"{risk['smallest']:,}"))
     if loss["mean"] is not None:
@@ -67,7 +67,7 @@ def _figures(facts: Facts) -> list[tuple[str, str]]:
     return told
 
 
-def _take(job: Job, run: Run) -> None:
+def _take(job: Job, run: StudioRun) -> None:
     base = f"/w/{job.id}/files"
     with card("Take it"):
         text(
@@ -150,7 +150,7 @@ def _loss(facts: Facts) -> None:
             _plot(loss["plot"], "plotbox")
 
 
-def _utility(run: Run) -> None:
+def _utility(run: StudioRun) -> None:
     """What the release is good for; it is measured after the release was written."""
     with card("What it is still good for"):
         place = ui.element("div").props("aria-live=polite")
@@ -164,7 +164,7 @@ def _utility(run: Run) -> None:
                 _measures(run.utility)
 
         with place:
-            text("p", "Being measured …", "small")
+            text("p", "Measuring …", "small")
         timer = ui.timer(0.5, fill)
         fill()
 
@@ -209,7 +209,7 @@ def _plot(svg: str, classes: str) -> None:
     ui.html(svg, sanitize=False).classes(classes)
 
 
-def _head(run: Run) -> tuple[list[str], Sequence[Sequence[Any]]]:
+def _head(run: StudioRun) -> tuple[list[str], Sequence[Sequence[Any]]]:
     """The first rows of the release, and no others."""
     import polars as pl
 
@@ -225,4 +225,4 @@ def _head(run: Run) -> tuple[list[str], Sequence[Sequence[Any]]]:
 def _rows(found: tuple[list[str], Sequence[Sequence[Any]]]) -> None:
     names, rows = found
     rows_table("Released rows", names, rows, missing="")
-    text("p", f"The first {len(rows)} rows, in the order in which they are released, which is random.", "small")
+    text("p", f"The first {len(rows)} rows, in the order of the release, which is random.", "small")

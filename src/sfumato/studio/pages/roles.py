@@ -1,4 +1,4 @@
-"""The roles: what outsiders may know of a person, what they must not learn, and who stands alone."""
+"""The roles: what outsiders may know about a person, what they must not learn, and who stands alone."""
 
 from nicegui import ui
 
@@ -25,12 +25,12 @@ MEANINGS = {
     "identifier": "Names a person by itself, like a name, a passport number or an e-mail address. Never published.",
     "quasi": "Others can know it or look it up: age, sex, postcode, profession, a date. Alone it is harmless; together "
     "they single people out. Made coarser until they do not.",
-    "sensitive": "What nobody may learn of a particular person: a diagnosis, an income, a vote. Published, but not "
+    "sensitive": "What nobody may learn about a particular person: a diagnosis, an income, a vote. Published, but not "
     "attributable to anyone.",
     "class": "What analysts want to predict, such as whether a patient came back. Published as it is.",
-    "insensitive": "Nobody outside knows it and nobody minds if it is known. Published as it is. If in doubt, this is "
-    "the wrong role.",
-    "drop": "Not needed by anybody. Neither published nor used.",
+    "insensitive": "Nobody outside knows it, and nobody minds if it becomes known. Published as it is. If in doubt, "
+    "this is the wrong role.",
+    "drop": "Nobody needs it. Neither published nor used.",
 }
 _EXAMPLES, _LONGEST, _LOOKED_AT = 3, 28, 50
 
@@ -108,7 +108,7 @@ def _told_reason(job: Job, name: str) -> str:
 
 
 def _proposed(job: Job, name: str) -> tuple[str, str, str] | None:
-    """The role that was proposed, why, and what else a steward should know of the column."""
+    """The role that was proposed, why, and what else a steward should know about the column."""
     found = next((a for a in job.proposal.attributes if a.name == name), None) if job.proposal else None
     if found is None:
         return None
@@ -129,7 +129,7 @@ async def _changed(job: Job, name: str, role: str, shown: _Shown, why: Field) ->
 
 
 async def _update(job: Job, shown: _Shown) -> None:
-    """Count anew who stands alone, and say what the policy lacks."""
+    """Count again who stands alone, and say what the policy lacks."""
     version = job.version
     found = await beside(alone_now, job)
     if job.version != version:
@@ -160,7 +160,7 @@ def _combinations(found: Uniqueness) -> None:
     text("h3", "Which combinations single people out")
     with ui.element("div").classes("scroll"), ui.element("table").classes("plain"):
         with ui.element("thead"), ui.element("tr"):
-            text("th", "Whoever knows only").props("scope=col")
+            text("th", "Anyone who knows only").props("scope=col")
             text("th", "finds one row for", "num").props("scope=col")
         with ui.element("tbody"):
             for some in found.combinations:

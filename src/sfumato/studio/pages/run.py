@@ -8,7 +8,7 @@ from nicegui import background_tasks, ui
 from sfumato.errors import SfumatoError
 from sfumato.studio.frame import go, next_step
 from sfumato.studio.job import Job
-from sfumato.studio.run import Run
+from sfumato.studio.run import StudioRun
 from sfumato.studio.steps import step_of
 from sfumato.studio.widgets import banner, card, complain, explained, heading, primary, quiet, text
 
@@ -57,7 +57,7 @@ _PLACES = {"attributes": "roles", "require": "requirements", "method": "requirem
 
 
 def _where(job: Job, error: SfumatoError) -> None:
-    """Lead to the page on which the part of the policy is decided that an error is about."""
+    """Link to the page where the part of the policy that an error is about is decided."""
     step = step_of(_PLACES.get((error.field or "").partition(".")[0], ""))
     if step is not None:
         quiet(f"Go to {step.title}", lambda: go(job, step.key))
@@ -85,7 +85,7 @@ async def _start(job: Job, title: str, out: str) -> None:
     go(job, "run")
 
 
-def _watch(job: Job, run: Run) -> None:
+def _watch(job: Job, run: StudioRun) -> None:
     """The stages as they come; when the run has ended, the page that says so."""
     with card():
         with ui.element("div").style("display: flex; gap: 1rem; align-items: baseline"):
@@ -121,13 +121,13 @@ def _watch(job: Job, run: Run) -> None:
     refresh()
 
 
-async def _cancel(run: Run, stop: ui.button) -> None:
+async def _cancel(run: StudioRun, stop: ui.button) -> None:
     stop.disable()
     stop.text = "Cancelling …"
     await run.cancel()
 
 
-def _stage_lines(run: Run) -> None:
+def _stage_lines(run: StudioRun) -> None:
     if not run.stages and run.state == "running":
         with ui.element("li").classes("now"):
             text("span", "Starting a process for this run")
@@ -138,12 +138,12 @@ def _stage_lines(run: Run) -> None:
                 text("span", f"{stage.ended - stage.began:.1f} s", "small")
 
 
-def _ended(job: Job, run: Run) -> None:
+def _ended(job: Job, run: StudioRun) -> None:
     """How the last run ended."""
     if run.state == "published":
         banner(f"Published in {run.seconds:.1f} seconds.", "good")
         if run.version != job.version:
-            banner("The policy has changed since. Publish again to use what it says now.")
+            banner("The policy has changed since then. Publish again to use what it says now.")
     elif run.state == "cancelled":
         banner(f"Cancelled after {run.seconds:.1f} seconds. Nothing was written.")
     else:

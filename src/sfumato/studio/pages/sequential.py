@@ -1,4 +1,4 @@
-"""Earlier releases: what somebody learns who has them too, and joins them with the new one."""
+"""Earlier releases: what somebody learns who also has them and joins them with the new one."""
 
 from collections.abc import Callable
 from typing import Any
@@ -10,7 +10,7 @@ from sfumato.errors import SfumatoError
 from sfumato.report.plots import percent
 from sfumato.studio import earlier
 from sfumato.studio.controls import choice
-from sfumato.studio.earlier import Given
+from sfumato.studio.earlier import JoinFindings
 from sfumato.studio.job import Job
 from sfumato.studio.widgets import (
     banner,
@@ -31,8 +31,8 @@ def render(job: Job) -> None:
     """The page."""
     heading(
         "What was published before?",
-        "Whoever has last year’s release too can match its rows with the new ones. Two releases that are safe alone "
-        "can together point to one person.",
+        "Anyone who also has last year’s release can match its rows with the new ones. Two releases that are each "
+        "safe alone can together point to one person.",
     )
     _Page(job).render()
 
@@ -88,16 +88,19 @@ class _Page:
             later(lambda: earlier.given_away(self.job), lambda found: _given(self.job, found), "Joining the releases …")
 
 
-def _given(job: Job, found: Given) -> None:
+def _given(job: Job, found: JoinFindings) -> None:
     people = found.people
     with card("What the join gives away"):
         which = "the published release" if found.published else "what would be published now, on the whole table"
         text("p", f"T1 is {which}.", "small")
         figures(_figures(people))
         if people.pinned_down.get("T1"):
-            banner(f"{people.pinned_down['T1']:,} people are pinned down by the join, but by no single release.", "bad")
+            banner(
+                f"{people.pinned_down['T1']:,} people are pinned down by the join, but not by any single release.",
+                "bad",
+            )
         elif people.pinned_down.get("T1") == 0:
-            banner("The join pins down nobody whom a release does not single out by itself.", "good")
+            banner("The join pins down nobody who is not already singled out by one release.", "good")
         for name, joined in found.values.items():
             if joined.confidence is not None:
                 text(
@@ -107,7 +110,11 @@ def _given(job: Job, found: Given) -> None:
         for name, why in found.why.items():
             text("p", f"{name}: {why}.", "small")
         for name, (here, there) in people.unmatched.items():
-            text("p", f"{here:,} people of T1 match nobody in {name}, and {there:,} of {name} nobody in T1.", "small")
+            text(
+                "p",
+                f"{here:,} people of T1 match nobody in {name}, and {there:,} people of {name} match nobody in T1.",
+                "small",
+            )
         text("p", f"An outsider is assumed to know {', '.join(people.x)}.", "small")
 
 

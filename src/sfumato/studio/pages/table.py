@@ -88,7 +88,7 @@ DROP = """
   <q-btn no-caps unelevated class="primary" label="Choose a file" @click="props.pickFiles">
     <q-uploader-add-trigger />
   </q-btn>
-  <p class="small" role="status" v-if="props.isUploading">{{ props.uploadProgressLabel }} received, then it is read</p>
+  <p class="small" role="status" v-if="props.isUploading">{{ props.uploadProgressLabel }} received; it is read next</p>
   <p class="small" v-else>It is kept in a private folder and removed when the studio ends.</p>
 </div>
 """
@@ -110,7 +110,7 @@ def _uploader(job: Job) -> None:
 
     up.on("uploaded", uploaded, js_handler="(e) => emit(e.xhr.responseText)")
     up.on("failed", uploaded, js_handler="(e) => emit(e.xhr && e.xhr.responseText || null)")
-    up.on("rejected", lambda: complain("This is not a kind of file that can be read."))
+    up.on("rejected", lambda: complain("This kind of file cannot be read."))
 
 
 async def _open(job: Job, given: str, query: str | None) -> None:

@@ -11,7 +11,7 @@ from sfumato.studio.job import Job
 from sfumato.studio.widgets import beside, card, complain, explained, primary, text
 
 FOUND = ""
-"""What stands for: as found."""
+"""The option that means: as found."""
 ENCODINGS = ("utf-8", "cp1252", "latin-1", "utf-16", "cp1250", "shift_jis", "gb18030")
 SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 DECIMALS = {".": "point: 1.5", ",": "comma: 1,5"}
@@ -34,7 +34,7 @@ def form_card(job: Job) -> None:
         with ui.expansion("Correct this").props("dense").style("margin-top: .6rem"):
             with ui.element("div").classes("formgrid"):
                 _controls(job, kind, said)
-            text("p", "The table is read again, and roles and requirements are proposed anew.", "small")
+            text("p", "The table is read again, and new roles and requirements are proposed.", "small")
             primary("Read again", lambda: _again(job, said))
 
 

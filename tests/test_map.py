@@ -1,0 +1,63 @@
+"""The map in docs/architecture.md names every module in its room, and nothing that is not there."""
+
+import ast
+import re
+from collections import defaultdict
+from pathlib import Path
+
+import sfumato
+
+_ROOT = Path(sfumato.__file__).parent
+_MAP = Path(__file__).parents[1] / "docs" / "architecture.md"
+
+
+def rooms() -> dict[str, str]:
+    """What the map says of each room: a folder or a file of the package."""
+    text = _MAP.read_text(encoding="utf-8")
+    drawn = text[text.index("    src/sfumato/\n") : text.index("| new | room |")]
+    found: dict[str, str] = {}
+    for line in drawn.splitlines()[1:]:
+        begins = re.match(r" {6}(\w+)(?:/|\.py)\s", line)
+        if begins:
+            found[begins[1]] = ""
+        if found:
+            found[list(found)[-1]] += f" {line}"
+    return found
+
+
+def modules() -> list[Path]:
+    return [p.relative_to(_ROOT) for p in _ROOT.rglob("*.py") if p.name != "__init__.py"]
+
+
+def test_every_module_is_named_in_its_room() -> None:
+    words = {room: set(re.findall(r"\w+", told)) for room, told in rooms().items()}
+    missing = [
+        str(module)
+        for module in modules()
+        if not {*module.parts[1:-1], module.stem} <= words.get(Path(module.parts[0]).stem, set())
+    ]
+    assert missing == []
+
+
+def test_every_room_and_every_name_of_two_words_is_there() -> None:
+    there = {part for module in modules() for part in module.with_suffix("").parts}
+    assert set(rooms()) - there == {"__init__"}
+    named = {name for told in rooms().values() for name in re.findall(r"\b[a-z]\w*_\w+\b", told)}
+    assert named - there == set()
+
+
+def test_every_file_that_the_map_refers_to_is_there() -> None:
+    text = _MAP.read_text(encoding="utf-8")
+    files = [name for name in re.findall(r"`([a-z_]+/[a-z_/]+\.py)`", text) if "NAME" not in name]
+    lost = [name for name in files if not (_ROOT / name).exists() and not (_MAP.parents[1] / name).exists()]
+    assert len(files) > 10
+    assert lost == []
+
+
+def test_each_public_class_name_occurs_once() -> None:
+    homes: dict[str, list[str]] = defaultdict(list)
+    for module in modules():
+        for node in ast.walk(ast.parse((_ROOT / module).read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                homes[node.name].append(str(module))
+    assert {name: found for name, found in homes.items() if len(found) > 1} == {}
