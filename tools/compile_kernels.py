@@ -66,7 +66,9 @@ def _compile_inside(target: Path) -> None:
     from sfumato.datasets import example_folder
     from sfumato.kernel.compiled import pack_kernels
     from sfumato.kernel.jit import stamp
+    from sfumato.table.plain_text import load_kernel
 
+    load_kernel()  # the jobs below read small files, for which it is not used
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / "job"
         shutil.copytree(example_folder(), folder)

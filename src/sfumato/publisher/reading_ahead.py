@@ -1,7 +1,8 @@
 """Read the table of a policy on another core while the rest of sfumato is being imported, which takes as long.
 
-First comes the file's SHA-256, which needs nothing but the file: the other core finds it while Polars is imported.
-Reading begins when Polars and NumPy are imported, not before: Polars may look for NumPy, and must not find half of it.
+The file's SHA-256 needs nothing but the file: the other core finds it first. A large plain text table is read and
+ranked without Polars, while Polars is being imported (`plain_text`). Other files are read by Polars, when it and NumPy
+are imported, not before: Polars may look for NumPy, and must not find half of it.
 """
 
 import tomllib
@@ -13,17 +14,20 @@ from threading import Thread
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from sfumato.beside import beside
+from sfumato.beside import beside, known
 from sfumato.table.regular_file import digest_if_readable, open_regular
 
 if TYPE_CHECKING:
     import polars as pl
 
     from sfumato.table.batches import Told
+    from sfumato.table.plain_text import PlainTable
     from sfumato.table.ranked import Ranks
 
 _LARGEST = 1 << 20
 _MOST_AHEAD = 1 << 28
+_LEAST_PLAIN = 1 << 23
+"""Smaller text tables are read by Polars in the time in which the other reader is loaded."""
 _PAUSE = 0.1
 
 
@@ -82,12 +86,23 @@ def read_ahead(policy: Path) -> Ahead | None:
     data = content.get("data")
     if "engine" in content or not isinstance(data, Mapping) or not _is_plain(data, policy.parent):
         return None
-    known = beside(digest_if_readable, policy.parent / data["source"])
-    ahead = Ahead(data["source"], tuple(data.get("nulls", ())), policy.parent, known)
+    file = policy.parent / data["source"]
+    ahead = Ahead(data["source"], tuple(data.get("nulls", ())), policy.parent, beside(digest_if_readable, file))
+    plain = _read_plain(ahead, file)
     from sfumato.table import ranked, source  # here, with NumPy, so that the thread finds all it needs imported
 
-    Thread(target=_read, args=(ahead, source, ranked), daemon=True).start()
+    Thread(target=_read, args=(ahead, plain, source, ranked), daemon=True).start()
     return ahead
+
+
+def _read_plain(ahead: Ahead, file: Path) -> "Future[PlainTable | None]":
+    """Begin to read a large text table without Polars; None if it is another file, or turns out not to be plain."""
+    if file.suffix == ".parquet" or file.stat().st_size < _LEAST_PLAIN:
+        return known(None)
+    from sfumato.table import plain_text
+
+    plain_text.load_kernel()
+    return beside(plain_text.read_plain, file, ahead.nulls, ahead.reached)
 
 
 def _is_plain(data: Mapping[str, Any], folder: Path) -> bool:
@@ -107,10 +122,15 @@ _KNOWN = {"source", "missing", "others", "nulls"}
 _TEXT = (".csv", ".tsv", ".txt", ".parquet")
 
 
-def _read(ahead: Ahead, source: ModuleType, ranked: ModuleType) -> None:
+def _read(ahead: Ahead, plain: "Future[PlainTable | None]", source: ModuleType, ranked: ModuleType) -> None:
     """Read the file and rank its cells; errors are raised where the results are asked for."""
     rows = ahead.frame
     try:
+        if (table := plain.result()) is not None:
+            frame, ranks = ranked.frame_of(table)
+            rows.set_result(frame)
+            ahead.ranks.set_result(ranks)
+            return
         frame = source.read_frame(ahead.source, nulls=ahead.nulls, folder=ahead.folder, told=ahead.reached)
         rows.set_result(frame)
         ahead.ranks.set_result(ranked.ranked_columns(frame, ahead.rank_reached))

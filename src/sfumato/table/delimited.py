@@ -23,10 +23,9 @@ import polars as pl
 from sfumato.errors import DataError
 from sfumato.table.batches import LARGE, Told, read_text, unheard
 from sfumato.table.checks import check_names
-from sfumato.table.form import PLAIN, Form
+from sfumato.table.form import PLAIN, Form, likely_separator
 from sfumato.table.text_file import TextFile
 
-_SEPARATORS = ",;\t|"
 _CHUNK = 1 << 20
 
 
@@ -99,8 +98,7 @@ def read_header(file: TextFile, separator: str | None) -> HeaderRecord:
             f"The lines of {where} end with a carriage return alone; they must end with a line feed. "
             "Convert the file, e.g. with `tr '\\r' '\\n'`."
         )
-    candidates = "\t" + _SEPARATORS if file.path.suffix.lower() == ".tsv" else _SEPARATORS
-    separator = separator or max(candidates, key=bare.count)
+    separator = separator or likely_separator(bare, file.path)
     names = next(csv.reader(io.StringIO(text, newline=""), delimiter=separator))
     return HeaderRecord(names=names, separator=separator, separators=text.count(separator))
 

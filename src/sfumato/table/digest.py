@@ -83,7 +83,7 @@ def _in_order(keys: list[NDArray[np.uint64]]) -> list[NDArray[np.uint64]]:
 def _ranked(column: pl.Series, known: Ranked | None = None) -> tuple[list[str], _Digits]:
     """The distinct values as text, in order, and the rank of each row's value; missing values come last."""
     column = as_text(column) if is_opaque(column.dtype) else column
-    if not is_ranked(column.dtype):
+    if known is None and not is_ranked(column.dtype):
         return _ranked_texts(column)
     values, place = known or ranked(column)
     words = values.cast(pl.String)

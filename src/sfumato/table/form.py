@@ -4,6 +4,7 @@ import codecs
 import datetime as dt
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from pathlib import Path
 from typing import Any, TypedDict
 
 from sfumato.errors import PolicyError
@@ -19,6 +20,7 @@ _ONLY_FOR = {
 DECIMALS = (".", ",")
 THOUSANDS = (",", ".", " ", "'")
 USER_MISSING = ("null", "category")
+SEPARATORS = ",;\t|"
 _LONGEST = 40
 _MOST_FORMATS = 10
 
@@ -168,3 +170,12 @@ def _check_place(what: str, value: object, *, text: bool = False) -> None:
 
 PLAIN = Form()
 """Nothing is given: text files are UTF-8, and numbers and dates are written as in Python and ISO 8601."""
+
+
+def likely_separator(header: str, path: Path) -> str:
+    """The separator that occurs most often in a header without its quoted parts; in case of doubt a tab in a tsv file.
+
+    >>> likely_separator("age;zip, city;sex", Path("t.csv"))
+    ';'
+    """
+    return max("\t" + SEPARATORS if path.suffix.lower() == ".tsv" else SEPARATORS, key=header.count)

@@ -109,7 +109,7 @@ class Microdata(CodedColumns):
             ranked = known.get(a.name)
             coded[a.name] = encode(frame[a.name], a, folder=folder, missing_category=category, known=ranked)
         plain = pl.DataFrame([typed(frame[a.name]) for a in attributes if a.role is Role.INSENSITIVE])
-        hidden = _columns(frame, [a for a in attributes if a.role is Role.IDENTIFIER])
+        hidden = pl.DataFrame([_without_categories(frame[a.name]) for a in attributes if a.role is Role.IDENTIFIER])
         return cls(coded, plain, hidden, frame.height, dropped)
 
     def sample(self, n: int, rng: np.random.Generator | None = None) -> "Microdata":
@@ -198,8 +198,7 @@ def typed(series: pl.Series) -> pl.Series:
             f"the insensitive column {series.name!r} holds {series.dtype}; only text, numbers, dates and booleans "
             "can be published: flatten it, or make it an identifier to leave it out"
         )
-    if series.dtype in (pl.Categorical, pl.Enum):
-        return series.cast(pl.String)  # the type lists all categories, even those that no row has
+    series = _without_categories(series)
     if series.dtype != pl.String:
         return series
     for dtype in (pl.Int64, pl.Float64):
@@ -207,6 +206,11 @@ def typed(series: pl.Series) -> pl.Series:
         if numbers.cast(pl.String).equals(series):
             return numbers
     return series
+
+
+def _without_categories(series: pl.Series) -> pl.Series:
+    """Text instead of categories: their type lists all of them, even those that no row has."""
+    return series.cast(pl.String) if series.dtype in (pl.Categorical, pl.Enum) else series
 
 
 def read(

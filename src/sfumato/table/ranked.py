@@ -10,6 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.table.batches import Told, unheard
+from sfumato.table.plain_text import PlainTable
 
 _SPARSE = 4
 """A lookup table from numbers to ranks may have this many entries per row; beyond that, numbers are searched for."""
@@ -38,6 +39,23 @@ def ranked_columns(frame: pl.DataFrame, told: Told = unheard) -> dict[str, Ranke
             ranks[column.name] = next(found)
             told(len(ranks) / len(columns))
     return ranks
+
+
+def frame_of(table: PlainTable) -> tuple[pl.DataFrame, dict[str, Ranked]]:
+    """A table that was read without Polars as a frame, whose columns are categories instead of text, and its ranks.
+
+    >>> frame, ranks = frame_of(PlainTable(["x"], [["a", "b"]], [np.array([1, 2, 0], np.uint8)]))
+    >>> frame["x"].to_list(), ranks["x"].values.to_list(), ranks["x"].place.tolist()
+    (['b', None, 'a'], ['a', 'b'], [1, 2, 0])
+    """
+    columns, ranks = [], {}
+    for name, words, place in zip(*table, strict=True):
+        values, numbers = pl.Series(words, dtype=pl.String), pl.Series(name, place)
+        if len(words) and place.max() == len(words):
+            numbers = numbers.set(numbers == len(words), None)
+        columns.append(numbers.cat.to(pl.Enum(values)) if words else pl.Series(name, [None] * len(place), pl.String))
+        ranks[name] = Ranked(values, place)
+    return pl.DataFrame(columns), ranks
 
 
 def _each(pool: ThreadPoolExecutor, columns: Sequence[pl.Series]) -> Generator[Ranked, None, None]:
