@@ -10,7 +10,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.datasets import example_folder
-from tests.studio.live import PATIENCE
+from tests.studio.live import PATIENCE, await_that
 
 
 def expect(found: Any) -> Any:
@@ -26,6 +26,7 @@ def policy_of(page: Any) -> dict[str, Any]:
     page.get_by_role("button", name="Show the policy").click()
     told = page.get_by_label("Policy", exact=True).inner_text()
     page.get_by_role("dialog").get_by_role("button", name="Close").click()
+    page.get_by_role("dialog").wait_for(state="detached")  # else the next one is opened beside it
     return tomllib.loads(told)
 
 
@@ -239,7 +240,7 @@ def test_a_point_of_a_comparison_is_taken(opened: Callable[..., Any], plain: Pat
     page.get_by_label("Vary").select_option("k")
     page.get_by_role("textbox", name="Values of k").fill("5, 40")
     page.get_by_role("button", name="Compare", exact=True).click()
-    page.get_by_role("heading", name="The frontier").wait_for(timeout=240_000)  # kernels may have to be compiled
+    page.get_by_role("heading", name="The frontier").wait_for()
     page.reload()
     point = page.get_by_role("button", name="2 mondrian, k = 40: worst-case gain")
     point.focus()
@@ -260,7 +261,7 @@ def test_what_the_join_with_an_earlier_release_gives_away(
     page.get_by_label("Folder of a release").fill(str(tmp_path / "2024"))
     page.get_by_role("button", name="Add", exact=True).click()
     page.get_by_label("What the policy does about them").select_option("audit")
-    assert any("method" in policy_of(page) for _ in range(100)), "a method is chosen by a trial, then named"
+    await_that(lambda: "method" in policy_of(page))  # which is chosen by a trial
     page.get_by_role("button", name="See what the join gives away").click()
     page.get_by_role("heading", name="What the join gives away").wait_for()
     page.get_by_text("people pinned down by the join only").wait_for()

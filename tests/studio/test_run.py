@@ -3,7 +3,6 @@
 import io
 import os
 import signal
-import time
 import tomllib
 import zipfile
 from collections.abc import Callable, Iterator
@@ -14,7 +13,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.datasets import example_folder
-from tests.studio.live import PATIENCE, Studio, running
+from tests.studio.live import PATIENCE, Studio, await_that, running
 from tests.studio.test_table import MESSY
 
 
@@ -93,7 +92,7 @@ HOLD = """
 import sys, time
 if "sfumato.studio.worker" in sys.orig_argv:
     from sfumato.release.files import stages
-    stages.reached = lambda stage: stage != "private written" or time.sleep(600)
+    stages.reached = lambda stage: stage != "private written" or time.sleep(3600)
 """
 
 
@@ -113,13 +112,6 @@ def held(tmp_path: Path, browser: Any) -> Iterator[tuple[Studio, Any, Path]]:
         await_that(lambda: any(place.glob(".out.*.draft/new/private/*")) if place.exists() else False)
         yield studio, page, place
         context.close()
-
-
-def await_that(condition: Callable[[], object]) -> None:
-    until = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < until, "this took too long"
-        time.sleep(0.05)
 
 
 def workers(studio: Studio) -> list[str]:
