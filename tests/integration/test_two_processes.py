@@ -92,7 +92,7 @@ def both(folder: Path, a: list[str], b: list[str]) -> Iterator[tuple[int, str, s
     listening = start(*a, "--listen", "127.0.0.1:0", folder=folder)
     try:
         connecting = start(*b, "--connect", address_of(listening), folder=folder)
-        ends = [(p, *p.communicate(timeout=60)) for p in (listening, connecting)]
+        ends = [(p, *p.communicate(timeout=300)) for p in (listening, connecting)]
     finally:
         listening.kill()
     for process, out, err in ends:
@@ -189,8 +189,8 @@ def test_a_peer_that_ends_in_the_middle(folder: Path, number: signal.Signals) ->
     options = ("-o", str(mine), "--listen", "127.0.0.1:0", "--silence", "10", "--on-abort", kept)
     listening = start("a.toml", *options, folder=folder)
     call = [sys.executable, "-c", ENDING_ITSELF, str(int(number)), "b.toml", "-o", str(theirs), "--connect"]
-    ended = subprocess.run([*call, address_of(listening)], cwd=folder, text=True, capture_output=True, timeout=60)
-    _, err = listening.communicate(timeout=60)
+    ended = subprocess.run([*call, address_of(listening)], cwd=folder, text=True, capture_output=True, timeout=300)
+    _, err = listening.communicate(timeout=300)
     assert listening.returncode == 2, err
     assert ("satisfies every requirement; it was written to" in err) == (kept == "keep")
     if number == signal.SIGKILL:
