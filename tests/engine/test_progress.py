@@ -49,7 +49,7 @@ def in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(engine, "read", partial(read, limits=Limits(in_memory=100, part_rows=200)))
 
 
-@pytest.mark.parametrize("engine", ["local", "duckdb", pytest.param("spark", marks=pytest.mark.xdist_group("spark"))])
+@pytest.mark.parametrize("engine", ["local", "duckdb", "spark"])
 def test_every_engine_tells_stages_and_rows(
     engine: str, tmp_path: Path, in_parts: None, request: pytest.FixtureRequest
 ) -> None:

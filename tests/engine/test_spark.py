@@ -28,7 +28,6 @@ from sfumato.engine.spark.session import _is_no_interrupt
 from sfumato.method.piecewise import PieceCutting
 from sfumato.table.encode import Attribute, Role
 
-pytestmark = pytest.mark.xdist_group("spark")
 SETTINGS = EngineSettings(name="spark", master="local[2,3]")
 """Two threads; a task may fail twice before the job does."""
 ROLES = {"age": Role.QUASI, "job": Role.QUASI, "ill": Role.SENSITIVE, "note": Role.INSENSITIVE, "who": Role.IDENTIFIER}
