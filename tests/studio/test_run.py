@@ -97,10 +97,10 @@ if "sfumato.studio.worker" in sys.orig_argv:
 
 
 @pytest.fixture
-def held(tmp_path: Path, browser: Any) -> Iterator[tuple[Studio, Any, Path]]:
+def held(tmp_path: Path, browser: Any, request: pytest.FixtureRequest) -> Iterator[tuple[Studio, Any, Path]]:
     """A studio whose run stands still while there is a draft of the release, its page, and the folder of the draft."""
     (tmp_path / "hold").mkdir()
-    (tmp_path / "hold" / "sitecustomize.py").write_text(HOLD)
+    (tmp_path / "hold" / "sitecustomize.py").write_text(getattr(request, "param", HOLD))
     path = os.pathsep.join([str(tmp_path / "hold"), *filter(None, [os.environ.get("PYTHONPATH")])])
     place = tmp_path / "place"
     with running(tmp_path / "temporary", str(example_folder() / "policy.toml"), PYTHONPATH=path) as studio:
@@ -135,6 +135,24 @@ def test_cancel_leaves_nothing(held: tuple[Studio, Any, Path]) -> None:
     assert list(place.iterdir()) == []
     assert workers(studio) == []
     page.get_by_role("button", name="Publish").wait_for()
+
+
+STUBBORN = """
+import sys, time
+if "sfumato.studio.worker" in sys.orig_argv:
+    import signal
+    from sfumato.release.files import stages
+    def stay(stage):
+        if stage == "private written":
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+            time.sleep(3600)
+    stages.reached = stay
+"""
+
+
+@pytest.mark.parametrize("held", [STUBBORN], indirect=True)
+def test_a_run_that_does_not_end_by_itself_leaves_nothing_either(held: tuple[Studio, Any, Path]) -> None:
+    test_cancel_leaves_nothing(held)
 
 
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="processes are looked up in /proc")
