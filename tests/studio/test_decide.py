@@ -178,7 +178,7 @@ def test_requirements_and_method_reach_the_policy_and_the_preview(opened: Callab
     k.focus()
     k.press("ArrowRight")
     page.get_by_role("heading", name="Nobody can be told apart from at least 5 others.").wait_for()
-    preview.get_by_text("16.7%").wait_for()
+    preview.get_by_text("16.7%", exact=True).first.wait_for()
     cannot = "This table cannot meet it: 4000 rows cannot be 5000-anonymous; lower k to 4000 or less."
     settle(page, "5000")
     page.get_by_text(cannot).wait_for()
@@ -186,7 +186,7 @@ def test_requirements_and_method_reach_the_policy_and_the_preview(opened: Callab
     refused = page.get_by_text("The policy still says k = 5000.")
     refused.wait_for()
     settle(page, "8")
-    preview.get_by_text("12.5%").wait_for()
+    preview.get_by_text("12.5%", exact=True).first.wait_for()
     assert refused.count() == 0
     page.get_by_text("On the sample, this is ").wait_for()
     page.get_by_label("incognito", exact=True).check()
@@ -218,7 +218,7 @@ def test_what_is_typed_is_kept_while_the_page_changes(opened: Callable[..., Any]
     page.keyboard.type("25")
     page.get_by_text("The policy still says k = 12.").wait_for()
     assert number.get_attribute("aria-invalid") == "true"
-    preview.get_by_text("8.3%").wait_for()
+    preview.get_by_text("8.3%", exact=True).first.wait_for()
     assert number.input_value() == "25"
     page.keyboard.press("Enter")
     page.get_by_role("heading", name="Nobody can be told apart from at least 24 others.").wait_for()
