@@ -44,7 +44,7 @@ lint: $(VENV)/.test
 	$(BIN)/lint-imports --no-cache
 
 test: lint
-	$(BIN)/python -m pytest -n auto --dist loadgroup -q
+	$(BIN)/python -m pytest -n auto -q
 
 COUNT ?= 10000
 fuzz: $(VENV)/.test

@@ -93,5 +93,5 @@ def test_the_exit_code_is_ours_where_an_executed_string_was_interrupted(tmp_path
         "c.main(['odd'])\n"
     )
     command = [sys.executable, "-m", "odd"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, timeout=120, check=False)
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, timeout=300, check=False)
     assert (done.returncode, done.stderr) == (130, b"\nstopped; nothing was written\n")

@@ -18,7 +18,7 @@ FULL = Path("/dev/full")
 
 
 def sfumato(*arguments: str, **how: object) -> "subprocess.CompletedProcess[bytes]":
-    given = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "timeout": 120, "check": False} | how
+    given = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "timeout": 300, "check": False} | how
     return subprocess.run([*COMMAND, *arguments], **given)  # type: ignore[call-overload, no-any-return]
 
 
@@ -79,7 +79,7 @@ def test_a_pipe_that_nobody_reads_is_left_quietly() -> None:
 
 
 def test_closed_streams_are_no_error() -> None:
-    done = subprocess.run(["sh", "-c", f"{' '.join(COMMAND)} models >&- 2>&-"], check=False, timeout=120)
+    done = subprocess.run(["sh", "-c", f"{' '.join(COMMAND)} models >&- 2>&-"], check=False, timeout=300)
     assert done.returncode == 0
 
 
@@ -171,7 +171,7 @@ def test_what_is_not_a_file_is_refused_at_once(job: Path, capsys: pytest.Capture
 
 def test_publishing_without_any_stream(job: Path) -> None:
     command = 'exec "$@" <&- >&- 2>&-'
-    done = subprocess.run(["sh", "-c", command, "sh", *COMMAND, "publish", "policy.toml"], timeout=120, check=False)
+    done = subprocess.run(["sh", "-c", command, "sh", *COMMAND, "publish", "policy.toml"], timeout=300, check=False)
     assert done.returncode == 0
     assert (job / "out" / "release" / "manifest.json").is_file()
 

@@ -55,7 +55,7 @@ def test_every_adversary_is_in_the_catalogue_under_its_own_name() -> None:
 
 def test_all_that_applies_is_attacked_and_the_rest_refused_in_words() -> None:
     truth = table()
-    audit = sf.audit(released(truth), truth=truth)
+    audit = sf.audit(released(truth), truth=truth, budget=None)
     titles = [f.title for f in audit.findings]
     assert titles[:5] == [
         "linkage (prosecutor)",

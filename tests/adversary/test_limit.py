@@ -97,10 +97,10 @@ def many(n: int = 4000) -> sf.Microdata:
 @pytest.mark.parametrize("method", ["mondrian", "mondrian+", "anatomy"])
 def test_four_thousand_people_are_refused_at_once(method: str, scheme: str) -> None:
     """The number of tables is counted, not gone through: no minutes, and no RecursionError."""
-    begin = time.perf_counter()
+    begin = time.process_time()
     with pytest.raises(PolicyError, match=r"more than 200000 tables \(at least about 10\^\d+\) .* higher limit"):
         sf.worlds(many(), method=method, require=sf.LDiversity(l=2), scheme=scheme)  # type: ignore[arg-type]
-    assert time.perf_counter() - begin < 60  # compilation included
+    assert time.process_time() - begin < 60  # seconds of the processor, compilation included
 
 
 def test_many_groups_of_one_value_each_are_no_recursion() -> None:

@@ -61,7 +61,7 @@ def seen(release: sf.Release) -> Any:
     return str(sorted(groups, key=str))
 
 
-@pytest.mark.parametrize("where", ["duckdb", pytest.param("spark", marks=pytest.mark.xdist_group("spark"))])
+@pytest.mark.parametrize("where", ["duckdb", "spark"])
 @pytest.mark.parametrize("name", ["pg", "mondrian++", "hilb-safe", "anatomy", "mondrian-blur"])
 def test_releases_that_are_drawn_have_the_same_distribution(
     where: str, name: str, request: pytest.FixtureRequest

@@ -1,6 +1,6 @@
 """What a listener is told on each engine: stages, shares, rows, and the time that is left."""
 
-import time
+import threading
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -49,7 +49,7 @@ def in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(engine, "read", partial(read, limits=Limits(in_memory=100, part_rows=200)))
 
 
-@pytest.mark.parametrize("engine", ["local", "duckdb", pytest.param("spark", marks=pytest.mark.xdist_group("spark"))])
+@pytest.mark.parametrize("engine", ["local", "duckdb", "spark"])
 def test_every_engine_tells_stages_and_rows(
     engine: str, tmp_path: Path, in_parts: None, request: pytest.FixtureRequest
 ) -> None:
@@ -102,16 +102,24 @@ def test_the_log_says_now_and_then_how_far_a_long_stage_is(monkeypatch: pytest.M
 
 def test_a_long_call_is_told_and_stopped() -> None:
     heard: list[float] = []
-    assert watched(lambda: time.sleep(0.6) or 7, lambda: 0.5, heard.append, lambda: None) == 7
-    assert heard
+    told, ended, stopped = threading.Event(), threading.Event(), list[bool]()
+
+    def hear(share: float) -> None:
+        heard.append(share)
+        told.set()
+
+    def stop() -> None:
+        stopped.append(True)
+        ended.set()
+
+    assert watched(lambda: told.wait(60) and 7, lambda: 0.5, hear, lambda: None) == 7
     assert set(heard) == {0.5}
-    stopped: list[bool] = []
 
     def refuse(share: float) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        watched(lambda: time.sleep(0.6), lambda: -1.0, refuse, lambda: stopped.append(True))
+        watched(lambda: ended.wait(60), lambda: -1.0, refuse, stop)
     assert stopped == [True]
     with pytest.raises(ZeroDivisionError):
         watched(lambda: 1 // 0, lambda: 0.0, heard.append, lambda: None)

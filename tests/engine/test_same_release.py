@@ -74,11 +74,7 @@ ELSEWHERE: dict[str, tuple[Any, Limits | None]] = {
     "spark-parts": (SparkEngine, IN_PARTS),
 }
 """Where rows can be other than in memory, and whether they are published in parts."""
-everywhere = pytest.mark.parametrize(
-    "where",
-    [pytest.param(w, marks=pytest.mark.xdist_group("spark")) if "spark" in w else w for w in ELSEWHERE],
-    indirect=True,
-)
+everywhere = pytest.mark.parametrize("where", ELSEWHERE, indirect=True)
 
 
 @pytest.fixture
@@ -146,9 +142,7 @@ def test_every_engine_gives_the_same_release(
     assert [f.as_dict() for f in there.check()] == [f.as_dict() for f in here.check()]
 
 
-@pytest.mark.parametrize(
-    "where", ["duckdb", pytest.param("spark-parts", marks=pytest.mark.xdist_group("spark"))], indirect=True
-)
+@pytest.mark.parametrize("where", ["duckdb", "spark-parts"], indirect=True)
 @pytest.mark.parametrize(("method", "require"), [CASES[0], CASES[2], CASES[5]], ids=["k", "entropy", "mondrian+"])
 def test_pieces_cut_here_or_by_executors_give_the_same_release(
     where: str, method: Method, require: list[Requirement], monkeypatch: pytest.MonkeyPatch
@@ -169,9 +163,7 @@ def test_pieces_cut_here_or_by_executors_give_the_same_release(
     assert rows_of(there) == rows_of(here)
 
 
-@pytest.mark.parametrize(
-    "where", ["duckdb", pytest.param("spark", marks=pytest.mark.xdist_group("spark"))], indirect=True
-)
+@pytest.mark.parametrize("where", ["duckdb", "spark"], indirect=True)
 @pytest.mark.parametrize("stored", [True, False], ids=["parquet", "frame"])
 def test_the_time_zone_of_a_session_changes_nothing(
     where: str, stored: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest

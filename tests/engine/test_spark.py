@@ -28,7 +28,6 @@ from sfumato.engine.spark.session import _is_no_interrupt
 from sfumato.method.piecewise import PieceCutting
 from sfumato.table.encode import Attribute, Role
 
-pytestmark = pytest.mark.xdist_group("spark")
 SETTINGS = EngineSettings(name="spark", master="local[2,3]")
 """Two threads; a task may fail twice before the job does."""
 ROLES = {"age": Role.QUASI, "job": Role.QUASI, "ill": Role.SENSITIVE, "note": Role.INSENSITIVE, "who": Role.IDENTIFIER}
@@ -186,7 +185,7 @@ def test_spark_connect_gives_the_same_release(tmp_path: Path) -> None:
         env=ours | {"PYSPARK_PYTHON": sys.executable},
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=600,
     )
     assert done.returncode == 0, done.stderr[-3000:]
     assert done.stdout.endswith("equal\n")
@@ -199,7 +198,7 @@ from sfumato.engine.spark.rows import SparkRows
 
 def waits(self, others):
     print("here", flush=True)
-    sleep = self.stored.spark.sql("select reflect('java.lang.Thread', 'sleep', 60000L)")
+    sleep = self.stored.spark.sql("select reflect('java.lang.Thread', 'sleep', 600000L)")
     self.stored.watched("compress", sleep.collect)
 
 SparkRows.counted = waits
@@ -231,10 +230,10 @@ def test_a_job_that_is_stopped_leaves_nothing_behind(spark: Any, tmp_path: Path,
         assert process.stdout.readline() == "here\n"
         assert list(there.glob("sfumato-spill-*"))
         process.send_signal(number)
-        _, told = process.communicate(timeout=60)
+        _, told = process.communicate(timeout=300)
     assert process.returncode == code
     assert "Traceback" not in told
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 120
     while any(there.iterdir()) and time.monotonic() < deadline:
         time.sleep(0.1)
     assert not list(there.iterdir())

@@ -9,7 +9,7 @@ from sfumato.integration.memory import in_memory_pair
 
 T = TypeVar("T")
 U = TypeVar("U")
-PATIENCE = 60.0
+PATIENCE = 300.0
 
 
 def together(first: Callable[[], T], second: Callable[[], U]) -> tuple[T | BaseException, U | BaseException]:

@@ -58,7 +58,7 @@ def test_a_wrong_certificate_is_refused_on_both_sides_and_the_right_party_still_
     started = time.monotonic()
     with pytest.raises(PeerError, match=here):
         connect(waiting.address, given(), party=2, limits=QUICK)
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < QUICK.waiting / 2, "it did not wait for another chance"
     words = waiting.turned_away()
     if given().authority == house().ca:
         assert there in words
@@ -86,14 +86,16 @@ def test_either_party_may_listen() -> None:
 
 
 def test_a_listener_with_a_wrong_certificate_is_refused_by_the_caller() -> None:
+    every = []
     for given, words in (
         (other_house().issue(party_name(1)), "another authority"),
         (house().issue(party_name(1), days=(-9, -2), file="old-a"), "has expired"),
         (_trusting(house().issue(party_name(2), file="twin"), house().ca), "not that of party A"),
     ):
-        waiting = Listening(limits=TimeLimits(waiting=0.5, handshake=1.0, silence=1.0, farewell=0.2), given=given)
+        every.append(Listening(limits=TimeLimits(waiting=5.0, farewell=0.2), given=given))
         with pytest.raises(PeerError, match=words):
-            connect(waiting.address, credentials(2), party=2, limits=QUICK)
+            connect(every[-1].address, credentials(2), party=2, limits=QUICK)
+    for waiting in every:
         assert isinstance(waiting.end(), PeerError)
 
 
@@ -102,8 +104,8 @@ def test_a_caller_without_a_certificate_is_refused() -> None:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.load_verify_locations(house().ca)
-    with socket.create_connection((waiting.address.host, waiting.address.port), timeout=5) as raw:
-        assert isinstance(within(5, lambda: context.wrap_socket(raw).read(1)), ssl.SSLError)
+    with socket.create_connection((waiting.address.host, waiting.address.port), timeout=60) as raw:
+        assert isinstance(within(60, lambda: context.wrap_socket(raw).read(1)), ssl.SSLError)
     assert "did not return a certificate" in waiting.turned_away()
     b = connect(waiting.address, credentials(2), party=2, limits=QUICK)
     hang_up(waiting.channel(), b)
@@ -135,13 +137,13 @@ def test_strangers_that_do_not_speak_tls_are_turned_away(garbage: bytes) -> None
 
 
 def test_silent_strangers_do_not_block_the_way() -> None:
-    """Each may be silent for ten seconds before it is turned away; the other party does not wait for them."""
-    waiting = Listening(limits=TimeLimits())
+    """Each may be silent for two minutes before it is turned away; the other party does not wait for them."""
+    waiting = Listening(limits=TimeLimits(handshake=120.0))
     strangers = [socket.create_connection((waiting.address.host, waiting.address.port)) for _ in range(10)]
     started = time.monotonic()
     b = connect(waiting.address, credentials(2), party=2, limits=TimeLimits())
     a = waiting.channel()
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 60
     for stranger in strangers:
         stranger.close()
     hang_up(a, b)
@@ -152,7 +154,7 @@ def test_too_many_callers_at_once_are_hung_up_on() -> None:
     strangers = [socket.create_connection((waiting.address.host, waiting.address.port)) for _ in range(30)]
     closed = 0
     for stranger in strangers:
-        stranger.settimeout(5)
+        stranger.settimeout(60)
         closed += stranger.recv(1) == b""
         stranger.close()
     assert closed == 30  # the first sixteen after a second, the others at once
@@ -185,7 +187,7 @@ def test_who_listens_but_does_not_speak_tls_is_refused_in_time() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = HostPort(*silent.getsockname()[:2])
         limits = TimeLimits(waiting=2.0, handshake=0.5, silence=1.0)
-        end = within(5, lambda: connect(address, credentials(2), party=2, limits=limits))
+        end = within(60, lambda: connect(address, credentials(2), party=2, limits=limits))
     assert isinstance(end, PeerError)
     assert "no secure connection within 0.5 seconds" in str(end)
 
@@ -196,10 +198,10 @@ def test_nobody_there() -> None:
         with pytest.raises(PolicyError, match="cannot listen at"):
             listen(free, credentials(1), party=1)
     limits = TimeLimits(waiting=0.5)
-    end = within(5, lambda: connect(free, credentials(2), party=2, limits=limits))
+    end = within(60, lambda: connect(free, credentials(2), party=2, limits=limits))
     assert isinstance(end, PeerError)
     assert "nobody listens at 127.0.0.1" in str(end)
-    end = within(5, lambda: listen(ANY_PORT, credentials(1), party=1, limits=limits))
+    end = within(60, lambda: listen(ANY_PORT, credentials(1), party=1, limits=limits))
     assert isinstance(end, PeerError)
     assert "did not arrive within 0.5 seconds" in str(end)
     assert "nobody connected" in str(end)

@@ -36,7 +36,7 @@ def _built(folder: Path, cpu: str) -> Path:
     own |= {"NUMBA_CACHE_DIR": str(folder / "private"), "NUMBA_CPU_NAME": cpu, "NUMBA_CPU_FEATURES": ""}
     done = subprocess.run(
         [sys.executable, "-c", BUILD, STAMP, str(folder / "package")],
-        env=own, check=True, timeout=120, capture_output=True, text=True,
+        env=own, check=True, timeout=300, capture_output=True, text=True,
     )  # fmt: skip
     return Path(done.stdout.strip())
 

@@ -316,11 +316,11 @@ def test_a_large_domain_is_solved_from_what_occurs_and_progress_is_told(monkeypa
 
 
 def test_points_that_are_lowered_stop_when_the_user_interrupts() -> None:
-    """Each would go on for a minute; what they have done so far is told."""
+    """Each would go on for ten minutes; what they have done so far is told."""
     told: list[float] = []
 
     def lower(point: np.ndarray, *, course: np.ndarray) -> tuple[np.ndarray, float, int]:
-        for _ in range(6_000):
+        for _ in range(60_000):
             if course[1]:
                 break
             course[0] += 1
@@ -335,7 +335,7 @@ def test_points_that_are_lowered_stop_when_the_user_interrupts() -> None:
     begin = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
         in_table._side_by_side(lower, [np.zeros(1)] * 5, tell)
-    assert time.monotonic() - begin < 30
+    assert time.monotonic() - begin < 300
     assert sorted(told) == told
     assert 0 < told[-1] < 1
 

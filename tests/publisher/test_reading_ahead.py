@@ -33,16 +33,16 @@ def test_the_rows_are_those_of_the_file(tmp_path: Path) -> None:
     ahead = read_ahead(job(tmp_path, 'nulls = ["30"]'))
     assert ahead is not None
     assert ahead.nulls == ("30",)
-    frame = ahead.frame.result(timeout=30)
+    frame = ahead.frame.result(timeout=300)
     assert frame["age"].to_list() == ["20", "21", None, "31"]
-    assert ahead.ranks.result(timeout=30)["age"].values.to_list() == ["20", "21", "31"]
+    assert ahead.ranks.result(timeout=300)["age"].values.to_list() == ["20", "21", "31"]
 
 
 def test_a_release_is_made_of_them(tmp_path: Path) -> None:
     policy = job(tmp_path)
     ahead = read_ahead(policy)
     assert ahead is not None
-    ahead.frame.result(timeout=30)
+    ahead.frame.result(timeout=300)
     (tmp_path / "t.csv").write_text("age\n1\n1\n")  # so that a second reading would be noticed
     made = publish_policy(policy, tmp_path / "out", ahead=ahead)
     assert made.summary.published == 4
@@ -53,8 +53,8 @@ def test_the_digest_is_that_of_the_file_that_was_read(tmp_path: Path) -> None:
     known = sha256((tmp_path / "t.csv").read_bytes()).hexdigest()
     ahead = read_ahead(policy)
     assert ahead is not None
-    assert ahead.digest.result(timeout=30) == known
-    ahead.frame.result(timeout=30)
+    assert ahead.digest.result(timeout=300) == known
+    ahead.frame.result(timeout=300)
     (tmp_path / "t.csv").write_text("age\n1\n1\n")
     publish_policy(policy, tmp_path / "out", ahead=ahead)
     assert known in (tmp_path / "out" / "private" / "report.html").read_text()
@@ -84,7 +84,7 @@ def test_a_fault_of_the_file_is_told_where_the_rows_are_needed(tmp_path: Path) -
     assert ahead is not None
     with pytest.raises(sf.DataError, match="no rows"):
         publish_policy(policy, tmp_path / "out", ahead=ahead)
-    assert isinstance(ahead.ranks.exception(timeout=30), sf.DataError)
+    assert isinstance(ahead.ranks.exception(timeout=300), sf.DataError)
 
 
 @pytest.mark.parametrize(

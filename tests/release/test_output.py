@@ -243,7 +243,7 @@ def test_a_real_process_ends_in_order_on_sigterm(job: Path) -> None:
         "import sys, time\n"
         "from sfumato.cli import main\n"
         "from sfumato.release.files import stages\n"
-        "stages.reached = lambda stage: stage != 'private written' or print('here', flush=True) or time.sleep(60)\n"
+        "stages.reached = lambda stage: stage != 'private written' or print('here', flush=True) or time.sleep(600)\n"
         "main(sys.argv[1:])\n"
     )
     arguments = ["publish", str(job / f"{NEW}.toml"), "-o", str(job / "out")]
@@ -254,7 +254,7 @@ def test_a_real_process_ends_in_order_on_sigterm(job: Path) -> None:
     publish_policy(job / f"{NEW}.toml", job / "other", ledger=False)
     assert len(drafts(job)) == 1, "the draft of a process that lives is not swept"
     process.send_signal(signal.SIGTERM)
-    assert process.wait(30) == 128 + signal.SIGTERM
+    assert process.wait(120) == 128 + signal.SIGTERM
     assert drafts(job) == []
     assert made(job) is None
 

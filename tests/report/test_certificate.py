@@ -233,19 +233,21 @@ def test_without_a_browser_a_sentence_says_what_to_do() -> None:
 
 
 @pytest.mark.parametrize(
-    ("script", "words"),
+    ("script", "seconds", "words"),
     [
-        ("exit 3", "ended with code 3"),
-        ("exit 0", "wrote none"),
-        ("sleep 60 & sleep 60", "did not finish within 0.5 seconds"),
+        ("exit 3", 300.0, "ended with code 3"),
+        ("exit 0", 300.0, "wrote none"),
+        ("sleep 60 & sleep 60", 0.5, "did not finish within 0.5 seconds"),
     ],
 )
-def test_a_browser_that_fails_is_told(script: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_browser_that_fails_is_told(
+    script: str, seconds: float, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     browser = tmp_path / "chromium"
     browser.write_text(f"#!/bin/sh\n{script}\n")
     browser.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-    printed = print_pdf("<p>", seconds=0.5)
+    printed = print_pdf("<p>", seconds=seconds)
     assert printed.content is None
     assert words in printed.why
 

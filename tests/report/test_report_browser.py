@@ -20,6 +20,8 @@ ARGUMENTS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+PATIENCE = 300_000
+"""Milliseconds that something may take on a loaded machine."""
 SECTIONS = [
     *("required", "risk", "combinations", "lost", "distributions", "roles", "made", "guarantees", "approval"),
 ]
@@ -35,7 +37,7 @@ CLIPPED = """() => [...document.querySelectorAll('svg')].flatMap(svg => {
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     with sync_api.sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        running = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS, timeout=PATIENCE)
         yield running
         running.close()
 
@@ -56,6 +58,7 @@ def report(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 def page(browser: Any, report: Path) -> Iterator[Any]:
     """The opened report, with everything that it asked for or complained of."""
     context = browser.new_context(viewport={"width": 1280, "height": 900})
+    context.set_default_timeout(PATIENCE)
     opened = context.new_page()
     opened.asked, opened.troubles = [], []
     opened.on("request", lambda request: opened.asked.append(request.url))
@@ -118,6 +121,7 @@ def test_the_page_for_the_recipient(which: str, browser: Any, request: pytest.Fi
     request.getfixturevalue(which).release.write(tmp_path / "release")
     place = (tmp_path / "release" / "README.html").as_uri()
     context = browser.new_context(viewport={"width": 1280, "height": 900})
+    context.set_default_timeout(PATIENCE)
     page, asked, troubles = context.new_page(), [], []
     page.on("request", lambda request: asked.append(request.url))
     for event in ("console", "pageerror", "dialog"):

@@ -59,11 +59,11 @@ def test_small_samples_are_not_extended() -> None:
 def test_twenty_and_forty_quasi_identifiers_are_refused_before_memory_is_taken(method: str, attributes: int) -> None:
     table = flags(attributes, 4000)
     wanted = sf.RRobustness(r=2, values=["HIV"]) if method == "art" else sf.LDiversity(l=2)
-    before, begin = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.perf_counter()
+    before, begin = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.process_time()
     with pytest.raises(PolicyError, match=rf"{attributes} of them make .* the limit here is .* Set size = \d"):
         sf.publish(table, require=wanted, method=method)
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 500_000  # kB
-    assert time.perf_counter() - begin < 60  # compilation included
+    assert time.process_time() - begin < 60  # seconds of the processor, compilation included
 
 
 @pytest.mark.parametrize("method", ["art", "injector"])

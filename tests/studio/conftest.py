@@ -28,7 +28,7 @@ def browser() -> Iterator[object]:
         pytest.skip("no Chromium here: the studio's pages are not tried out in a browser")
     sync_api = pytest.importorskip("playwright.sync_api", reason="Playwright drives the browser")
     with sync_api.sync_playwright() as driver:
-        started = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        started = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS, timeout=PATIENCE * 1000)
         yield started
         started.close()
 

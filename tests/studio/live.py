@@ -7,13 +7,14 @@ import re
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
-PATIENCE = 60
-"""Seconds that something may take on a loaded machine."""
+PATIENCE = 300
+"""Seconds that something may take on a loaded machine, even if kernels have to be compiled first."""
 
 
 @dataclass
@@ -64,11 +65,13 @@ def running(folder: Path, *arguments: str, **env: str) -> Iterator[Studio]:
         for line in process.stdout:
             made.printed.append(line)
             lines.put(line)
+        lines.put("")  # it has ended
 
     threading.Thread(target=read, daemon=True).start()
     try:
         while not made.url:
             line = lines.get(timeout=PATIENCE)
+            assert line, f"the studio ended: {''.join(made.printed)}"
             made.url = line.strip() if re.fullmatch(r"http://127\.0\.0\.1:\d+/\?token=[\w-]{43}\s*", line) else ""
         yield made
     finally:
@@ -78,6 +81,14 @@ def running(folder: Path, *arguments: str, **env: str) -> Iterator[Studio]:
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
+
+
+def await_that(condition: Callable[[], object]) -> None:
+    """Wait until something holds."""
+    until = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < until, "this took too long"
+        time.sleep(0.02)
 
 
 def is_foreign(url: str, studio: Studio) -> bool:

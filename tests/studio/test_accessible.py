@@ -15,6 +15,11 @@ from tests.studio.test_run import publish
 axe_sync = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-core judges the pages")
 
 
+SETTLED = """() => Promise.allSettled(document.getAnimations()
+    .filter(each => Number.isFinite(each.effect.getComputedTiming().endTime)).map(each => each.finished))"""
+"""Waits until nothing on the page is about to change its colour or place by itself."""
+
+
 def serious(page: Any) -> list[str]:
     """What axe-core finds serious or critical on a page, with the elements."""
     found = axe_sync.Axe().run(page).response["violations"]
@@ -37,7 +42,7 @@ def fill(page: Any, base: str, folder: Path) -> None:
     for name in ("incognito", "local-recoding", "tdr", "tdd"):
         page.get_by_label(name, exact=True).uncheck()
     page.get_by_role("button", name="Compare", exact=True).click()
-    page.get_by_role("heading", name="The frontier").wait_for(timeout=240_000)
+    page.get_by_role("heading", name="The frontier").wait_for()
     publish(page)
     page.get_by_role("heading", name="The result").wait_for()
 
@@ -57,7 +62,7 @@ def complete(page: Any, key: str) -> None:
     elif key == "result":
         page.get_by_text("associations").first.wait_for()
     page.locator("[aria-busy=true]").first.wait_for(state="detached")
-    page.wait_for_timeout(300)
+    page.evaluate(SETTLED)
 
 
 def test_pages_have_no_serious_findings(opened: Callable[..., Any], plain: Path, tmp_path: Path) -> None:  # noqa: F811

@@ -3,7 +3,6 @@
 import io
 import os
 import signal
-import time
 import tomllib
 import zipfile
 from collections.abc import Callable, Iterator
@@ -14,7 +13,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.datasets import example_folder
-from tests.studio.live import PATIENCE, Studio, running
+from tests.studio.live import PATIENCE, Studio, await_that, running
 from tests.studio.test_table import MESSY
 
 
@@ -93,15 +92,15 @@ HOLD = """
 import sys, time
 if "sfumato.studio.worker" in sys.orig_argv:
     from sfumato.release.files import stages
-    stages.reached = lambda stage: stage != "private written" or time.sleep(600)
+    stages.reached = lambda stage: stage != "private written" or time.sleep(3600)
 """
 
 
 @pytest.fixture
-def held(tmp_path: Path, browser: Any) -> Iterator[tuple[Studio, Any, Path]]:
+def held(tmp_path: Path, browser: Any, request: pytest.FixtureRequest) -> Iterator[tuple[Studio, Any, Path]]:
     """A studio whose run stands still while there is a draft of the release, its page, and the folder of the draft."""
     (tmp_path / "hold").mkdir()
-    (tmp_path / "hold" / "sitecustomize.py").write_text(HOLD)
+    (tmp_path / "hold" / "sitecustomize.py").write_text(getattr(request, "param", HOLD))
     path = os.pathsep.join([str(tmp_path / "hold"), *filter(None, [os.environ.get("PYTHONPATH")])])
     place = tmp_path / "place"
     with running(tmp_path / "temporary", str(example_folder() / "policy.toml"), PYTHONPATH=path) as studio:
@@ -113,13 +112,6 @@ def held(tmp_path: Path, browser: Any) -> Iterator[tuple[Studio, Any, Path]]:
         await_that(lambda: any(place.glob(".out.*.draft/new/private/*")) if place.exists() else False)
         yield studio, page, place
         context.close()
-
-
-def await_that(condition: Callable[[], object]) -> None:
-    until = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < until, "this took too long"
-        time.sleep(0.05)
 
 
 def workers(studio: Studio) -> list[str]:
@@ -143,6 +135,24 @@ def test_cancel_leaves_nothing(held: tuple[Studio, Any, Path]) -> None:
     assert list(place.iterdir()) == []
     assert workers(studio) == []
     page.get_by_role("button", name="Publish").wait_for()
+
+
+STUBBORN = """
+import sys, time
+if "sfumato.studio.worker" in sys.orig_argv:
+    import signal
+    from sfumato.release.files import stages
+    def stay(stage):
+        if stage == "private written":
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+            time.sleep(3600)
+    stages.reached = stay
+"""
+
+
+@pytest.mark.parametrize("held", [STUBBORN], indirect=True)
+def test_a_run_that_does_not_end_by_itself_leaves_nothing_either(held: tuple[Studio, Any, Path]) -> None:
+    test_cancel_leaves_nothing(held)
 
 
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="processes are looked up in /proc")

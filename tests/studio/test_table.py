@@ -99,8 +99,9 @@ def test_the_table_of_the_command_line_is_opened(browser: Any, tmp_path: Path) -
     for given, shown in (("ward.csv", "The columns"), ("nowhere.csv", "Open a table")):
         with running(tmp_path, given) as studio:
             context = browser.new_context()
+            context.set_default_timeout(PATIENCE * 1000)
             page = context.new_page()
             page.goto(studio.url)
-            page.get_by_role("heading", name=shown).wait_for(timeout=PATIENCE * 1000)
+            page.get_by_role("heading", name=shown).wait_for()
             assert page.get_by_role("alert").count() == (given == "nowhere.csv")
             context.close()

@@ -2,14 +2,13 @@
 
 import http.client
 import socket
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.studio.live import PATIENCE, Studio
+from tests.studio.live import PATIENCE, Studio, await_that
 from tests.studio.test_guard import cookie, request
 
 PIECE = 1 << 20
@@ -61,13 +60,6 @@ def test_nothing_is_left_of_an_upload_that_breaks_off(studio: Studio, job: tuple
         raw.sendall(head.encode() + b"a" * (1 << 18))
         await_that(lambda: uploads(studio) != [])
     await_that(lambda: uploads(studio) == [])
-
-
-def await_that(condition: Callable[[], bool]) -> None:
-    until = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < until, "this took too long"
-        time.sleep(0.02)
 
 
 def test_200_mb_in_a_browser(window: Callable[..., Any], tmp_path: Path) -> None:

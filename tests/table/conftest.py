@@ -18,10 +18,7 @@ class Server:
 
     def __init__(self, programs: Path, folder: Path, prefix: list[str]) -> None:
         self.programs, self.folder, self.prefix = programs, folder, prefix
-        self.data = folder / "data"
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port: int = free.getsockname()[1]
+        self.data, self.port = folder / "data", 0
 
     def run(self, program: str, *arguments: str) -> None:
         command = [*self.prefix, str(self.programs / program), *arguments]
@@ -32,7 +29,7 @@ class Server:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                timeout=120,
+                timeout=400,
                 check=False,
             )
         if done.returncode:
@@ -43,23 +40,26 @@ class Server:
         secret, log = str(self.folder / "password"), str(self.folder / "server.log")
         options = ["--username=steward", f"--pwfile={secret}", "--auth=scram-sha-256"]
         self.run("initdb", "-D", str(self.data), *options, "--encoding=UTF8", "--locale=C", "--no-sync")
-        self.run(
-            "pg_ctl",
-            "start",
-            "-D",
-            str(self.data),
-            "-w",
-            "-t",
-            "60",
-            "-l",
-            log,
-            "-o",
-            f"-p {self.port} {settings}",
-        )
+        begin = ["start", "-D", str(self.data), "-w", "-t", "300", "-l", log]
+        for left in reversed(range(5)):
+            self.port = _free_port()
+            try:
+                self.run("pg_ctl", *begin, "-o", f"-p {self.port} {settings}")
+                break
+            except RuntimeError:  # another process may have taken the port in the meantime
+                if not left:
+                    raise
 
     def stop(self) -> None:
         if (self.data / "postmaster.pid").exists():
-            self.run("pg_ctl", "stop", "-D", str(self.data), "-m", "immediate", "-w", "-t", "60")
+            self.run("pg_ctl", "stop", "-D", str(self.data), "-m", "immediate", "-w", "-t", "300")
+
+
+def _free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+    return port
 
 
 def _programs() -> Path:

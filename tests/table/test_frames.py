@@ -120,7 +120,7 @@ frame = pd.DataFrame({"t": ["x", None], "i": [1, 2], "n": pd.array([1, None], dt
     "s": pd.array(["q", None], dtype="string")})
 print(read_frame(frame).drop("d").rows())
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=True)
     assert done.stdout.strip() == "[('x', 1, 1, 'u', 'q'), (None, 2, None, None, None)]"
 
 

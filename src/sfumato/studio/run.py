@@ -59,6 +59,7 @@ class StudioRun:
     ended: float | None = None
     _process: "asyncio.subprocess.Process | None" = field(default=None, repr=False)
     _cancelled: bool = False
+    _killed: bool = False
 
     @property
     def seconds(self) -> float:
@@ -85,7 +86,11 @@ class StudioRun:
                 stderr=asyncio.subprocess.DEVNULL,
                 limit=_LONGEST_LINE,
             )
+            if self._cancelled:  # while the process was started
+                await self.cancel()
             await self._listen(self._process)
+            if self._killed:
+                await asyncio.to_thread(self._clean_up)
         finally:
             self._finish()
 
@@ -142,16 +147,19 @@ class StudioRun:
             self.utility = {"figures": None, "notes": ["The measures were not taken."]}
 
     async def cancel(self) -> None:
-        """End the process: by asking, so that it cleans up after itself, then by force."""
+        """End the process: by asking, so that it cleans up after itself, then by force; `go` cleans up after that."""
         process = self._process
-        if process is None or process.returncode is not None:
+        if process is not None and process.returncode is not None:
             return
         self._cancelled = True
+        if process is None:
+            return
         with contextlib.suppress(ProcessLookupError):
             process.terminate()
             try:
                 await asyncio.wait_for(process.wait(), GRACE)
             except TimeoutError:
+                self._killed = True
                 process.kill()
                 await process.wait()
 
@@ -160,7 +168,14 @@ class StudioRun:
         process = self._process
         if process is None or process.returncode is not None:
             return
-        _end(process.pid, grace)
+        if not _end(process.pid, grace):
+            self._clean_up()
+
+    def _clean_up(self) -> None:
+        """Remove the draft that a killed process left."""
+        from sfumato.release.files.output import recover
+
+        recover(self.folder.parent)
 
 
 def _words(error: Mapping[str, Any]) -> str:
@@ -168,14 +183,16 @@ def _words(error: Mapping[str, Any]) -> str:
     return sentence(words) if words else unexpected(str(error.get("kind")))
 
 
-def _end(pid: int, grace: float) -> None:
-    """Ask a child to end and wait for it; if it does not, kill it."""
+def _end(pid: int, grace: float) -> bool:
+    """Ask a child to end and wait for it; if it does not, kill it. Whether it ended by itself."""
     until = time.monotonic() + grace
     with contextlib.suppress(ProcessLookupError, ChildProcessError):
         os.kill(pid, signal.SIGTERM)
         while time.monotonic() < until:
             if os.waitpid(pid, os.WNOHANG)[0]:
-                return
+                return True
             time.sleep(0.02)
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
+        return False
+    return True

@@ -13,7 +13,7 @@ export default {
       </button>
     </div>`,
   props: { edges: Array, counts: Array, bounds: Array, step: Number, name: String },
-  data() { return { held: -1, shown: [...this.bounds] }; },
+  data() { return { held: -1, from: 0, shown: [...this.bounds] }; },
   watch: { bounds(now) { this.shown = [...now]; } },
   computed: {
     top() { return Math.max(1, ...this.counts); },
@@ -28,7 +28,7 @@ export default {
       const after = i < this.shown.length - 1 ? this.shown[i + 1] - this.step : Infinity;
       return Math.min(Math.max(value, before), after);
     },
-    grab(i, event) { this.held = i; event.target.closest("button").setPointerCapture(event.pointerId); },
+    grab(i, event) { this.held = i; this.from = this.shown[i]; event.target.closest("button").setPointerCapture(event.pointerId); },
     drag(event) {
       if (this.held < 0) return;
       const paper = this.$refs.paper.getBoundingClientRect();
@@ -39,7 +39,7 @@ export default {
       if (this.held < 0) return;
       const i = this.held;
       this.held = -1;
-      if (this.shown[i] !== this.bounds[i]) this.$emit("moved", { place: i, to: this.shown[i] });
+      if (this.shown[i] !== this.from) this.$emit("moved", { place: i, to: this.shown[i] });
     },
     key(i, event) {
       const by = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageDown: -10, PageUp: 10 }[event.key];
