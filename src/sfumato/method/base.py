@@ -235,7 +235,7 @@ class Method(ABC):
         return None
 
 
-Scheme = Literal["generalization", "bucketization"]
+GroupScheme = Literal["generalization", "bucketization"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -247,7 +247,7 @@ class PartitionMethod(Method):
 
     schemes: ClassVar[tuple[SchemeName, ...]] = ("generalization", "bucketization")
 
-    scheme: Scheme = "generalization"
+    scheme: GroupScheme = "generalization"
 
     def __post_init__(self) -> None:
         if self.scheme not in self.schemes:

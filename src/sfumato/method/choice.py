@@ -96,7 +96,7 @@ def contenders(able: Sequence[Method], *, partial: bool, many: bool = False) -> 
 
 
 def tried_together(first: str, *, partial: bool) -> tuple[str, ...]:
-    """The methods that are tried beside the first that is able."""
+    """The methods that are tried in addition to the first that can serve."""
     return SAFE if first in SAFE else TEMPLATES if partial else SIZES
 
 

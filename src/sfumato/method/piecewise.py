@@ -139,7 +139,7 @@ def cut_in_pieces(pieces: Pieces, cutting: Cutting, *, sets: bool, progress: Pro
 
 
 def _telling(ready: Sequence[Ready], batch: Sequence[Ready], progress: Progress) -> Callable[[float], None]:
-    """Tells how much of all pieces is cut, given how much of a batch, by their vectors."""
+    """Reports how much of all pieces is cut, given how much of a batch, weighted by their vectors."""
     before = sum(r.vectors for r in ready[: ready.index(batch[0])])
     here, everything = sum(r.vectors for r in batch), sum(r.vectors for r in ready)
     return lambda share: progress("cuts", (before + share * here) / everything)
