@@ -12,14 +12,15 @@ _MAP = Path(__file__).parents[1] / "docs" / "architecture.md"
 
 
 def rooms() -> dict[str, str]:
-    """What the map says of each room: a folder or a file of the package."""
+    """What the map says of each room: a folder, a folder in it, or a file of the package."""
     text = _MAP.read_text(encoding="utf-8")
-    drawn = text[text.index("    src/sfumato/\n") : text.index("| new | room |")]
+    drawn = text[text.index("    src/sfumato/\n") : text.index("Where to add something new")]
     found: dict[str, str] = {}
+    top = ""
     for line in drawn.splitlines()[1:]:
-        begins = re.match(r" {6}(\w+)(?:/|\.py)\s", line)
-        if begins:
-            found[begins[1]] = ""
+        if begins := re.match(r"( {6}| {8})(\w+)(?:/|\.py) ", line):
+            top = begins[2] if len(begins[1]) == 6 else top
+            found[begins[2] if begins[2] == top else f"{top}/{begins[2]}"] = ""
         if found:
             found[list(found)[-1]] += f" {line}"
     return found
@@ -34,14 +35,15 @@ def test_every_module_is_named_in_its_room() -> None:
     missing = [
         str(module)
         for module in modules()
-        if not {*module.parts[1:-1], module.stem} <= words.get(Path(module.parts[0]).stem, set())
+        if module.stem not in words.get("/".join(module.parts[:-1]) or module.stem, set())
     ]
     assert missing == []
 
 
 def test_every_room_and_every_name_of_two_words_is_there() -> None:
     there = {part for module in modules() for part in module.with_suffix("").parts}
-    assert set(rooms()) - there == {"__init__"}
+    assert {part for room in rooms() for part in room.split("/")} - there == {"__init__"}
+    assert [room for room in rooms() if "/" in room and not (_ROOT / room).is_dir()] == []
     named = {name for told in rooms().values() for name in re.findall(r"\b[a-z]\w*_\w+\b", told)}
     assert named - there == set()
 
