@@ -96,7 +96,7 @@ class Analyst:
         return people.quantile(checked_share(asked.share))
 
     def _figures(self, asked: Figure, columns: list[str], where: Condition) -> pl.DataFrame:
-        """A figure for each combination of values of some columns of which somebody may be; nan if nobody is shown."""
+        """A figure for each combination of values that somebody may have in some columns; nan if nobody is shown."""
         for name in columns:
             if (seen := self._look(name)).ranges is not None:
                 raise PolicyError(
