@@ -8,6 +8,7 @@ from sfumato.kernel.art.kd_tree import closest
 from sfumato.kernel.jit import inner, kernel
 
 _SLACK = 1e-12
+"""A relative margin for rounding errors of sums."""
 
 
 @inner
@@ -103,7 +104,7 @@ def grow(
             number = 1
             if value[cell] >= 0:
                 held[value[cell]] += 1
-            else:
+            else:  # it holds no value that counts and only dilutes the group: take as many such rows as are lacking
                 if by_odds:
                     more = _lacking_odds(sums, most, held, of_dim, r, odds[cell])
                 else:
