@@ -8,7 +8,6 @@ import polars as pl
 from sfumato.engine.counts import Counts
 from sfumato.errors import PolicyError
 from sfumato.method.topdown.table_side import raw_side
-from sfumato.release.agreement import refuse_disagreement
 from sfumato.release.earlier import Earlier
 from sfumato.release.join.links import Links
 from sfumato.release.join.names import JoinAttribute, JoinNames
@@ -16,6 +15,7 @@ from sfumato.release.join.partition import refuse_sampled
 from sfumato.release.join.template import Resolved, completed, resolve
 from sfumato.release.judgement import TableSchema
 from sfumato.release.rule import Inconsistent
+from sfumato.release.taxonomy_agreement import refuse_disagreement
 from sfumato.requirement.base import Requirement, names
 from sfumato.requirement.join_template import THIS, JoinTemplate, join_template
 from sfumato.requirement.redundancy import Template
