@@ -57,7 +57,7 @@ class Uniqueness:
 
 
 class PeopleTable:
-    """The columns of a table, each coded when it is first asked about; what was counted is remembered.
+    """The columns of a table, each coded when it is first needed; counts are cached.
 
     >>> table = PeopleTable(pl.DataFrame({"age": [30, 30, 41, 41], "sex": ["F", "M", "F", "F"], "zip": [1, 1, 1, 2]}))
     >>> found = table.unique_by(["age", "sex", "zip"])

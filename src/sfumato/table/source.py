@@ -42,8 +42,8 @@ def read_frame(
     """Read a table from a path, a database URL (with ``query``), or a Polars, pandas or Arrow table.
 
     A relative path is resolved from ``folder``. The strings in ``nulls`` become null in every text column; in a
-    text file the empty field does too. ``form`` says how a file writes its rows, numbers and dates. ``told`` is told
-    how much has been read, as far as that is known: of large text and parquet files, of several files, of PostgreSQL.
+    text file the empty field does too. ``form`` says how a file writes its rows, numbers and dates. ``told`` is called
+    with how much has been read, where that is known: large text and parquet files, several files, PostgreSQL.
 
     >>> read_frame(pl.DataFrame({"zip": ["02138", "?"]}), nulls=["?"])["zip"].to_list()
     ['02138', None]
