@@ -3,6 +3,7 @@
 import ast
 import re
 from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 
 import sfumato
@@ -56,10 +57,23 @@ def test_every_file_that_the_map_refers_to_is_there() -> None:
     assert lost == []
 
 
-def test_each_public_class_name_occurs_once() -> None:
+def _names(module: Path) -> Iterator[tuple[str, bool]]:
+    """The public classes of a module, and its public aliases of types: name, and whether it is a class."""
+    tree = ast.parse((_ROOT / module).read_text(encoding="utf-8"))
+    yield from ((node.name, True) for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            name = node.targets[0].id
+            if name[:1].isupper() and not name.isupper():
+                yield name, False
+
+
+def test_the_name_of_a_public_class_occurs_once() -> None:
+    """No other class has it, and no alias of a type either."""
     homes: dict[str, list[str]] = defaultdict(list)
+    classes: set[str] = set()
     for module in modules():
-        for node in ast.walk(ast.parse((_ROOT / module).read_text(encoding="utf-8"))):
-            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                homes[node.name].append(str(module))
-    assert {name: found for name, found in homes.items() if len(found) > 1} == {}
+        for name, is_class in _names(module):
+            homes[name].append(str(module))
+            classes |= {name} if is_class else set()
+    assert {name: found for name, found in homes.items() if name in classes and len(found) > 1 and name[0] != "_"} == {}
