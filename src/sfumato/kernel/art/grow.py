@@ -31,6 +31,7 @@ def _lacking_rows(lo: Any, hi: Any, size: int, held: Any, of_dim: Any, r: float)
     for a in range(len(lo)):
         if held[of_dim[a]] > 0:
             f, apart = hi[a], hi[a] - lo[a]
+            # Theorem 1 of ART, apart <= (n - r) f / ((r - 1) f / (1 - f) + n - 1), solved for the number of rows n
             least = (f * (r - 1.0) * apart / (1.0 - f) - apart + r * f) / (f - apart)
             wanted = max(wanted, np.ceil(least - 1e-9))
     return wanted - size
