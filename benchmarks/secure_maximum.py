@@ -97,7 +97,7 @@ def _party() -> None:
 
 
 def _compare(channel: Any, number: int, party: int) -> dict[str, int]:
-    from sfumato.integration.comparison import greater
+    from sfumato.integration.secure_comparison import greater
 
     values = pairs(number)
     found = [greater(channel, pair[party - 1], bits=BITS) for pair in values]

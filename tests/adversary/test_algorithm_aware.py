@@ -13,6 +13,7 @@ from sfumato.adversary.algorithm_aware import Case, make_case, worlds
 from sfumato.adversary.knowledge import Count, Fact
 from sfumato.adversary.observation import worlds_behind
 from sfumato.adversary.sampled_worlds import sampled_worlds
+from sfumato.engine.draws import Draws
 from sfumato.errors import Infeasible, PolicyError
 from sfumato.method.base import Drawn, Groups
 from sfumato.table.microdata import Microdata, read
@@ -122,7 +123,7 @@ def test_sampling_agrees_with_enumeration() -> None:
 
 
 def worlds_case(method: str, table: Microdata) -> Drawn:
-    return make_case(table, method, sf.LDiversity(l=2), "bucketization").draw(table, np.random.default_rng(1))
+    return make_case(table, method, sf.LDiversity(l=2), "bucketization").draw(table, Draws(np.random.default_rng(1)))
 
 
 def test_sampling_on_a_larger_table() -> None:
@@ -266,14 +267,14 @@ def test_equal_people_at_a_border_of_the_hilbert_front_are_divided_by_lot(method
         seen = case.seen(drawn)
         chance[seen] = chance.get(seen, Fraction()) + part
     rng, times = np.random.default_rng(5), 3000
-    drawn_sights = [seen for seen in (_seen(case, rng) for _ in range(times)) if seen is not None]
-    assert sum(chance.values()) == pytest.approx(len(drawn_sights) / times, abs=0.06)
+    observed = [seen for seen in (_seen(case, rng) for _ in range(times)) if seen is not None]
+    assert sum(chance.values()) == pytest.approx(len(observed) / times, abs=0.06)
     for seen, part in chance.items():
-        assert drawn_sights.count(seen) / times == pytest.approx(float(part), abs=0.06)
+        assert observed.count(seen) / times == pytest.approx(float(part), abs=0.06)
 
 
 def _seen(case: Case, rng: np.random.Generator) -> object:
     try:
-        return case.seen(case.draw(case.table, rng))
+        return case.seen(case.draw(case.table, Draws(rng)))
     except Infeasible:
         return None

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.adversary.fewest_changes import restored
+from sfumato.adversary.fewest_changes import belief_by_fewest_changes
 from sfumato.adversary.observation import worlds_behind
 from sfumato.errors import PolicyError
 from sfumato.method.base import Drawn, Groups
@@ -31,7 +31,7 @@ def test_forced_changes_of_ten_people_go_through_each_table_once() -> None:
         return found
 
     published = ((tuple(range(10)), (0,) * 5 + (1,) * 5),)
-    belief = restored(published, 2, [(0,) * 10, (1,) * 10], behind)
+    belief = belief_by_fewest_changes(published, 2, [(0,) * 10, (1,) * 10], behind)
     assert belief == {(0,) * 10: 0.5, (1,) * 10: 0.5}
     assert looked == 2**10
 

@@ -11,8 +11,8 @@ from sfumato.errors import PeerError
 from sfumato.integration.alignment import by_intersection, by_record_id
 from sfumato.integration.channel import Channel
 from sfumato.integration.coin import joint_randomness
-from sfumato.integration.comparison import greater
 from sfumato.integration.memory import in_memory_pair
+from sfumato.integration.secure_comparison import greater
 from sfumato.integration.wire import Message
 
 PROTOCOLS: dict[str, tuple[Callable[[Channel], object], tuple[int, int]]] = {

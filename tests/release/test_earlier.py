@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.release.agreement import refuse_disagreement
 from sfumato.release.earlier import Earlier, as_earlier, of_table, this_table
 from sfumato.release.scheme.bucket_columns import COUNT, GROUP
+from sfumato.release.taxonomy_agreement import refuse_disagreement
 from sfumato.table.taxonomy import Taxonomy
 
 PEOPLE = pl.DataFrame(

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sfumato.engine.local import tally_of
 from sfumato.method.mondrian import Mondrian
 from sfumato.release.release import Release
-from sfumato.report.distributions import BeforeAfter, compare, plain
+from sfumato.report.distributions import BeforeAfter, before_after, plain
 from sfumato.report.scale import date_scale, number_scale
 from sfumato.requirement.k_anonymity import KAnonymity
 from sfumato.table.microdata import Microdata, read
@@ -23,7 +23,7 @@ TREE = {"Any": {"Left": ["a", "b", "c"], "Right": {"Deep": ["d", "e"], "f": {}}}
 def reported(table: Microdata, release: Release, name: str) -> BeforeAfter:
     labels = Counter(release.tables["data"][name].cast(pl.String).to_list())
     entry = release.description.labelled.get(name)
-    return compare(table[name], entry.nodes if entry else {}, labels)
+    return before_after(table[name], entry.nodes if entry else {}, labels)
 
 
 @given(values=st.lists(st.sampled_from("abcdef"), min_size=4, max_size=40), k=st.integers(1, 4))
@@ -118,9 +118,9 @@ def test_sets_of_masked_codes_are_read_by_the_tree() -> None:
     codes = ["10", "11", "20", "21", "30", "31"]
     table = read(pl.DataFrame({"zip": codes}), quasi=["zip"], taxonomies={"zip": {"mask": "right"}})
     nodes = {"{1*, 2*}": ["1*", "2*"], "3*": None}
-    found = compare(table["zip"], nodes, {"{1*, 2*}": 4, "3*": 2})
+    found = before_after(table["zip"], nodes, {"{1*, 2*}": 4, "3*": 2})
     assert found.after is None, "four rows over four codes and two over two give what there was"
-    skewed = compare(table["zip"], nodes, {"{1*, 2*}": 2, "3*": 4})
+    skewed = before_after(table["zip"], nodes, {"{1*, 2*}": 2, "3*": 4})
     assert skewed.after is not None
     assert dict(zip(skewed.labels, skewed.after, strict=True))["30"] == pytest.approx(2 / 6)
 
@@ -129,11 +129,11 @@ def test_a_set_with_a_gap_is_spread_over_its_parts_only() -> None:
     """``{1, 3}`` is named by its values, since no interval holds them alone; so are intervals."""
     table = read(pl.DataFrame({"n": [1, 3, 4, 4]}), quasi=["n"], taxonomies={"n": {"width": 5}})
     release = Mondrian().publish(table, [KAnonymity(k=2)])
-    assert compare(table["n"], {"4": [4.0, 5.0], "{1, 3}": ["1", "3"]}, {"{1, 3}": 2, "4": 2}).after is None
+    assert before_after(table["n"], {"4": [4.0, 5.0], "{1, 3}": ["1", "3"]}, {"{1, 3}": 2, "4": 2}).after is None
     assert set(release.manifest["attributes"]["n"]["nodes"]) == {"4", "[0, 5)"}, "no value of one person is named"
     wide = read(pl.DataFrame({"n": [5, 25, 15]}), quasi=["n"], taxonomies={"n": {"intervals": [0, 10, 20, 30]}})
     label, nodes = "{[0, 10), [20, 30)}", ["[0, 10)", "[20, 30)"]
-    found = compare(wide["n"], {label: nodes, "[10, 20)": [10.0, 20.0]}, {label: 1, "[10, 20)": 2})
+    found = before_after(wide["n"], {label: nodes, "[10, 20)": [10.0, 20.0]}, {label: 1, "[10, 20)": 2})
     assert found.after is not None
     assert dict(zip(found.labels, found.after, strict=True)) == pytest.approx(
         {"[0, 10)": 1 / 6, "[10, 20)": 2 / 3, "[20, 30)": 1 / 6}

@@ -6,6 +6,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.adversary.algorithm_aware import make_case
+from sfumato.engine.draws import Draws
 
 L2 = sf.LDiversity(l=2)
 TIMES = 60
@@ -21,7 +22,7 @@ def table() -> sf.Microdata:
 @pytest.mark.parametrize("method", ["hilb", "mondrian", "mondrian+"])
 def test_intervals_cover_the_exact_beliefs(method: str) -> None:
     data = table()
-    published = make_case(data, method, L2, "bucketization").draw(data)
+    published = make_case(data, method, L2, "bucketization").draw(data, Draws())
     exact = sf.worlds(data, method=method, require=L2, scheme="bucketization", published=published)
     missed, wrongly_told = np.zeros(exact.smart.shape, int), 0
     for seed in range(TIMES):

@@ -47,7 +47,7 @@ def opened(window: Callable[..., Any]) -> Callable[..., Any]:
 
 def test_a_role_reaches_the_policy_and_changes_who_is_alone(opened: Callable[..., Any]) -> None:
     page = opened("roles")
-    alone = page.get_by_label("Who stands alone")
+    alone = page.get_by_label("Who is unique")
     before = policy_of(page)["attributes"]
     page.get_by_label("Reason of zip").click()
     page.keyboard.press("Control+A")

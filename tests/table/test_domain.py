@@ -1,5 +1,7 @@
 """Every kind of domain does what the protocol says: one set of checks for trees, lines, intervals and words."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -121,3 +123,19 @@ def test_published_types(domain: Domain) -> None:
     if values is not None:
         assert len(values) == domain.size
         assert values.null_count() == domain.missing_apart
+
+
+def test_levels_begin_with_the_values_and_end_with_one_node(domain: Domain) -> None:
+    levels = domain.levels()
+    assert [domain.node_label(node).label for node in levels[0].tolist()] == list(domain.leaves)
+    assert len(set(levels[-1].tolist())) == 1
+    assert domain.node_label(int(levels[-1][0])).share == pytest.approx(1)
+    for finer, coarser in pairwise(levels):
+        assert len(set(zip(finer.tolist(), coarser.tolist(), strict=True))) == len(set(finer.tolist()))
+
+
+def test_only_lines_of_numbers_spare_single_rows(domain: Domain) -> None:
+    spared = domain.sparing(np.ones(domain.size, np.int64))
+    assert spared.leaves == domain.leaves
+    assert (spared is domain) == (not domain.ordered)
+    assert len(domain.height) == len(domain.children)

@@ -20,12 +20,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.adversary.budget import Allowance
-from sfumato.adversary.fewest_changes import restored
+from sfumato.adversary.fewest_changes import belief_by_fewest_changes
 from sfumato.adversary.knowledge import Fact, Known
-from sfumato.adversary.observation import Belief, Sight, World, sight, tables_at_least, worlds_behind
+from sfumato.adversary.observation import Belief, Observation, World, observe, tables_at_least, worlds_behind
 from sfumato.engine.draws import Draws
 from sfumato.errors import Infeasible, PolicyError
-from sfumato.method.base import Drawn, Groups, Method, PartitionMethod, Scheme
+from sfumato.method.base import Drawn, Groups, GroupScheme, Method, PartitionMethod
 from sfumato.method.catalogue import from_table
 from sfumato.release.judgement import bind, listed
 from sfumato.release.scheme.catalogue import SCHEMES
@@ -79,7 +79,7 @@ class Case:
     method: PartitionMethod | Function
     requirements: tuple[Requirement, ...]
     sensitive: str
-    scheme: Scheme
+    scheme: GroupScheme
 
     @property
     def sets(self) -> bool:
@@ -91,25 +91,25 @@ class Case:
         """Whether the method may change sensitive values."""
         return isinstance(self.method, PartitionMethod) and self.method.perturbs
 
-    def seen(self, drawn: Drawn) -> Sight:
+    def seen(self, drawn: Drawn) -> Observation:
         """What is seen of an outcome."""
-        return sight(drawn, self.sensitive, self.scheme, sets=self.sets)
+        return observe(drawn, self.sensitive, self.scheme, sets=self.sets)
 
     def with_world(self, world: World | NDArray[np.int64]) -> Microdata:
         """The same people with other sensitive values."""
         return with_codes(self.table, {self.sensitive: np.asarray(world)})
 
-    def draw(self, table: Microdata, rng: np.random.Generator | None = None) -> Drawn:
+    def draw(self, table: Microdata, draws: Draws) -> Drawn:
         """One outcome."""
         if not isinstance(self.method, PartitionMethod):
             made = self.method(table)
             return made if isinstance(made, Drawn) else Drawn(table, _as_groups(made, table))
-        return self.method.draw(table, bind(self.requirements, table), draws=Draws(rng))
+        return self.method.draw(table, bind(self.requirements, table), draws=draws)
 
-    def once(self, published: Drawn | None, rng: np.random.Generator | None) -> Drawn:
+    def once(self, published: Drawn | None, draws: Draws) -> Drawn:
         """What was published, if it is about these people; without it, the method is run once."""
         if published is None:
-            return self.draw(self.table, rng)
+            return self.draw(self.table, draws)
         if not isinstance(published, Drawn) or len(published.groups.of_row) != self.table.rows:
             raise PolicyError(
                 f"published must be the result of a method's `draw` for this table of {self.table.rows} rows; "
@@ -122,7 +122,7 @@ class Case:
         """Whether a function given as the method draws its groups at random; found out by calling it a few times."""
         if isinstance(self.method, PartitionMethod):
             return False
-        return len({self.seen(self.draw(self.table)) for _ in range(_TRIES)}) > 1
+        return len({self.seen(self.draw(self.table, Draws())) for _ in range(_TRIES)}) > 1
 
     def outcomes(self, table: Microdata) -> Iterator[tuple[Drawn, Fraction]]:
         """Every outcome with its probability; empty if the method refuses the table."""
@@ -130,11 +130,11 @@ class Case:
             if isinstance(self.method, PartitionMethod):
                 yield from self.method.outcomes(table, bind(self.requirements, table))
             else:
-                yield self.draw(table), Fraction(1)
+                yield self.draw(table, Draws()), Fraction(1)
         except Infeasible:
             return
 
-    def chance(self, table: Microdata, wanted: Sight, allowed: Allowance) -> Fraction:
+    def chance(self, table: Microdata, wanted: Observation, allowed: Allowance) -> Fraction:
         """The probability that the method publishes what was seen from this table."""
         outcomes = allowed.each(self.outcomes(table))
         return sum((p for drawn, p in outcomes if self.seen(drawn) == wanted), Fraction())
@@ -159,7 +159,7 @@ def make_case(
     table: Microdata,
     method: AnyMethod,
     require: Requirement | Sequence[Requirement],
-    scheme: Scheme | None,
+    scheme: GroupScheme | None,
 ) -> Case:
     """Find out what is attacked: the method, and the one sensitive attribute."""
     refuse_raw(table)
@@ -187,7 +187,7 @@ def worlds(
     require: Requirement | Sequence[Requirement] = (),
     knowledge: Fact | Sequence[Fact] | None = None,
     people: Literal["known", "unknown"] = "known",
-    scheme: Scheme | None = None,
+    scheme: GroupScheme | None = None,
     published: Drawn | None = None,
     rng: np.random.Generator | None = None,
     limit: int = 200_000,
@@ -218,7 +218,7 @@ def worlds(
             "the function draws its groups at random, so its outcomes cannot be listed; use sampled_worlds"
         )
     whole_number("worlds", "limit", limit, 1)
-    wanted = case.seen(case.once(published, rng))
+    wanted = case.seen(case.once(published, Draws(rng)))
     known = Known(knowledge or (), table)
     if people == "unknown":
         return _strangers(case, wanted, known, limit)
@@ -234,7 +234,7 @@ def _remedy(case: Case) -> str:
     return f"{_REMEDY}; sampled_worlds draws tables instead" + (", but without knowledge" if case.perturbs else "")
 
 
-def _of_those_behind(case: Case, wanted: Sight, known: Known, limit: int) -> tuple[list[World], Belief]:
+def _of_those_behind(case: Case, wanted: Observation, known: Known, limit: int) -> tuple[list[World], Belief]:
     """The tables behind what is seen that agree with the knowledge, and the naive belief: each is equally likely."""
     Allowance(limit, "tables", _remedy(case), case.table.rows).need(tables_at_least(wanted), least=True)
     behind = worlds_behind(wanted, case.people(), case.scheme)
@@ -242,13 +242,15 @@ def _of_those_behind(case: Case, wanted: Sight, known: Known, limit: int) -> tup
     return tables, _even(tables)
 
 
-def _of_all(case: Case, wanted: Sight, known: Known, limit: int) -> tuple[list[World], Belief]:
+def _of_all(case: Case, wanted: Observation, known: Known, limit: int) -> tuple[list[World], Belief]:
     """Where values may be changed: all tables of these people that agree with the knowledge, and the naive belief."""
     size, people = case.table[case.sensitive].size, case.people()
     Allowance(limit, "tables", _remedy(case), case.table.rows).need(size**case.table.rows)
     tables = _that_hold(case, product(range(size), repeat=case.table.rows), known)
     allowed = Allowance(limit, "tables behind values that may have been changed", _remedy(case))
-    naive = restored(wanted, size, tables, lambda seen: allowed.each(worlds_behind(seen, people, case.scheme)))
+    naive = belief_by_fewest_changes(
+        wanted, size, tables, lambda seen: allowed.each(worlds_behind(seen, people, case.scheme))
+    )
     return tables, naive
 
 
@@ -305,7 +307,7 @@ def _array(exact: Sequence[Mapping[str, Fraction]]) -> NDArray[np.float64]:
     return np.array([[float(p) for p in person.values()] for person in exact])
 
 
-def _strangers(case: Case, wanted: Sight, known: Known, limit: int) -> Worlds:
+def _strangers(case: Case, wanted: Observation, known: Known, limit: int) -> Worlds:
     """If only the labels are known, nobody's exact quasi-identifiers: a world gives each published row exact ones."""
     if not SCHEMES[case.scheme].labels_people or case.perturbs:
         raise PolicyError(

@@ -51,7 +51,7 @@ def sensitive_domain(release: Release) -> tuple[str, list[str]]:
     return names[0], release.description.domain(names[0])
 
 
-class Scene:
+class CorruptionAttack:
     """Everything that attacks on the same release share, counted once."""
 
     def __init__(

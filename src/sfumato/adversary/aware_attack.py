@@ -69,9 +69,9 @@ class AlgorithmAware(Adversary):
         only = _only(truth, situation)
         case = make_case(only, method, requirements, situation.release.scheme)  # type: ignore[arg-type]
         drawn = _as_drawn(situation, only)
-        case.draw(only)  # so that everything is compiled
+        case.draw(only, situation.draws)  # so that everything is compiled
         begun = monotonic()
-        case.draw(only)
+        case.draw(only, situation.draws)
         # listing an outcome and comparing it with the release takes a few times as long as drawing one
         limit = int(min(self.limit, situation.clock.left / 8 / max(monotonic() - begun, 1e-5)))
         try:

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
-from sfumato.adversary.attack import Attacked, Scene, rows_of, sensitive_domain
+from sfumato.adversary.attack import Attacked, CorruptionAttack, rows_of, sensitive_domain
 from sfumato.adversary.base import Adversary, several_rows
 from sfumato.adversary.finding import AdversaryFinding
 from sfumato.adversary.posterior import Attacks, as_attacks, as_prior, pg_posterior
@@ -102,15 +102,15 @@ class Corruption(Adversary):
         people = self.people if self.people is not None else truth
         if people is None:
             raise PolicyError("an attack needs an external database; give people or the truth")
-        scene = Scene(release, people, self.corrupted, self.extraneous, self._priors)
-        chosen = np.flatnonzero(scene.present) if victims is None else rows_of(victims, people.rows)
-        if not scene.present[chosen].all():
+        attack = CorruptionAttack(release, people, self.corrupted, self.extraneous, self._priors)
+        chosen = np.flatnonzero(attack.present) if victims is None else rows_of(victims, people.rows)
+        if not attack.present[chosen].all():
             raise PolicyError("a victim is extraneous; victims must be people in the table")
-        if len(chosen) * len(scene.domain) > _MOST_CELLS:
+        if len(chosen) * len(attack.domain) > _MOST_CELLS:
             raise PolicyError(
-                f"{len(chosen)} victims times {len(scene.domain)} values are too many; give fewer victims"
+                f"{len(chosen)} victims times {len(attack.domain)} values are too many; give fewer victims"
             )
-        return scene.attacked(chosen)
+        return attack.attacked(chosen)
 
     def audit(self, release: Release, truth: Microdata, *, victims: Sequence[int] | None = None) -> dict[str, Any]:
         """What this adversary learns about the people in the truth: confidence before and after, and for how many."""

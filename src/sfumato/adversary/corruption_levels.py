@@ -30,7 +30,7 @@ from sfumato.requirement.guarantee import INDEPENDENT
 from sfumato.table.checks import is_number
 from sfumato.table.encode import Column
 
-Level = int | float | str
+CorruptionLevel = int | float | str
 
 _KNOWS = "knows a person's quasi-identifiers and group and the values of "
 _HALVES = "The people whose values are known were drawn at random; another draw would give slightly different figures."
@@ -47,7 +47,7 @@ class CorruptionLevels(Adversary):
     name: ClassVar[str] = "corruption"
     summary: ClassVar[str] = "knows the sensitive values of some of the others, or of everyone else"
 
-    corrupted: Level | Sequence[Level] = (1, 0.5, "everyone")
+    corrupted: CorruptionLevel | Sequence[CorruptionLevel] = (1, 0.5, "everyone")
 
     def __post_init__(self) -> None:
         several = isinstance(self.corrupted, Sequence) and not isinstance(self.corrupted, str)
@@ -64,7 +64,7 @@ class CorruptionLevels(Adversary):
         object.__setattr__(self, "corrupted", levels)
 
     @property
-    def levels(self) -> tuple[Level, ...]:
+    def levels(self) -> tuple[CorruptionLevel, ...]:
         """How many others are known, in turn."""
         return self.corrupted  # type: ignore[return-value]
 
@@ -96,7 +96,7 @@ class CorruptionLevels(Adversary):
                 else:
                     yield self._in_groups(situation, column, level)
 
-    def _in_groups(self, s: Situation, column: Column, level: Level) -> AdversaryFinding:
+    def _in_groups(self, s: Situation, column: Column, level: CorruptionLevel) -> AdversaryFinding:
         """Groups with true values. Of people who fit several groups it is not known which is theirs: the one that gives
         most away counts, which is a bound."""
         if level == "everyone" and not s.left_out:
@@ -109,7 +109,7 @@ class CorruptionLevels(Adversary):
         return self._told(s, column, level, found, several=int(s.people[s.fits.groups > 1].sum()), alone=known)
 
     def _told(
-        self, s: Situation, column: Column, level: Level, belief: Floats, *, several: int, alone: float = 0.0
+        self, s: Situation, column: Column, level: CorruptionLevel, belief: Floats, *, several: int, alone: float = 0.0
     ) -> AdversaryFinding:
         share, notes = isinstance(level, float), [BASELINE]
         if share:
@@ -125,7 +125,7 @@ class CorruptionLevels(Adversary):
             expected="which of them are known" if share else "",
         )  # fmt: skip
 
-    def _sampled(self, s: Situation, column: Column, level: Level) -> AdversaryFinding:
+    def _sampled(self, s: Situation, column: Column, level: CorruptionLevel) -> AdversaryFinding:
         """One perturbed value per group: Equations 8 to 19 of PG, with the whole table as the external database."""
         box = s.fits.group[s.kinds.of_row]
         if (box < 0).any():
@@ -149,7 +149,7 @@ class _Sample(NamedTuple):
     column: Column
     box: Integers
 
-    def attacked(self, level: Level) -> tuple[Floats, Integers, Integers]:
+    def attacked(self, level: CorruptionLevel) -> tuple[Floats, Integers, Integers]:
         """The belief in the truth about entries, these entries, and how many people each stands for."""
         s, everyone = self.s, np.arange(self.s.truth.entries)
         if level == "everyone":
@@ -215,7 +215,7 @@ class _Sample(NamedTuple):
         return believed_in(s, column, value, shown, size, domain_share(s, column), size - 1, **facts)
 
 
-def left_over(size: Integers, same: Integers, level: Level, people: int) -> tuple[Floats, Floats]:
+def left_over(size: Integers, same: Integers, level: CorruptionLevel, people: int) -> tuple[Floats, Floats]:
     """The belief in the truth about someone in a group of ``size`` of whom ``same`` have the true value, and the chance
     that nothing else is left; expected, if the level is a share of ``people`` in all.
 
@@ -252,12 +252,12 @@ def log_choose(n: Integers, k: int) -> Floats:
     return np.asarray(np.array(ways)[which.reshape(-1)])
 
 
-def _variant(s: Situation, column: Column, level: Level) -> str:
+def _variant(s: Situation, column: Column, level: CorruptionLevel) -> str:
     told = _words(level).removeprefix("a random ").removesuffix(" person")
     return f"{column.name}, {told}" if len(s.sensitive) > 1 else told
 
 
-def _words(level: Level) -> str:
+def _words(level: CorruptionLevel) -> str:
     if level == "everyone":
         return "everyone else"
     if not isinstance(level, float):

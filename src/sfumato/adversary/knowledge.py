@@ -17,7 +17,7 @@ from sfumato.table.ordered_domain import MISSING
 Value = object
 """A value of an attribute: a string, number, boolean or date, or None where it is missing."""
 
-Relation = Literal["=", "<", "<=", ">", ">="]
+RelationSign = Literal["=", "<", "<=", ">", ">="]
 
 _COMPARE: dict[str, Callable[[Fraction, Fraction], bool]] = {
     "=": operator.eq,
@@ -102,7 +102,7 @@ class Fact:
     """What an adversary knows: how ``left`` compares with ``times`` the right count, or with a number."""
 
     left: Count
-    relation: Relation
+    relation: RelationSign
     right: Count | float
     times: float | Fraction = 1
 

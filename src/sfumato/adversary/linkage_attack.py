@@ -16,7 +16,7 @@ from sfumato.kernel.group import group_rows
 from sfumato.table.population import Population
 
 _WHICH = "which row is a person's"
-_WHOSE = "whose a row is"
+_WHOSE = "who is behind a row"
 _OVERLAP = "fit the labels of several groups; all rows that they fit were counted as candidates"
 
 

@@ -23,7 +23,7 @@ from sfumato.table.encode import Column
 from sfumato.table.microdata import Microdata, refuse_raw
 from sfumato.table.taxonomy import named
 
-Range = tuple[float, float]
+NumberRange = tuple[float, float]
 """The smallest and the largest number in the range."""
 
 
@@ -34,7 +34,7 @@ class NegativeRule:
     ``where`` maps each quasi-identifier to a list of values or a range of numbers ``(least, greatest)``.
     """
 
-    where: Mapping[str, Sequence[str] | Range]
+    where: Mapping[str, Sequence[str] | NumberRange]
     value: str
     share: float
 

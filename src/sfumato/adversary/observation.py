@@ -10,7 +10,7 @@ from typing import Any
 from sfumato.errors import PolicyError
 from sfumato.kernel.arrange import by_group
 from sfumato.kernel.axes import summarize
-from sfumato.method.base import Drawn, Scheme
+from sfumato.method.base import Drawn, GroupScheme
 from sfumato.method.enumeration import arrangements, one_of_each
 from sfumato.release.release import Release
 from sfumato.release.scheme.catalogue import SCHEMES
@@ -25,12 +25,12 @@ World = tuple[int, ...]
 Belief = dict[World, Fraction]
 """The probability of each table."""
 
-Sight = tuple[tuple[Key, Values], ...]
+Observation = tuple[tuple[Key, Values], ...]
 """Each group as shown, with its sensitive values in order: under bucketization by its members, under
 generalization by the codes that its labels cover."""
 
 
-def sight(drawn: Drawn, sensitive: str, scheme: Scheme, *, sets: bool) -> Sight:
+def observe(drawn: Drawn, sensitive: str, scheme: GroupScheme, *, sets: bool) -> Observation:
     """What is seen of an outcome.
 
     Under bucketization, people with equal quasi-identifiers are told apart by their rows, which assumes a stronger
@@ -77,12 +77,12 @@ MOST_MATCHED = 100
 """The most people matched to overlapping labels; the steps per table grow with the cube of their number."""
 
 
-def tables_at_least(seen: Sight) -> int:
+def tables_at_least(seen: Observation) -> int:
     """A lower bound on the number of tables behind what is seen: the orders of the values inside each group."""
     return prod(factorial(len(values)) // prod(factorial(n) for n in Counter(values).values()) for _, values in seen)
 
 
-def worlds_behind(seen: Sight, people: list[tuple[int, ...]], scheme: Scheme) -> Iterator[World]:
+def worlds_behind(seen: Observation, people: list[tuple[int, ...]], scheme: GroupScheme) -> Iterator[World]:
     """Every table of sensitive values whose people fit the groups one to one (Definition 3); each once.
 
     Each next table takes polynomial time, so a caller that counts them can stop in time.
@@ -105,7 +105,7 @@ def worlds_behind(seen: Sight, people: list[tuple[int, ...]], scheme: Scheme) ->
     yield from _by_matching(seen, fits, [])
 
 
-def _by_members(groups: Sight, people: int) -> Iterator[World]:
+def _by_members(groups: Observation, people: int) -> Iterator[World]:
     world = [0] * people
     several = []
     for members, values in groups:
@@ -124,7 +124,7 @@ def _inside(person: tuple[int, ...], box: Key) -> bool:
     return all(code in codes for code, codes in zip(person, box, strict=True))
 
 
-def _by_matching(seen: Sight, fits: list[list[int]], world: list[int]) -> Iterator[World]:
+def _by_matching(seen: Observation, fits: list[list[int]], world: list[int]) -> Iterator[World]:
     """Give each person a value in turn, as long as people and groups can still be matched one to one."""
     if not _matched(seen, fits, world):
         return
@@ -135,7 +135,7 @@ def _by_matching(seen: Sight, fits: list[list[int]], world: list[int]) -> Iterat
         yield from _by_matching(seen, fits, [*world, value])
 
 
-def _matched(seen: Sight, fits: list[list[int]], world: list[int]) -> bool:
+def _matched(seen: Observation, fits: list[list[int]], world: list[int]) -> bool:
     """Whether people can be matched to the published values, the first ones as given (augmenting paths)."""
     room = Counter((g, v) for g, (_, values) in enumerate(seen) for v in values)
     holders: dict[tuple[int, int], list[int]] = defaultdict(list)

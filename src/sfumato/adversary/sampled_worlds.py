@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from sfumato.adversary.algorithm_aware import AnyMethod, Case, make_case
 from sfumato.adversary.budget import refuse_work
 from sfumato.adversary.knowledge import Fact, Known
-from sfumato.adversary.observation import Sight
+from sfumato.adversary.observation import Observation
+from sfumato.engine.draws import Draws
 from sfumato.errors import Infeasible, PolicyError
 from sfumato.method.base import Drawn, Groups, PartitionMethod
 from sfumato.method.diversity import DiversityMethod
@@ -94,19 +95,19 @@ def sampled_worlds(
         raise PolicyError(
             "if values may be changed, beliefs under knowledge can only be computed exactly; use `worlds`"
         )
-    rng = np.random.default_rng() if rng is None else rng
-    drawn = case.once(published, rng)
+    source = Draws(rng)
+    drawn = case.once(published, source)
     known = Known(knowledge or (), table)
     counts = np.zeros((2, rows, size), np.int64)
     tally = {"agreeing": 0, "accepted": 0, "undecided": 0}
     judge = _Judge(case, drawn)
     for _ in range(draws):
-        world = _drawn_world(case, drawn, rng)
+        world = _drawn_world(case, drawn, source)
         if not known.hold(lambda n, world=world: world if n == case.sensitive else table[n].codes):  # type: ignore[misc]
             continue
         tally["agreeing"] += 1
         counts[0, np.arange(table.rows), world] += 1
-        verdict = judge(world, rng)
+        verdict = judge(world, source)
         if verdict is None:
             tally["undecided"] += 1
         elif verdict:
@@ -123,13 +124,13 @@ def _shares(case: Case, drawn: Drawn) -> NDArray[np.float64]:
     return np.asarray((counts / counts.sum(axis=1, keepdims=True))[drawn.groups.of_row])
 
 
-def _drawn_world(case: Case, drawn: Drawn, rng: np.random.Generator) -> NDArray[np.int64]:
+def _drawn_world(case: Case, drawn: Drawn, source: Draws) -> NDArray[np.int64]:
     """A table of the naive world: the values of each group in random order, or any values where they may be changed."""
     codes = drawn.table[case.sensitive].codes.astype(np.int64)
     if case.perturbs:
-        return rng.integers(0, case.table[case.sensitive].size, len(codes))
+        return source.below(np.full(len(codes), case.table[case.sensitive].size))
     order = np.argsort(drawn.groups.of_row, kind="stable")
-    mixed = rng.permutation(len(codes))
+    mixed = source.order(len(codes))
     mixed = mixed[np.argsort(drawn.groups.of_row[mixed], kind="stable")]
     world = np.empty_like(codes)
     world[order] = codes[mixed]
@@ -141,7 +142,7 @@ class _Judge:
 
     def __init__(self, case: Case, drawn: Drawn) -> None:
         self.case = case
-        self.seen: Sight = case.seen(drawn)
+        self.seen: Observation = case.seen(drawn)
         self.groups = drawn.groups
         self.before = self._before(case.table)
         self.picks = isinstance(case.method, DiversityMethod) and case.method.picks
@@ -152,11 +153,11 @@ class _Judge:
             return None
         return case.method.before_draws(table, bind(case.requirements, table))
 
-    def __call__(self, world: NDArray[np.int64], rng: np.random.Generator) -> bool | None:
+    def __call__(self, world: NDArray[np.int64], source: Draws) -> bool | None:
         table = self.case.with_world(world)
         try:
             if self.before is None:
-                return self.case.seen(self.case.draw(table, rng)) == self.seen
+                return self.case.seen(self.case.draw(table, source)) == self.seen
             before = self._before(table)
         except Infeasible:
             return False

@@ -1,4 +1,4 @@
-"""Who stands alone: how many people are unique by what outsiders know, and which combinations single them out.
+"""Who is unique: how many people are alone by what outsiders know, and which combinations single them out.
 
 Everything is counted, nothing estimated. The columns are coded once; a question then groups codes, so that an answer
 about a million rows takes a fraction of a second, and rows that agree in all columns asked about are looked at once.
@@ -57,7 +57,7 @@ class Uniqueness:
 
 
 class PeopleTable:
-    """The columns of a table, each coded when it is first asked about; what was counted is remembered.
+    """The columns of a table, each coded when it is first needed; counts are cached.
 
     >>> table = PeopleTable(pl.DataFrame({"age": [30, 30, 41, 41], "sex": ["F", "M", "F", "F"], "zip": [1, 1, 1, 2]}))
     >>> found = table.unique_by(["age", "sex", "zip"])
@@ -98,7 +98,7 @@ class PeopleTable:
         entries = _Entries({n: _at(self._code(n), vectors.first) for n in names}, alone)
         most = _largest(len(names), len(vectors.first))
         for some in _subsets(names, most):
-            if some not in self._single:  # whoever is alone by some columns is so whichever others are asked about
+            if some not in self._single:  # a row that is unique in some columns stays unique when columns are added
                 self._single[some] = entries.unique(some)
         found = [LoneCombination(some, self._single[some]) for some in _subsets(names, most)]
         return Uniqueness(
@@ -141,7 +141,7 @@ class _Entries:
     def _unique_of_many(self, chosen: list[Counted]) -> int:
         """The same where not every combination of values can have a place of its own: several share one.
 
-        Whoever is alone at a place is alone; only those at the other places are told apart.
+        A row that is alone in its place is unique; only the rows in the other places are compared.
         """
         place = np.zeros(len(chosen[0].codes), np.uint64)
         for c in chosen:

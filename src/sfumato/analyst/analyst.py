@@ -17,7 +17,7 @@ from sfumato.analyst.margin import Totals
 from sfumato.analyst.moments import Sides, checked_share, sides, too_many_figures
 from sfumato.analyst.plan import Look, Plan
 from sfumato.analyst.query import Figure, parse, parse_condition
-from sfumato.analyst.randomized import Estimator, Reconstruction, Sampling, check_sampling, too_large, uncertainty
+from sfumato.analyst.randomized import Estimator, Reconstruction, SamplingModel, check_sampling, too_large, uncertainty
 from sfumato.analyst.view import AttributeView, View
 from sfumato.errors import DataError, PolicyError
 from sfumato.release.release import Release
@@ -47,7 +47,7 @@ class Analyst:
     (2.0, (2.0, 2.0), (2.0, 2.0))
     """
 
-    def __init__(self, release: Release, *, sampling: Sampling = "fixed") -> None:
+    def __init__(self, release: Release, *, sampling: SamplingModel = "fixed") -> None:
         check_sampling(sampling)
         self.view = View(release)
         if sampling == "iid" and not release.scheme_class.randomizes:
@@ -96,7 +96,7 @@ class Analyst:
         return people.quantile(checked_share(asked.share))
 
     def _figures(self, asked: Figure, columns: list[str], where: Condition) -> pl.DataFrame:
-        """A figure for each combination of values of some columns of which somebody may be; nan if nobody is shown."""
+        """A figure for each combination of values that somebody may have in some columns; nan if nobody is shown."""
         for name in columns:
             if (seen := self._look(name)).ranges is not None:
                 raise PolicyError(

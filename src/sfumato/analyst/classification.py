@@ -24,10 +24,10 @@ from sfumato.table.encode import Kind, Role
 from sfumato.table.microdata import Microdata
 from sfumato.table.source import read_frame
 
-Mask = Callable[[pl.DataFrame], pl.DataFrame]
+MaskFunction = Callable[[pl.DataFrame], pl.DataFrame]
 """Rows in, their masked columns out."""
 
-Masked = Release | Mask | tuple[object, object]
+Masked = Release | MaskFunction | tuple[object, object]
 
 
 @dataclass(frozen=True, kw_only=True)

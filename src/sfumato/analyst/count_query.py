@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.analyst.shares import Spread, check_spread, label_shares
+from sfumato.analyst.shares import SpreadRule, check_spread, label_shares
 from sfumato.analyst.workload import Queries, Workload
 from sfumato.errors import DAMAGED, DataError, PolicyError, ReleaseError
 from sfumato.kernel.arrange import sort_order
@@ -78,7 +78,7 @@ class RelativeErrors:
 
 
 def relative_errors(
-    release: Release, truth: Microdata, workload: Workload, *, bound: float = 0.0, spread: Spread = "likely"
+    release: Release, truth: Microdata, workload: Workload, *, bound: float = 0.0, spread: SpreadRule = "likely"
 ) -> RelativeErrors:
     """Score a generalized or bucketized release by the queries of a workload; the truth serves to score only.
 
@@ -117,7 +117,7 @@ def true_counts(truth: Microdata, queries: Queries) -> Integers:
     return count(_items(queries, columns), queries.predicates)
 
 
-def estimates(release: Release, queries: Queries, *, spread: Spread = "likely") -> NDArray[np.float64]:
+def estimates(release: Release, queries: Queries, *, spread: SpreadRule = "likely") -> NDArray[np.float64]:
     """The answer to each query from the release alone.
 
     Generalization: the sum over groups of c · product over the asked quasi-identifiers of the share of the label within
@@ -175,7 +175,7 @@ def _ends(columns: Sequence[ColumnLabels]) -> Integers:
     return np.cumsum([0, *(len(column.lo) for column in columns)])
 
 
-def _generalized(release: Release, queries: Queries, how: Spread) -> NDArray[np.float64]:
+def _generalized(release: Release, queries: Queries, how: SpreadRule) -> NDArray[np.float64]:
     """Groups are the rows that show the same labels."""
     data, told = release.tables["data"], release.description
     columns = [read_labels(data[n], told.label(n).nodes, queries.domains[n]) for n in queries.quasi]

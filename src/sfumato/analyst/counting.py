@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sfumato.analyst.margin import Totals, together
 from sfumato.analyst.plan import Plan, Touched, contracted
-from sfumato.analyst.randomized import Sampling, too_large
+from sfumato.analyst.randomized import SamplingModel, too_large
 from sfumato.analyst.sampled import count_sample
 from sfumato.analyst.view import AttributeView, View
 from sfumato.engine.counts import count
@@ -53,7 +53,7 @@ def row_weights(seen: Sequence[Touched], codes: Sequence[NDArray[np.int64]], tru
     return RowWeights(share, 1.0 - apart, certain.astype(np.float64), possible.astype(np.float64))
 
 
-def count_rows(view: View, seen: Sequence[Touched], truth: NDArray[np.bool_], sampling: Sampling) -> Totals:
+def count_rows(view: View, seen: Sequence[Touched], truth: NDArray[np.bool_], sampling: SamplingModel) -> Totals:
     """How many people satisfy a condition on the attributes seen."""
     if not seen:
         exact = np.array(view.people if bool(truth) else 0.0)
@@ -73,14 +73,14 @@ def count_rows(view: View, seen: Sequence[Touched], truth: NDArray[np.bool_], sa
     return Totals(estimate, least, greatest, spread.sum(), joint, np.zeros(()))
 
 
-def drawn_variance(estimate: Floats, squares: Floats, view: View, sampling: Sampling) -> Floats:
+def drawn_variance(estimate: Floats, squares: Floats, view: View, sampling: SamplingModel) -> Floats:
     """Of randomized values, from the sums of the rows' weights and of their squares; at least 0."""
     if sampling == "fixed":
         return np.maximum(squares - estimate, 0.0)
     return np.maximum(squares - estimate**2 / view.rows, 0.0) * view.rows / max(view.rows - 1, 1)
 
 
-def group_rows_by(view: View, plan: Plan, sampling: Sampling) -> Totals:
+def group_rows_by(view: View, plan: Plan, sampling: SamplingModel) -> Totals:
     """The same for each combination of values of the attributes that are grouped by."""
     by = list(plan.by.values())
     if view.release.scheme_class.rows_are_groups:
@@ -107,7 +107,7 @@ def group_rows_by(view: View, plan: Plan, sampling: Sampling) -> Totals:
     return Totals(estimate, least, greatest, spread, together(correlated, greatest - least), nothing)
 
 
-def _cell_by_cell(view: View, plan: Plan, sampling: Sampling) -> Totals:
+def _cell_by_cell(view: View, plan: Plan, sampling: SamplingModel) -> Totals:
     """The same for a sample, which has few rows, one cell after the other."""
     by = list(plan.by.values())
     sizes = [len(s.values.texts) for s in by]

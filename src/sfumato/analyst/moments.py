@@ -19,7 +19,7 @@ from sfumato.errors import DataError, PolicyError
 from sfumato.requirement.base import is_number
 from sfumato.table.distortion import Floats
 
-Count = Callable[[Condition], Answer]
+CountFunction = Callable[[Condition], Answer]
 
 MOST_POINTS = 64
 """At how many values people are counted; between them the bounds are wider, and still hold."""
@@ -111,7 +111,7 @@ class Sides:
         return Answer(estimate, error, inside, bounds, self.assumption)
 
 
-def sides(view: AttributeView, where: Condition, count: Count) -> Sides:
+def sides(view: AttributeView, where: Condition, count: CountFunction) -> Sides:
     """Count the people on both sides of the values of an attribute."""
     points, every = _points(view)
     first, last = AttributeCondition(view.name, "<", (points[0],)), AttributeCondition(view.name, ">", (points[-1],))

@@ -12,7 +12,7 @@ from sfumato.analyst.estimation import covariance_of_draw, iterative_bayes
 from sfumato.errors import PolicyError
 from sfumato.table.distortion import Distortion, Floats, distorted
 
-Sampling = Literal["fixed", "iid"]
+SamplingModel = Literal["fixed", "iid"]
 Estimator = Literal["unbiased", "simplex", "bayes"]
 
 _MOST_COVARIANCE = 5_000
@@ -59,7 +59,7 @@ class Reconstruction:
         turned = partial(self._through, turned=True)
         return iterative_bayes(self.seen, self._through, turned, steps=steps, close=tolerance)
 
-    def variances(self, sampling: Sampling = "fixed") -> Floats:
+    def variances(self, sampling: SamplingModel = "fixed") -> Floats:
         """The diagonal of the covariance, without the matrix.
 
         ``iid``: the rows are a sample (Eq. 2). ``fixed``: the query is about exactly this table, and only the
@@ -70,11 +70,11 @@ class Reconstruction:
         squared = distorted(self.seen.ravel(), self.seen.shape, self.ways, power=2, undo=True).reshape(self.seen.shape)
         return np.maximum(squared - (pi if sampling == "fixed" else pi**2), 0.0) / self.rows
 
-    def standard_errors(self, sampling: Sampling = "fixed") -> Floats:
+    def standard_errors(self, sampling: SamplingModel = "fixed") -> Floats:
         """The standard error of each entry of the unbiased estimate."""
         return np.sqrt(self.variances(sampling))
 
-    def covariance(self, sampling: Sampling = "fixed") -> Floats:
+    def covariance(self, sampling: SamplingModel = "fixed") -> Floats:
         """The covariance matrix of the unbiased estimate, cells x cells in row-major order, by plugging λ and π̂ in."""
         check_sampling(sampling)
         if self.seen.size > _MOST_COVARIANCE:

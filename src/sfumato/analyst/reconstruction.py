@@ -19,7 +19,7 @@ from sfumato.table.encode import Role
 from sfumato.table.published import domain_codes
 
 Floats = NDArray[np.float64]
-Way = Literal["inversion", "em"]
+ReconstructionWay = Literal["inversion", "em"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +62,7 @@ def reconstruct(
     *,
     squares: Sequence[float] | NDArray[Any] | None = None,
     values: Sequence[str] | None = None,
-    way: Way = "inversion",
+    way: ReconstructionWay = "inversion",
 ) -> Estimate:
     """Estimate the counts of true values from the counts of published ones.
 
@@ -109,7 +109,9 @@ def expectation_maximization(observed: Floats, matrix: Floats) -> Floats:
     return np.asarray(total * iterative_bayes(observed / total, lambda x: x @ matrix, lambda x: matrix @ x))
 
 
-def sensitive_counts(release: Release, *, within: Mapping[str, Any] | None = None, way: Way = "inversion") -> Estimate:
+def sensitive_counts(
+    release: Release, *, within: Mapping[str, Any] | None = None, way: ReconstructionWay = "inversion"
+) -> Estimate:
     """How many people have each sensitive value, estimated from a PG release.
 
     ``within`` selects people: ``{"age": (30, 50), "sex": ["F"]}``, half-open intervals and lists of values.

@@ -16,7 +16,7 @@ from sfumato.table.distortion import Floats
 from sfumato.table.encode import Domain
 
 Bools = NDArray[np.bool_]
-Spread = Literal["likely", "even"]
+SpreadRule = Literal["likely", "even"]
 
 EVENLY = 0.05
 """The part of each label that is spread evenly whatever the others show, so that nothing possible has no share."""
@@ -88,7 +88,7 @@ def check_spread(spread: str) -> None:
         raise PolicyError(f"spread = {spread!r}; it must be 'likely' (as the whole release suggests) or 'even'")
 
 
-def label_shares(column: ColumnLabels, domain: Domain, spread: Spread) -> Floats:
+def label_shares(column: ColumnLabels, domain: Domain, spread: SpreadRule) -> Floats:
     """For each label, the shares of its rows up to each value of a table's domain that it stands for: the last is 1."""
     lengths = column.hi - column.lo
     ends = np.cumsum(lengths)

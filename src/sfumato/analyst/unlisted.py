@@ -1,8 +1,8 @@
-"""Values that no label lists: what suppressed cells and masks may hide beside the values that a release shows.
+"""Values that no label lists: what suppressed cells and masks may hide besides the values that a release shows.
 
 A value that is asked for and that no row shows, such as a job of which every cell is suppressed, may be anywhere
 where labels do not say what they stand for. It becomes a value of its own, so that its bounds are true. A label that
-hides values beside the n that are listed is taken to hide one more, so a share 1 / (n + 1) of its people have none of
+hides values besides the n that are listed is taken to hide one more, so a share 1 / (n + 1) of its people have none of
 those listed. Of these, half have the values that are asked for, and a hidden character is one of ten: nothing tells, so
 the interval of such an answer is as wide as its bounds.
 """

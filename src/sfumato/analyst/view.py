@@ -145,7 +145,7 @@ class AttributeView:
         return np.where(several, self._correlation(least), 0.0)
 
     def _correlation(self, told: Floats) -> Floats:
-        """By the rows that tell of the inside of labels. None tells how many people have values that are not listed,
+        """By the rows that show detail inside labels. None of them shows how many people have unlisted values,
         and nothing at all is known where such a value is asked for."""
         if self.unlisted is None:
             return correlation(told)
@@ -210,7 +210,7 @@ class View:
         other = copy(self)
         other._tables = {self.release.scheme_class.people: found.rows}
         other._weights, other.rows, other._seen = found.times, found.rows.height, {}
-        vars(other).pop("sizes", None)  # those of this view, if somebody asked
+        vars(other).pop("sizes", None)  # those of this view, once computed
         return other
 
     def __getitem__(self, name: str) -> AttributeView:

@@ -208,7 +208,7 @@ class CountedEngine:
         return isinstance(output, AsIs) and output.name not in self._table.columns
 
     def _heard(self, buckets: Iterator[pl.DataFrame], rows: int) -> Iterator[pl.DataFrame]:
-        """The same buckets; how many rows are done is told."""
+        """The same buckets; reports how many rows are done."""
         done = 0
         for bucket in buckets:
             yield bucket

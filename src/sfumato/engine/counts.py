@@ -83,7 +83,7 @@ class Counts(CodedColumns):
         return self.others[name] if name in self.others.columns else None
 
     def agreeing(self, names: Key) -> EqualRows:
-        """Which vectors agree in some columns, found once; sizes are numbers of rows."""
+        """Which vectors agree in some columns, computed once; sizes are numbers of rows."""
         if names not in self._agreeing:
             found = count([Counted(*self.counted(name)) for name in names])
             size = np.bincount(found.of_row, weights=self.weights).astype(np.int64)
@@ -91,7 +91,7 @@ class Counts(CodedColumns):
         return self._agreeing[names]
 
     def knowing(self, other: "Counts") -> Self:
-        """The same counts, sharing with others of the same vectors what is found out about who agrees."""
+        """The same counts, sharing with others of the same vectors which of them agree, once that is computed."""
         object.__setattr__(self, "_agreeing", other._agreeing)
         return self
 

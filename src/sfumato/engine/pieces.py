@@ -34,16 +34,16 @@ class Range(NamedTuple):
     inside: bool
 
 
-Region = tuple[Range, ...]
+CodeRegion = tuple[Range, ...]
 """The rows in all of these ranges."""
 
 
-Arrays = list[NDArray[Any]]
-PieceWork = Callable[[Arrays, Integers], Arrays]
+CodeArrays = list[NDArray[Any]]
+PieceWork = Callable[[CodeArrays, Integers], CodeArrays]
 """Processes the vectors of a region: their codes, one column each, and how many rows each represents."""
 Tell = Callable[[float], None]
 """Called with how much of something is done, from 0 to 1."""
-Apart = Callable[[str, int, Sequence[int], PieceWork, Tell], list[Arrays]]
+Apart = Callable[[str, int, Sequence[int], PieceWork, Tell], list[CodeArrays]]
 """Does some work for each region where the vectors are: given the question for them, how many regions there are, and
 the sizes of the columns."""
 
@@ -85,7 +85,7 @@ class Pieces:
             f"piece, but {why}"
         )
 
-    def whole(self, names: Sequence[str], region: Region = ()) -> Counts:
+    def whole(self, names: Sequence[str], region: CodeRegion = ()) -> Counts:
         """The distinct vectors of some columns, of all rows or of those of a region."""
         codes = [self._at(name) for name in names]
         by = f" GROUP BY {', '.join(codes)}" if codes else ""
@@ -93,7 +93,7 @@ class Pieces:
         found = self.ask(f"SELECT {shown} FROM {self.relation} WHERE {self._where(region)}{by}")
         return self._counts(found, names)
 
-    def margins(self, regions: Sequence[Region], axes: Sequence[str], beside: Sequence[str]) -> list[Margins]:
+    def margins(self, regions: Sequence[CodeRegion], axes: Sequence[str], beside: Sequence[str]) -> list[Margins]:
         """For each region and axis, the distinct combinations of the axis's code and some other columns, in one pass.
 
         Axes are not among the other columns.
@@ -114,12 +114,12 @@ class Pieces:
         counts = [self._counts(frame, [axis, *beside]) for frame, axis in zip(by_axis, axes, strict=True)]
         return Margins(int(by_axis[0]["v"].sum()), counts)
 
-    def piece(self, regions: Sequence[Region]) -> list[Counts]:
+    def piece(self, regions: Sequence[CodeRegion]) -> list[Counts]:
         """The vectors of each of some regions, in the order of their codes."""
         found = self.ask(self._vectors_of(regions))
         return [self._counts(found.filter(pl.col("region") == i), list(self.columns)) for i in range(len(regions))]
 
-    def each(self, regions: Sequence[Region], work: PieceWork, tell: Tell = lambda share: None) -> list[Arrays]:
+    def each(self, regions: Sequence[CodeRegion], work: PieceWork, tell: Tell = lambda share: None) -> list[CodeArrays]:
         """What some work makes of the vectors of each of some regions."""
         if self.apart is not None:
             sizes = [column.size for column in self.columns.values()]
@@ -127,12 +127,12 @@ class Pieces:
         pieces = self.piece(regions)
         return [work([c.codes for c in piece.columns.values()], piece.weights) for piece in pieces]
 
-    def _vectors_of(self, regions: Sequence[Region]) -> str:
+    def _vectors_of(self, regions: Sequence[CodeRegion]) -> str:
         codes = ", ".join(self._at(name) for name in self.columns)
         numbered = f"SELECT {self._numbered(regions)} AS region, {codes}, n FROM {self.relation}"
         return f"SELECT region, {codes}, n FROM ({numbered}) AS numbered WHERE region >= 0"
 
-    def _numbered(self, regions: Sequence[Region]) -> str:
+    def _numbered(self, regions: Sequence[CodeRegion]) -> str:
         """The number of a vector's region, -1 if it is in none."""
         cases = " ".join(f"WHEN {self._where(region)} THEN {i}" for i, region in enumerate(regions))
         return f"CASE {cases} ELSE -1 END"
@@ -155,7 +155,7 @@ class Pieces:
     def _at(self, name: str) -> str:
         return f"q{list(self.columns).index(name)}"
 
-    def _where(self, region: Region) -> str:
+    def _where(self, region: CodeRegion) -> str:
         tests = []
         for name, codes, inside in region:
             at = self._at(name)
@@ -171,12 +171,12 @@ class Pieces:
         return Counts(coded, pl.DataFrame(), found["n"].to_numpy().astype(np.int64), self.dropped)
 
 
-def typed_codes(codes: Arrays, sizes: Sequence[int]) -> Arrays:
+def typed_codes(codes: CodeArrays, sizes: Sequence[int]) -> CodeArrays:
     """Codes in the smallest unsigned integers that hold those of their column."""
     return [code.astype(np.min_scalar_type(max(size - 1, 0))) for code, size in zip(codes, sizes, strict=True)]
 
 
-def packed(arrays: Arrays) -> bytes:
+def packed(arrays: CodeArrays) -> bytes:
     """Arrays as bytes, to be sent to another process.
 
     >>> [a.tolist() for a in unpacked(packed([np.array([1, 2]), np.zeros(0)]))]
@@ -187,7 +187,7 @@ def packed(arrays: Arrays) -> bytes:
     return stream.getvalue()
 
 
-def unpacked(data: bytes) -> Arrays:
+def unpacked(data: bytes) -> CodeArrays:
     """The arrays in such bytes."""
     with np.load(io.BytesIO(data), allow_pickle=False) as found:
         return [found[f"arr_{i}"] for i in range(len(found.files))]

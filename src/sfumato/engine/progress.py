@@ -59,7 +59,7 @@ def counting(progress: Progress, stage: str) -> Callable[[int, int], None]:
 def watched(
     work: Callable[[], T], share: Callable[[], float], tell: Callable[[float], None], stop: Callable[[], None]
 ) -> T:
-    """The result of a long call, which runs beside this thread while it tells how much of the call is done.
+    """The result of a long call, which runs in another thread while this one reports how much of it is done.
 
     A share that is only estimated may fall; the listener is told the largest so far. If the listener raises, or Ctrl-C
     is pressed, the call is stopped first.

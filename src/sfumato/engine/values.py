@@ -15,12 +15,11 @@ from sfumato.table.encode import Attribute, Column, Role, encode
 from sfumato.table.form import PLAIN, Form
 from sfumato.table.microdata import Missing, all_missing, missing_values
 from sfumato.table.notation import normalized
-from sfumato.table.ordered_domain import OrderedDomain
 
 MOST_VALUES = 5_000_000
 """A coded column with more distinct values is refused."""
 BYTES_PER_VECTOR = 48
-"""What a vector takes beside its codes while a method decides: weights, order, groups and keys."""
+"""The memory that a vector takes in addition to its codes while a method decides: weights, order, groups and keys."""
 BYTES_PER_CODE = 10
 """What each code of a vector takes, in its own column and in the arrays of a method."""
 
@@ -45,7 +44,7 @@ def coded_by_values(values: pl.Series, rows: NDArray[np.int64], attribute: Attri
     category = declared.missing_category
     values = normalized(pl.DataFrame([values]), declared.form).to_series()
     column = encode(values, attribute, folder=declared.folder, missing_category=category)
-    if isinstance(column.domain, OrderedDomain) and column.domain.measured:  # whom a value has alone: by rows
+    if column.domain.ordered and column.domain.measured:  # which values have a single row is known only from the counts
         counts = np.bincount(column.codes, weights=rows, minlength=column.size).astype(np.int64)
         return replace(column, domain=column.domain.sparing(counts))
     return column

@@ -61,7 +61,7 @@ def listen(
     refused: Callable[[str], object] = _ignore,
     record: bool = False,
 ) -> Channel:
-    """Wait for the other party. Whoever cannot prove to be it is refused, and the wait goes on.
+    """Wait for the other party. A caller that cannot prove to be it is refused, and the wait goes on.
 
     ``listening`` is called with the address once it can be reached, ``refused`` with why a connection was rejected.
     """

@@ -115,14 +115,14 @@ ONE: Final = Ciphertext(NEUTRAL, GENERATOR)
 
 
 class Decryption:
-    """A fresh key: encrypts numbers, and tells of a ciphertext only whether it encrypts 0."""
+    """A fresh key: it encrypts numbers, and reveals about a ciphertext only whether it encrypts 0."""
 
     def __init__(self) -> None:
         self._secret = random_scalar()
         self.public = times_generator(self._secret)
 
     def encrypt(self, bit: int) -> Ciphertext:
-        """Encrypt 0 or 1, with the same work for both; whoever has the key needs no multiple of an arbitrary point."""
+        """Encrypt 0 or 1, with the same work for both; the owner of the key needs no multiple of an arbitrary point."""
         r = random_scalar()
         return Ciphertext(times_generator(r), times_generator(multiply_add(r, self._secret, _BITS[bit])))
 

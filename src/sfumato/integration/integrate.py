@@ -17,12 +17,12 @@ from sfumato.integration.channel import Channel
 from sfumato.integration.coin import joint_randomness
 from sfumato.integration.columns import exchange_columns, exchange_losses
 from sfumato.integration.common_table import CommonTable, groups_of
-from sfumato.integration.comparison import greater
 from sfumato.integration.contribution import Contribution
 from sfumato.integration.mirror import PartyRefinement, mirrored
 from sfumato.integration.refine import SCORE_BITS, Compare, JointRefinement
 from sfumato.integration.release import JointRelease
 from sfumato.integration.rows import PublishedRows, decode_rows, encode_rows, in_joint_order, longest
+from sfumato.integration.secure_comparison import greater
 from sfumato.integration.wire import Message, Reason
 from sfumato.method.base import Progress, silent
 from sfumato.method.topdown.search import SCORES

@@ -18,7 +18,7 @@ from sfumato.kernel.topdown import two_party as kernels
 from sfumato.kernel.topdown.xlogx import GAIN_BITS
 from sfumato.method.topdown.arrays import AttributeArrays, class_counts, no_counts
 from sfumato.method.topdown.search import Refinement, Score
-from sfumato.requirement.redundancy import Template
+from sfumato.requirement.templates import PrivacyTemplate
 from sfumato.table.encode import Codes, Column, Kind, Role
 from sfumato.table.microdata import Microdata
 from sfumato.table.ordered_domain import OrderedDomain
@@ -52,7 +52,7 @@ class PartyRefinement(Refinement):
     def __init__(
         self,
         table: Microdata | Counts,
-        templates: Sequence[Template],
+        templates: Sequence[PrivacyTemplate],
         score: Score,
         *,
         suppress: bool,

@@ -97,7 +97,7 @@ class JointRefinement:
         if winner == self.channel.party:
             return self._instruct(mine)
         received = self.channel.receive(Message.INSTRUCTION, at_most=longest(self.common.records))
-        # of two without a candidate the lower party wins; whoever wins otherwise has one
+        # if neither has a candidate, the lower party wins; otherwise the winner has one
         if not received and (mine is not None or self.channel.peer > self.channel.party):
             raise self._bad("it says that nothing is left to refine, but the comparison says otherwise")
         if received:

@@ -68,11 +68,11 @@ def _choose(
     """Pick one bucket after the other, the fullest first: those that must be picked, then those that fit, then any."""
     never = np.zeros(barred.shape[1], np.uint64)
     number, l = 0, len(picked)
-    for turn in range(3):
+    for turn in range(3):  # 0: buckets that must be picked; 1: those with a row that fits; 2: any
         for b in top:
             if number == l or left[b] == 0:
                 break
-            must = left[b] >= total // l
+            must = left[b] >= total // l  # as many rows as groups to come, each of which takes at most one of them
             if wanted[value[b] // 64] & _bit(value[b]) or must != (turn == 0):
                 continue
             end = first[b] + left[b]
@@ -113,7 +113,7 @@ def fit(rows: Any, first: Any, value: Any, barred: Any, l: int, tries: int, draw
             filled -= left[b] == 0
         total -= l
         groups += 1
-    for b in range(len(value)):
+    for b in range(len(value)):  # rows that are left over join a group that lacks their value
         if left[b] > 0:
             place = -1
             if left[b] == 1:

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from sfumato.method.base import Groups, Progress, Scheme
+from sfumato.method.base import Groups, GroupScheme, Progress
 from sfumato.method.diversity import Diversity, DiversityMethod
 from sfumato.table.microdata import Microdata
 
@@ -25,7 +25,7 @@ class Anatomy(DiversityMethod):
         "frequency l-diversity, also against an adversary who knows the algorithm: all draws are secret and uniform"
     )
     picks: ClassVar[bool] = True
-    scheme: Scheme = "bucketization"
+    scheme: GroupScheme = "bucketization"
 
     def base(self, table: Microdata, wanted: Diversity, progress: Progress) -> Groups:
         return Groups(np.zeros(table.rows, np.int64), 1)

@@ -212,9 +212,9 @@ class Method(ABC):
         return cls(**settings, **({"scheme": scheme} if "scheme" in known else {}))
 
     def serves(self, requirements: Sequence[Requirement], table: Microdata) -> str | None:
-        """Why the method cannot serve the requirements on this table; None if nothing speaks against it before it runs.
+        """Why the method cannot serve the requirements on this table; None if there is no reason before it runs.
 
-        Nothing is decided: a requirement that the table as a whole cannot meet is found out when it is run.
+        Nothing is decided: a requirement that the table as a whole cannot meet is noticed when it runs.
         """
         try:
             self.refuse_unserved(self.bind(self.prepared(table), requirements))
@@ -235,7 +235,7 @@ class Method(ABC):
         return None
 
 
-Scheme = Literal["generalization", "bucketization"]
+GroupScheme = Literal["generalization", "bucketization"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -247,7 +247,7 @@ class PartitionMethod(Method):
 
     schemes: ClassVar[tuple[SchemeName, ...]] = ("generalization", "bucketization")
 
-    scheme: Scheme = "generalization"
+    scheme: GroupScheme = "generalization"
 
     def __post_init__(self) -> None:
         if self.scheme not in self.schemes:

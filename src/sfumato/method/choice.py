@@ -55,7 +55,7 @@ class WantedOfJob:
 
 
 def ready(name: str, requirements: Sequence[Requirement]) -> Method:
-    """A method with what it needs when nobody says so: tdr without a class, pg with a size, quick recoding."""
+    """A method with the settings it needs if none are given: tdr without a class, pg with a size, quick recoding."""
     sized = any(isinstance(r, KAnonymity) for r in requirements)
     told: dict[str, dict[str, object]] = {
         "tdr": {"score": "distortion"},
@@ -96,7 +96,7 @@ def contenders(able: Sequence[Method], *, partial: bool, many: bool = False) -> 
 
 
 def tried_together(first: str, *, partial: bool) -> tuple[str, ...]:
-    """The methods that are tried beside the first that is able."""
+    """The methods that are tried in addition to the first that can serve."""
     return SAFE if first in SAFE else TEMPLATES if partial else SIZES
 
 

@@ -19,7 +19,7 @@ from sfumato.engine.draws import Draws
 from sfumato.errors import PolicyError, SfumatoError
 from sfumato.kernel.hilb.anatomy import make_buckets
 from sfumato.kernel.injector import fit
-from sfumato.method.base import Drawn, Groups, PartitionMethod, Progress, Scheme
+from sfumato.method.base import Drawn, Groups, GroupScheme, PartitionMethod, Progress
 from sfumato.method.diversity import diversity
 from sfumato.requirement.attribute_sets import large_sets
 from sfumato.requirement.base import Requirement, is_number
@@ -50,7 +50,7 @@ class Injector(PartitionMethod):
         "l = 2, t1, t2, t3 alike and t4, t5, t6 alike: {t1, t3} with a, c, {t2, t5} with a, b and {t4, t6} with b, c: "
         "t2 has a with probability 2/3. Use anatomy or mondrian++ instead"
     )
-    scheme: Scheme = "bucketization"
+    scheme: GroupScheme = "bucketization"
     min_exp: float = 0.9
     size: int | None = None
 

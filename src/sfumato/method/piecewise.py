@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sfumato.engine.counts import Counted, Counts
 from sfumato.engine.decision import Grouping
-from sfumato.engine.pieces import Margins, Pieces, Range, Region
+from sfumato.engine.pieces import CodeRegion, Margins, Pieces, Range
 from sfumato.engine.progress import Progress, Share
 from sfumato.errors import SfumatoError
 from sfumato.kernel.arrange import by_group
@@ -111,7 +111,7 @@ def boxed(method: CutsGroups, pieces: Pieces, requirements: Sequence[Requirement
 class Ready(NamedTuple):
     """A region that needs no further cuts on margins: how many vectors it has and, if it is a group, its margins."""
 
-    region: Region
+    region: CodeRegion
     vectors: int
     whole: Margins | None = None
 
@@ -139,7 +139,7 @@ def cut_in_pieces(pieces: Pieces, cutting: Cutting, *, sets: bool, progress: Pro
 
 
 def _telling(ready: Sequence[Ready], batch: Sequence[Ready], progress: Progress) -> Callable[[float], None]:
-    """Tells how much of all pieces is cut, given how much of a batch, by their vectors."""
+    """Reports how much of all pieces is cut, given how much of a batch, weighted by their vectors."""
     before = sum(r.vectors for r in ready[: ready.index(batch[0])])
     here, everything = sum(r.vectors for r in batch), sum(r.vectors for r in ready)
     return lambda share: progress("cuts", (before + share * here) / everything)
@@ -166,7 +166,7 @@ def first_cuts(pieces: Pieces, cutting: Cutting, quasi: Sequence[str], progress:
     """
     beside = list(dict.fromkeys(name for key in cutting.keys for name in key))
     ready: dict[tuple[int, ...], Ready] = {}
-    waiting: dict[tuple[int, ...], Region] = {(): ()}
+    waiting: dict[tuple[int, ...], CodeRegion] = {(): ()}
     while waiting:
         progress("margins", 0.0)
         now = dict(list(waiting.items())[:_MOST_REGIONS])
@@ -188,7 +188,7 @@ def _sides(quasi: Sequence[str], cut: AxisCut) -> list[Range]:
     return [*(Range(name, (part,), True) for part in cut.parts), Range(name, tuple(cut.parts), False)]
 
 
-def _one_group(pieces: Pieces, cutting: Cutting, region: Region, margins: Margins) -> _Boxes:
+def _one_group(pieces: Pieces, cutting: Cutting, region: CodeRegion, margins: Margins) -> _Boxes:
     """A region without an allowed cut, whose vectors are not looked at."""
     summary = np.zeros((4, len(margins.by_axis), 1), np.int64)
     for j, counts in enumerate(margins.by_axis):

@@ -59,7 +59,7 @@ def parse_label(label: str, meaning: Any) -> LabelMeaning:
         raise ReleaseError(f"manifest.json does not list what the label {label!r} means; {DAMAGED}")
     if len(meaning) == 2:
         low, high = meaning
-        # two days may also be two values: the label tells whether they are an interval
+        # two days may also be two values: the label says whether they are an interval
         days = isinstance(low, str) and isinstance(high, str)
         ends = as_interval(meaning) if not days or label in (f"[{low}, {high})", low) else None
         if ends is not None:

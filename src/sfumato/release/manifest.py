@@ -92,7 +92,7 @@ class ChosenEntry(ManifestEntry):
 
 @dataclass(frozen=True, kw_only=True)
 class MethodEntry(ManifestEntry):
-    """The method that made the release, with its public settings beside its name."""
+    """The method that made the release, with its name and public settings."""
 
     name: str = key("the name of the method", "")
     settings: Mapping[str, Any] = key("its public settings", dict)
@@ -159,7 +159,7 @@ class TableFile(ManifestEntry):
     """A file of a table."""
 
     name: str = key("the table: data, quasi or sensitive", "")
-    file: str = key("the file, beside manifest.json", "")
+    file: str = key("the file, next to manifest.json", "")
     sha256: str = key("the SHA-256 of the file", "")
     columns: Sequence[str] = key("the columns, in order", tuple)
 

@@ -1,4 +1,4 @@
-"""The tables of a release that is too large for memory: read when somebody needs rows, counted for everybody else."""
+"""The tables of a release that is too large for memory: rows are read only where needed, all else uses counts."""
 
 from collections.abc import Iterator, Mapping
 

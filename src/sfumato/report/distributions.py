@@ -55,7 +55,7 @@ class _Pieces(NamedTuple):
     missing: float
 
 
-def compare(
+def before_after(
     column: Column, nodes: Mapping[str, Meaning], labels: Labels, weights: Integers | None = None
 ) -> BeforeAfter:
     """A coded column against the labels of the release, each with its number of rows; ``nodes`` explains them."""

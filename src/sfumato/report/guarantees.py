@@ -11,27 +11,27 @@ from sfumato.requirement.base import Requirement
 from sfumato.requirement.catalogue import MODELS, from_table
 from sfumato.requirement.guarantee import RULED_OUT, Guarantee
 
-Entry = Mapping[str, Any]
+ClaimEntry = Mapping[str, Any]
 
 
-def _required(entry: Entry) -> Requirement | None:
+def _required(entry: ClaimEntry) -> Requirement | None:
     """The requirement of an entry of a manifest; None for a model that this version does not know."""
     return from_table({"model": entry["model"], **entry["required"]}) if entry["model"] in MODELS else None
 
 
-def in_words(entry: Entry) -> str:
+def in_words(entry: ClaimEntry) -> str:
     """A requirement of a manifest as a sentence: derived from what is required, not copied from the manifest."""
     required = _required(entry)
     return required.words() if required else str(entry.get("words") or entry["model"])
 
 
-def met(entry: Entry) -> bool:
+def met(entry: ClaimEntry) -> bool:
     """Whether what was achieved is no worse than what was required; False for an unknown model."""
     required = _required(entry)
     return required is not None and required.met_by(entry["achieved"])
 
 
-def guarantee(entry: Entry) -> Guarantee:
+def guarantee(entry: ClaimEntry) -> Guarantee:
     """What a requirement of a manifest promises, and what it does not."""
     if required := _required(entry):
         return required.guarantee(entry["achieved"])

@@ -21,7 +21,7 @@ from sfumato.release.release import Release
 from sfumato.release.scheme.bucket_columns import COUNT
 from sfumato.report.adversaries import adversaries
 from sfumato.report.columns import roles_told
-from sfumato.report.distributions import BeforeAfter, compare, plain
+from sfumato.report.distributions import BeforeAfter, before_after, plain
 from sfumato.report.earlier_releases import Dangling, joined
 from sfumato.report.guarantees import drawn_again, general_limits, guarantee, in_words, met, method_limits, shown_limits
 from sfumato.report.markdown import prepare_markdown
@@ -203,7 +203,7 @@ def _figures(release: Release, table: Overview, labels: Labels) -> list[Facts]:
         shown = labels[column.name]
         if shown is not None:
             entry = release.description.labelled.get(column.name)
-            compared = compare(column, entry.nodes if entry else {}, shown, table.weights)
+            compared = before_after(column, entry.nodes if entry else {}, shown, table.weights)
             found.append(_figure(column.name, column.role, column.kind, compared))
     for name, tally in table.plain.items():
         found.append(_figure(name, Role.INSENSITIVE, "", plain(tally)))

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import MISSING
+from inspect import isabstract
 from typing import Any
 
 from sfumato.catalogue import Catalogue
@@ -56,4 +57,6 @@ def from_table(entry: Mapping[str, Any]) -> Requirement:
     try:
         return cls(**{known[name].name: value for name, value in parameters.items()})
     except TypeError as e:
+        if isabstract(cls):  # a model that is not finished: the fault is not in the policy
+            raise
         raise PolicyError(f"{model}: a parameter has the wrong type ({e})") from None

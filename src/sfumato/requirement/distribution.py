@@ -167,12 +167,16 @@ def _with_unknown_together(
     return number[of_kind], rows
 
 
-Entry = tuple[Mapping[str, str], str, float]
+DistributionEntry = tuple[Mapping[str, str], str, float]
 """One line of given knowledge: a signature (attribute -> value), a sensitive value, and its probability."""
 
 
 def given(
-    entries: Sequence[Entry], kinds: Kinds, columns: Sequence[Column], leaves: Sequence[str], share: NDArray[np.float64]
+    entries: Sequence[DistributionEntry],
+    kinds: Kinds,
+    columns: Sequence[Column],
+    leaves: Sequence[str],
+    share: NDArray[np.float64],
 ) -> list[tuple[tuple[str, ...], NDArray[np.int64], NDArray[np.float64]]]:
     """Given knowledge by attribute set: its name, the signature of each kind, and chances over the sensitive leaves.
 

@@ -11,7 +11,7 @@ from sfumato.kernel.arrange import sort_order
 from sfumato.kernel.linkage.exposure import exposed
 from sfumato.requirement.distribution import KnownDistribution, ProtectedValues, absence
 
-Worlds = Literal["values", "two-valued"]
+WorldKind = Literal["values", "two-valued"]
 
 _BLOCK_CELLS = 20_000_000
 _REFINED = 64
@@ -63,7 +63,7 @@ def judged(
     knowledge: Sequence[KnownDistribution],
     values: ProtectedValues,
     *,
-    worlds: Worlds,
+    worlds: WorldKind,
     limit: float,
     enough: float = 0.0,
     groups: NDArray[np.int64] | None = None,
@@ -113,7 +113,7 @@ def exposure(
     knowledge: Sequence[KnownDistribution],
     values: ProtectedValues,
     *,
-    worlds: Worlds,
+    worlds: WorldKind,
     limit: float,
     most: float,
 ) -> Exposure:

@@ -7,9 +7,7 @@ from typing import Any, ClassVar
 from sfumato.errors import PolicyError
 from sfumato.requirement.base import Key, Requirement, Schema, names
 from sfumato.requirement.guarantee import Guarantee, figure
-from sfumato.requirement.templates import Anonymity, Confidentiality
-
-Template = Anonymity | Confidentiality
+from sfumato.requirement.templates import Anonymity, Confidentiality, PrivacyTemplate
 
 THIS = "T1"
 """The name of the table that is being published, in templates over a join."""
@@ -46,7 +44,7 @@ class JoinTemplate(Requirement):
 
     served_by: ClassVar[str | None] = "tdssa"
 
-    template: Template
+    template: PrivacyTemplate
     over: tuple[str, ...]
 
     def __post_init__(self) -> None:
@@ -79,7 +77,7 @@ class JoinTemplate(Requirement):
         """The sentence of the template, with its adversary in front."""
         return f"in the join of {_and(self.over)}, {self._told().words()}"
 
-    def _told(self) -> Template:
+    def _told(self) -> PrivacyTemplate:
         """The template with releases in y written out as their records."""
         if not isinstance(self.template, Anonymity):
             return self.template

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from sfumato.requirement.attribute_sets import large_sets
 from sfumato.requirement.distribution import (
-    Entry,
+    DistributionEntry,
     Kinds,
     KnownDistribution,
     ProtectedValues,
@@ -57,7 +57,7 @@ def _counts(kinds: Kinds, value: NDArray[np.int64], width: int) -> NDArray[np.in
 
 
 def as_given(
-    entries: Sequence[Entry],
+    entries: Sequence[DistributionEntry],
     quasi: Sequence[Column],
     leaves: Sequence[str],
     totals: NDArray[np.int64],

@@ -22,7 +22,7 @@ MOST_STATES = 100_000_000
 MOST_DRAWN = 200_000_000
 
 Chances = NDArray[np.float64]
-Counts = NDArray[np.int64]
+HeldCounts = NDArray[np.int64]
 
 
 def linkage_probabilities(f: ArrayLike, counts: ArrayLike, *, limit: int = STATES) -> Chances:
@@ -50,7 +50,7 @@ def linkage_probabilities(f: ArrayLike, counts: ArrayLike, *, limit: int = STATE
     return p
 
 
-def _linked(chance: Chances, held: Counts, limit: float) -> tuple[Chances, bool]:
+def _linked(chance: Chances, held: HeldCounts, limit: float) -> tuple[Chances, bool]:
     """p[t, v] of one group, and whether it is exact or the bound."""
     kinds, kind_of = np.unique(chance, axis=0, return_inverse=True)
     out, over = np.zeros(chance.shape), np.zeros(1, np.bool_)
@@ -132,7 +132,7 @@ def _interval(p: Chances, variance: Chances, effective: float, confidence: float
     return wilson_interval(p, np.maximum(number, 1e-9), confidence)
 
 
-def _draw(chance: Chances, held: Counts, draws: int, rng: np.random.Generator) -> tuple[Counts, Chances]:
+def _draw(chance: Chances, held: HeldCounts, draws: int, rng: np.random.Generator) -> tuple[HeldCounts, Chances]:
     """Worlds, one row per draw, with the logarithm of their weight over their probability of being drawn."""
     n, k = chance.shape
     left = np.tile(held.astype(np.float64), (draws, 1))
@@ -160,7 +160,7 @@ def _refuse_beyond(what: str, number: int, most: int) -> None:
         raise PolicyError(f"{what} = {number:,}; it must be at most {most:,}, since all of them are kept in memory")
 
 
-def _checked(f: ArrayLike, counts: ArrayLike) -> tuple[Chances, Counts]:
+def _checked(f: ArrayLike, counts: ArrayLike) -> tuple[Chances, HeldCounts]:
     """f as a matrix of probabilities and counts that add up to the people, or an error that says what is wrong."""
     try:
         chance, given = np.asarray(f, dtype=np.float64), np.asarray(counts)

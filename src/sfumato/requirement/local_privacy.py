@@ -11,9 +11,9 @@ from sfumato.table.taxonomy import all_named
 INFINITE = "infinite"
 """How a manifest writes an infinite ε; JSON has no number for it."""
 
-Guarantee = Literal["whole release", "tables that meet tau", "none"]
+EpsilonGuarantee = Literal["whole release", "tables that meet tau", "none"]
 
-GUARANTEES: tuple[Guarantee, ...] = ("whole release", "tables that meet tau", "none")
+GUARANTEES: tuple[EpsilonGuarantee, ...] = ("whole release", "tables that meet tau", "none")
 
 _NOT_COVERED = " The release reveals that the private table meets tau; no ε covers that."
 _NO_GUARANTEE = (
@@ -29,7 +29,7 @@ def by_attribute(manifest: ManifestView) -> dict[str, float]:
     return {n: ways[n].epsilon if n in ways else math.inf for n in manifest.attributes}
 
 
-def statement(manifest: ManifestView, guarantee: Guarantee, fit: float | None) -> dict[str, Any]:
+def statement(manifest: ManifestView, guarantee: EpsilonGuarantee, fit: float | None) -> dict[str, Any]:
     """What the manifest states: ε of each attribute, of fitting the matrices, their sums for a row, and what it means.
 
     ``randomized`` is ε for rows that differ in columns of finite ε only, ``total`` for any two rows.
@@ -50,7 +50,7 @@ def statement(manifest: ManifestView, guarantee: Guarantee, fit: float | None) -
     }
 
 
-def _in_words(guarantee: Guarantee, epsilon: float, bare: list[str]) -> str:
+def _in_words(guarantee: EpsilonGuarantee, epsilon: float, bare: list[str]) -> str:
     """What a guarantee means, for the public."""
     if guarantee == "none":
         return _NO_GUARANTEE

@@ -29,7 +29,7 @@ from sfumato.requirement.base import (
     whole_number,
 )
 from sfumato.requirement.distribution import ProtectedValues, told_apart
-from sfumato.requirement.exposure import Exposure, GroupedPeople, Worlds, exposure, judged
+from sfumato.requirement.exposure import Exposure, GroupedPeople, WorldKind, exposure, judged
 from sfumato.requirement.guarantee import ONE_ROW, Guarantee, figure
 from sfumato.requirement.knowledge import Knowledge, as_given, estimated
 from sfumato.requirement.link_probability import MOST_STATES, STATES
@@ -77,7 +77,7 @@ class RRobustness(Promise):
     r: float
     sensitive: str | Sequence[str] | None = None
     values: Sequence[str] | Sequence[Sequence[str]] = ()
-    worlds: Worlds = "values"
+    worlds: WorldKind = "values"
     size: int | None = None
     smoothing: float = 1.0
     minimum: int = 100

@@ -4,23 +4,21 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from sfumato.requirement.base import Schema, names
-from sfumato.requirement.templates import Anonymity, Confidentiality
-
-Template = Anonymity | Confidentiality
+from sfumato.requirement.templates import Anonymity, Confidentiality, PrivacyTemplate
 
 
 class Redundant(NamedTuple):
     """A template and the one that makes it redundant."""
 
-    template: Template
-    implied_by: Template
+    template: PrivacyTemplate
+    implied_by: PrivacyTemplate
 
     def words(self) -> str:
         """That it is left out, and why."""
         return f"{notation(self.template)} is left out: {notation(self.implied_by)} implies it"
 
 
-def notation(template: Template) -> str:
+def notation(template: PrivacyTemplate) -> str:
     """A template as the thesis writes it.
 
     >>> notation(Anonymity(x=["Job", "Sex"], k=4))
@@ -34,7 +32,7 @@ def notation(template: Template) -> str:
     return f"⟨{{{x}}}, {told}, {template.k}⟩"
 
 
-def implies(stronger: Template, weaker: Template, schema: Schema) -> bool:
+def implies(stronger: PrivacyTemplate, weaker: PrivacyTemplate, schema: Schema) -> bool:
     """Whether every table that satisfies one template satisfies the other, by X ⊆ X′ and the limits.
 
     Theorem 4.1.1 prints k ≥ k′; it must be k ≤ k′: two rows that agree on all of X′ are 2-anonymous on X
@@ -51,9 +49,11 @@ def implies(stronger: Template, weaker: Template, schema: Schema) -> bool:
     return False
 
 
-def without_redundant(templates: Sequence[Template], schema: Schema) -> tuple[list[Template], list[Redundant]]:
+def without_redundant(
+    templates: Sequence[PrivacyTemplate], schema: Schema
+) -> tuple[list[PrivacyTemplate], list[Redundant]]:
     """The templates that count, in their order, and the others; of two that imply each other the first counts."""
-    kept: list[Template] = []
+    kept: list[PrivacyTemplate] = []
     left_out: list[Redundant] = []
     for i, weaker in enumerate(templates):
         for j, stronger in enumerate(templates):

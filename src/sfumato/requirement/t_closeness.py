@@ -22,7 +22,6 @@ from sfumato.requirement.base import (
 )
 from sfumato.requirement.guarantee import ONE_ROW, WHOLE_TABLE, Guarantee, figure
 from sfumato.requirement.sensitive_values import ComparedWithTable
-from sfumato.table.taxonomy import Taxonomy
 
 Distance = Literal["equal", "ordered", "hierarchical"]
 _OPS = {"equal": judge.EQUAL, "ordered": judge.ORDERED, "hierarchical": judge.TREE}
@@ -72,10 +71,11 @@ class TCloseness(ComparedWithTable):
         ]
 
     def _vectors(self, schema: Schema, key: Key, totals: NDArray[Any]) -> tuple[Any, ...]:
-        tree = schema.domain(key[0])
-        if self.distance != "hierarchical" or not isinstance(tree, Taxonomy):
+        if self.distance != "hierarchical":
             return (totals,)
-        return (totals, tree.lo, tree.hi, tree.parent, tree.height, [len(tree.labels)])
+        tree = schema.domain(key[0])
+        axis = tree.axis(sets=False)
+        return (totals, axis["lo"], axis["hi"], axis["parent"], tree.height, [len(tree.height)])
 
     def achieved(self, schema: Schema, tally: Tally) -> dict[str, float]:
         worst = 0.0

@@ -253,3 +253,6 @@ class Confidentiality(GroupRequirement):
             f"even with all of {', '.join(names(self.x))} suppressed, a value on y has a confidence of {best:.2%}, "
             f"above k; raise k to {enough} or more, or remove that value from y"
         )
+
+
+PrivacyTemplate = Anonymity | Confidentiality

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.errors import DataError, PolicyError
-from sfumato.requirement.distribution import Entry
+from sfumato.requirement.distribution import DistributionEntry
 from sfumato.table.checks import is_number
 from sfumato.table.ordered_domain import number_of
 from sfumato.table.regular_file import located, read_text
@@ -84,7 +84,9 @@ def _checked(entry: Raw) -> Raw:
     return (*entry[:-1], float(chance))
 
 
-def resolved(entries: Sequence[Raw], quasi: Mapping[str, Sequence[str]], leaves: Sequence[str]) -> tuple[Entry, ...]:
+def resolved(
+    entries: Sequence[Raw], quasi: Mapping[str, Sequence[str]], leaves: Sequence[str]
+) -> tuple[DistributionEntry, ...]:
     """The same lines, each with the attributes of its signature named and its words spelled as in the table."""
     domains = {name: _spelling(words) for name, words in quasi.items()}
     values = _spelling(leaves)

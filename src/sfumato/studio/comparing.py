@@ -1,4 +1,4 @@
-"""A comparison of methods for a job: it runs beside the pages, can be ended, and a point of it can be taken.
+"""A comparison of methods for a job: it runs in the background, can be stopped, and a point of it can be taken.
 
 Plain Python; the figures are those of `sfumato compare`, on a sample if the table is large.
 """

@@ -1,4 +1,4 @@
-"""How the values of a column are distributed, small enough to be shown beside its name."""
+"""How the values of a column are distributed, small enough to be shown next to its name."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING

@@ -34,7 +34,7 @@ class Field(_Kept, component="static/field.js"):
 
 
 class SliderField(_Kept, component="static/dial.js"):
-    """A slider with its number beside it; ``ends`` are least, greatest and step.
+    """A slider with its number next to it; ``ends`` are least, greatest and step.
 
     ``moved`` is called with every value on the way, ``settled`` with the final one, as it was typed.
     """

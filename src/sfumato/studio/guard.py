@@ -19,9 +19,9 @@ from typing import Any
 from urllib.parse import parse_qs
 
 Scope = MutableMapping[str, Any]
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
+AsgiMessage = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[AsgiMessage]]
+Send = Callable[[AsgiMessage], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 BODY_LIMIT = 1 << 20
@@ -159,7 +159,7 @@ class Guard:
         begun, read = False, 0
         told = _headers_of_answers(f"http://{_values(scope, b'host')[0]}")
 
-        async def counted() -> Message:
+        async def counted() -> AsgiMessage:
             nonlocal read
             message = await receive()
             read += len(message.get("body", b""))
@@ -167,7 +167,7 @@ class Guard:
                 raise _TooLarge
             return message
 
-        async def marked(message: Message) -> None:
+        async def marked(message: AsgiMessage) -> None:
             nonlocal begun
             if message["type"] == "http.response.start":
                 begun = True

@@ -13,7 +13,7 @@ from sfumato.studio.generalization import Quasi
 from sfumato.studio.job import Job
 from sfumato.studio.widgets import quiet, text
 
-Change = Callable[[Callable[[], Any], Callable[[], Any]], None]
+ChangeRunner = Callable[[Callable[[], Any], Callable[[], Any]], None]
 """Runs the first function, which may be refused, and shows the result with the second."""
 
 
@@ -21,7 +21,7 @@ class IntervalView:
     """The intervals of one quasi-identifier. A boundary that moves is moved where it stands, so that it keeps the focus
     and others keep what is typed in them."""
 
-    def __init__(self, job: Job, quasi: Quasi, change: Change) -> None:
+    def __init__(self, job: Job, quasi: Quasi, change: ChangeRunner) -> None:
         self.job, self.quasi, self.change = job, quasi, change
 
     @property

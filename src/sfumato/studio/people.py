@@ -37,8 +37,8 @@ def in_words(names: tuple[str, ...] | list[str]) -> str:
     return ", ".join(names[:-1]) + " and " + names[-1] if len(names) > 1 else "".join(names)
 
 
-def told(found: Uniqueness) -> str:
-    """How many people stand alone, as a sentence."""
+def alone_in_words(found: Uniqueness) -> str:
+    """How many people are unique, as a sentence."""
     if not found.names:
         return "No column is a quasi-identifier, so there is nothing to look for people by."
     by = in_words(found.names)

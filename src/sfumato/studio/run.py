@@ -17,7 +17,7 @@ from sfumato.publisher.stage_words import STAGES, how_far
 from sfumato.studio.wording import sentence, unexpected
 from sfumato.studio.worker import Order
 
-State = Literal["running", "published", "failed", "cancelled"]
+RunState = Literal["running", "published", "failed", "cancelled"]
 
 GRACE = 2.0
 """Seconds between asking a process to end and killing it; a kernel does not react to signals."""
@@ -44,7 +44,7 @@ class StudioRun:
 
     order: Order
     version: int
-    state: State = "running"
+    state: RunState = "running"
     stages: list[Stage] = field(default_factory=list)
     compiling: bool = False
     error: str = ""

@@ -6,12 +6,10 @@ from collections.abc import AsyncIterator
 from pathlib import Path, PurePosixPath
 
 from sfumato.errors import DataError
+from sfumato.table.form import EXTENSIONS
 
-SUFFIXES = (
-    *(".csv", ".tsv", ".txt", ".parquet", ".xlsx", ".xls", ".ods"),
-    *(".sav", ".zsav", ".por", ".dta", ".sas7bdat", ".xpt"),
-)
-"""The files that hold a table."""
+SUFFIXES = tuple(EXTENSIONS)
+"""The files that can hold a table."""
 
 
 def suffix_of(name: str, known: tuple[str, ...] = SUFFIXES) -> str:

@@ -98,6 +98,10 @@ class Domain(Protocol):
         """The children of each node of a tree; a line has none."""
 
     @property
+    def height(self) -> NDArray[np.int32]:
+        """The height of each node of a tree above its farthest leaf; a line has none."""
+
+    @property
     def numbers(self) -> NDArray[np.float64]:
         """The number or day of each value, or the start of its interval; NaN for words and missing values."""
 
@@ -123,6 +127,12 @@ class Domain(Protocol):
 
     def cut_label(self, lo: int, hi: int, node: int) -> BoxLabel:
         """How a part ``[lo, hi)`` of a cut is shown; the parts of a cut cover the domain without gaps."""
+
+    def levels(self) -> list[Integers]:
+        """The node of each code on each level, from single values up to one node for all of them."""
+
+    def node_label(self, node: int) -> BoxLabel:
+        """How a node on one of these levels is shown."""
 
     def range_label(self, lo: int, hi: int) -> tuple[str, Meaning]:
         """How the codes ``[lo, hi)`` of a sample are shown, so that no single value can be read from the ends."""
@@ -153,6 +163,9 @@ class Domain(Protocol):
 
     def with_missing(self) -> Self:
         """The same domain with the category ``(missing)``, if it lacks it."""
+
+    def sparing(self, rows: Integers) -> Self:
+        """The same domain, with labels that do not end at a value of a single row, given the rows of each value."""
 
     def observed(self, kept: NDArray[np.bool_]) -> Self:
         """The domain of the kept values alone; no other value influences it."""

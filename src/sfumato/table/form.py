@@ -9,6 +9,13 @@ from typing import Any, TypedDict
 
 from sfumato.errors import PolicyError
 
+EXTENSIONS = {
+    **dict.fromkeys((".csv", ".tsv", ".txt"), "text"),
+    ".parquet": "other",
+    **dict.fromkeys((".xlsx", ".xls", ".ods"), "workbook"),
+    **dict.fromkeys((".sav", ".zsav", ".por", ".dta", ".sas7bdat", ".xpt"), "statistics"),
+}
+"""The files that can hold a table, by their extension: which kind of reader each needs."""
 _KINDS = {"text": "text files", "workbook": "workbooks", "statistics": "files of SPSS, Stata and SAS"}
 _ONLY_FOR = {
     "encoding": "text",

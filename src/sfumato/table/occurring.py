@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.table.encode import Column, Domain, smallest
-from sfumato.table.ordered_domain import MISSING, OrderedDomain
+from sfumato.table.names import MISSING
 
 
 def occurring(column: Column, weights: NDArray[np.int64] | None = None) -> Column:
@@ -26,7 +26,7 @@ def occurring(column: Column, weights: NDArray[np.int64] | None = None) -> Colum
     seen[column.codes] = True
     domain, kept = narrowed(column.domain, seen)
     codes = (np.cumsum(kept) - 1)[column.codes]
-    if isinstance(domain, OrderedDomain) and domain.measured:  # whom a value has alone depends on who is left
+    if domain.ordered and domain.measured:  # which values have a single row depends on the rows that are left
         rows = np.bincount(codes, weights=weights, minlength=domain.size)
         domain = domain.sparing(rows.astype(np.int64, copy=False))
     return replace(column, domain=domain, codes=smallest(codes, domain.size))

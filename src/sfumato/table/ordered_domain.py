@@ -27,6 +27,9 @@ from sfumato.table.numbers import roundest as roundest
 
 _MISSING_POSITION = 2.0
 
+_EVERYTHING = -1
+"""The node above all values of a line."""
+
 
 class _Listed(NamedTuple):
     """The values of a line, their positions, and whether only one row has each; nothing if that is not known."""
@@ -130,8 +133,13 @@ class OrderedDomain:
         return ()
 
     @property
+    def height(self) -> NDArray[np.int32]:
+        """A line has no nodes."""
+        return np.zeros(0, np.int32)
+
+    @property
     def named_ranges(self) -> dict[str, tuple[int, int]]:
-        """A line has no nodes, hence no names other than its values."""
+        """A line has no nodes, so no names other than its values."""
         return {}
 
     @cached_property
@@ -232,6 +240,15 @@ class OrderedDomain:
     def axis(self, *, sets: bool) -> AxisData:
         """The position of each code."""
         return AxisData(size=self.size, position=self.position)
+
+    def levels(self) -> list[Integers]:
+        """The values, then everything as one node."""
+        values = np.arange(self.size, dtype=np.int64)
+        return [values, np.full(self.size, _EVERYTHING)] if self.size > 1 else [values]
+
+    def node_label(self, node: int) -> BoxLabel:
+        """A value, or nothing at all."""
+        return BoxLabel(SUPPRESSED, None, 1.0) if node == _EVERYTHING else self.value(node)
 
     def value(self, code: int) -> BoxLabel:
         """How a single value is shown."""

@@ -1,4 +1,4 @@
-"""The rank of each cell among the distinct values of its column: found once, for the digest and for the codes."""
+"""The rank of each cell among the distinct values of its column: computed once, for the digest and for the codes."""
 
 from collections.abc import Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -31,7 +31,7 @@ Ranks = Mapping[str, Ranked]
 
 
 def ranked_columns(frame: pl.DataFrame, told: Told = unheard) -> dict[str, Ranked]:
-    """The ranks of all columns of text and of whole numbers, several columns at a time; ``told`` is told how many."""
+    """The ranks of all columns of text and whole numbers, several at a time; ``told`` is called as they finish."""
     columns = [column for column in frame.get_columns() if is_ranked(column.dtype)]
     ranks: dict[str, Ranked] = {}
     with ThreadPoolExecutor() as pool, closing(_each(pool, columns)) as found:

@@ -8,7 +8,7 @@ from sfumato.errors import SfumatoError
 from sfumato.table.encode import Codes
 from sfumato.table.microdata import Microdata
 
-People = Callable[[Sequence[str]], tuple[int, int]]
+CountPeople = Callable[[Sequence[str]], tuple[int, int]]
 """How many people some columns distinguish, and how many of them have several rows."""
 
 
@@ -45,7 +45,7 @@ ELSEWHERE = cast(Codes, Elsewhere())
 class Rowless(Microdata):
     """The columns of a table with their domains; its codes are elsewhere, and its plain frames have no rows."""
 
-    count_people: People | None = field(default=None, repr=False)
+    count_people: CountPeople | None = field(default=None, repr=False)
 
     def people(self, entity: Sequence[str]) -> tuple[int, int]:
         """How many people there are, as the engine that stores the rows counts them."""

@@ -12,7 +12,7 @@ from pathlib import Path
 import polars as pl
 
 from sfumato.table.delimited import read_delimited, separator_of
-from sfumato.table.form import PLAIN, Form, FormKeys
+from sfumato.table.form import EXTENSIONS, PLAIN, Form, FormKeys
 from sfumato.table.missing_markers import means_missing
 from sfumato.table.notation import CURRENCY, as_dates, as_numbers
 from sfumato.table.text_file import TextFile, encoding_of
@@ -46,10 +46,10 @@ class Sniffed:
 
 def sniffed(path: Path, where: str, given: Form = PLAIN) -> Sniffed:
     """The form of a file; what is ``given`` is taken as it is."""
-    suffix = path.suffix.lower()
-    if suffix in (".xlsx", ".xls", ".ods"):
+    kind = EXTENSIONS.get(path.suffix.lower())
+    if kind == "workbook":
         return _of_workbook(path, where, given)
-    return _of_text(path, where, given) if suffix in (".csv", ".tsv", ".txt") else Sniffed(given)
+    return _of_text(path, where, given) if kind == "text" else Sniffed(given)
 
 
 def _of_workbook(path: Path, where: str, given: Form) -> Sniffed:
@@ -179,7 +179,7 @@ def _numbers(columns: Sequence[_Values], *, european: bool) -> _Found:
     best = [n for n in _NOTATIONS if len(fits[n]) == most]
     decimal, thousands = _likeliest(best, european=european)
     if decimal == "," and thousands is None and any(_is_grouped(c.values) for c in columns):
-        thousands = "."  # 1.234 beside 0,5: a column that would pass for decimals
+        thousands = "."  # 1.234 next to 0,5: a column that would pass for decimals
     told = [c for c in columns if as_numbers(c.values, decimal, thousands) is not None and _is_marked(c.values)]
     names = _listed([c.name for c in told])
     found = _Found()

@@ -21,11 +21,11 @@ from sfumato.table.batches import LARGE, Told, part_of, read_rows, unheard
 from sfumato.table.checks import check_names
 from sfumato.table.delimited import read_delimited
 from sfumato.table.file_set import files_of, is_several, refuse_other_columns
-from sfumato.table.form import PLAIN, Form
+from sfumato.table.form import EXTENSIONS, PLAIN, Form
 from sfumato.table.notation import normalized
 from sfumato.table.regular_file import check_file, located
 
-STATISTICS = (".sav", ".zsav", ".por", ".dta", ".sas7bdat", ".xpt")
+STATISTICS = tuple(extension for extension, kind in EXTENSIONS.items() if kind == "statistics")
 """The extensions of files of SPSS, Stata and SAS."""
 _FAILURES = (pl.exceptions.PolarsError, pl.exceptions.PanicException)
 
@@ -42,8 +42,8 @@ def read_frame(
     """Read a table from a path, a database URL (with ``query``), or a Polars, pandas or Arrow table.
 
     A relative path is resolved from ``folder``. The strings in ``nulls`` become null in every text column; in a
-    text file the empty field does too. ``form`` says how a file writes its rows, numbers and dates. ``told`` is told
-    how much has been read, as far as that is known: of large text and parquet files, of several files, of PostgreSQL.
+    text file the empty field does too. ``form`` says how a file writes its rows, numbers and dates. ``told`` is called
+    with how much has been read, where that is known: large text and parquet files, several files, PostgreSQL.
 
     >>> read_frame(pl.DataFrame({"zip": ["02138", "?"]}), nulls=["?"])["zip"].to_list()
     ['02138', None]
@@ -107,11 +107,11 @@ def _read_file(path: Path, folder: Path | None, form: Form, told: Told) -> pl.Da
             "password. Write postgresql://user@host:port/name or sqlite:///path, or give the name of an existing file."
         )
     check_file(path, where)
-    kind = _KINDS.get(path.suffix.lower())
+    kind = EXTENSIONS.get(path.suffix.lower())
     if kind is None:
         raise DataError(
             f"{where} has the extension {path.suffix!r}, which is not a known format; choose from "
-            f"{', '.join(_KINDS)}. Convert or rename the file; give a database as a URL such as "
+            f"{', '.join(EXTENSIONS)}. Convert or rename the file; give a database as a URL such as "
             "sqlite:///path, with a query."
         )
     if path.stat().st_size == 0:
@@ -175,12 +175,6 @@ def _first_line(error: BaseException) -> str:
     return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
 
 
-_KINDS = {
-    **dict.fromkeys((".csv", ".tsv", ".txt"), "text"),
-    ".parquet": "other",
-    **dict.fromkeys((".xlsx", ".xls", ".ods"), "workbook"),
-    **dict.fromkeys(STATISTICS, "statistics"),
-}
 _READERS: dict[str, Callable[[Path, str, Form, Told], pl.DataFrame]] = {
     "text": read_delimited,
     "workbook": _read_workbook,

@@ -124,7 +124,7 @@ class Taxonomy:
 
     @property
     def missing_apart(self) -> bool:
-        """Whether the last leaf is a missing value beside intervals."""
+        """Whether the last leaf is a missing value among intervals."""
         return self.intervals is not None and self.leaves[-1] == MISSING
 
     @cached_property
@@ -218,6 +218,10 @@ class Taxonomy:
         node = node if node >= 0 else int(self.leaf_nodes[lo])
         return self.value(lo) if self.hi[node] - self.lo[node] == 1 else tree_labels.set_label(self, node, 0)
 
+    def levels(self) -> list[Integers]:
+        """The node of each leaf code on each level, the leaves first."""
+        return tree_labels.levels(self)
+
     def node_label(self, node: int) -> BoxLabel:
         """How a node on a level of the whole tree is shown."""
         return tree_labels.node_label(self, node)
@@ -242,6 +246,10 @@ class Taxonomy:
         """The intervals of these labels; the outermost one if none of them has one."""
         known = self.intervals or {}
         return [known[name] for name in names if name in known] or [self.span()]
+
+    def sparing(self, rows: Integers) -> "Taxonomy":
+        """The tree itself: its labels do not end at values of the rows."""
+        return self
 
     def scale(self) -> NumberScale | None:
         """The numbers of the leaves, if they are numbers that were found in the data."""
@@ -284,7 +292,7 @@ class Taxonomy:
         return {self.labels[c]: self._below(c) for c in self.children[node]}
 
     def with_leaf(self, value: str) -> "Taxonomy":
-        """The same tree with one more last leaf: under the root, or beside it if the root is an interval."""
+        """The same tree with one more last leaf: under the root, or next to it if the root is an interval."""
         if value in self.leaves:
             return self
         tree = self._under_a_new_root() if len(self.labels) == 1 or self.intervals is not None else self

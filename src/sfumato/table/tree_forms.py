@@ -56,7 +56,7 @@ def masked(values: Sequence[str], side: str, *, what: str) -> Taxonomy:
 
 
 def shortened(values: Sequence[str], levels: Sequence[int | str], *, what: str) -> Taxonomy:
-    """The tree of codes whose beginnings are the groups: each level keeps so many characters, or what stands before a
+    """The tree of codes whose beginnings are the groups: each level keeps so many characters, or what precedes a
     separator. Codes may differ in length; one that a level would not shorten stays as it is there.
 
     >>> shortened(["I21.4", "I10"], [3, 1], what="icd").path(1)

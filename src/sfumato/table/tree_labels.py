@@ -42,6 +42,19 @@ def box_labels(tree: "Taxonomy", boxes: Integers) -> BoxLabels:
     return BoxLabels(labels, meanings, shares)
 
 
+def levels(tree: "Taxonomy") -> list[Integers]:
+    """The node of each leaf code on each level; a leaf that ends early stays itself until its depth is reached."""
+    depth = np.zeros(len(tree.labels), np.int64)
+    for node in range(1, len(depth)):
+        depth[node] = depth[tree.parent[node]] + 1
+    at = tree.leaf_nodes.astype(np.int64)
+    found = [at]
+    for deepest in range(int(depth[at].max()) - 1, -1, -1):
+        at = np.where(depth[at] > deepest, tree.parent[at], at)
+        found.append(at)
+    return found
+
+
 def node_label(tree: "Taxonomy", node: int) -> BoxLabel:
     """A node shown by its own name, on a level of the whole tree."""
     if tree.is_leaf(node):

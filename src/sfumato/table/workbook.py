@@ -164,6 +164,6 @@ def _generated(sheet: Any) -> set[str]:
 
 
 def _may_be_renamed(names: list[str]) -> bool:
-    """Whether a name such as ``age_1`` beside ``age`` could be a repeated name that fastexcel made unique."""
+    """Whether a name such as ``age_1`` next to ``age`` could be a repeated name that fastexcel made unique."""
     stems = (re.fullmatch(r"(.*)_\d+", name) for name in names)
     return any(match and match[1] in names for match in stems)

@@ -212,7 +212,7 @@ def _by_calendar(column: Distinct) -> _Found | None:
 
 
 def _by_rarity(column: Distinct, least: int) -> _Found | None:
-    """Values that fewer rows than ``least`` have, in one group; the others stand by themselves."""
+    """Values that fewer rows than ``least`` have, in one group; the others stay single."""
     rare = {v for v, rows in zip(column.values, column.rows, strict=True) if rows < least}
     if len(rare) < 2 or len(rare) == len(column.values):
         return None

@@ -102,7 +102,7 @@ class Connection:
         self.con.execute(statement).fetchall()
 
     def long(self, statement: str, stage: str) -> None:
-        """Run a statement that takes long; the listener is told how much of it is done."""
+        """Run a statement that takes long; reports to the listener how much of it is done."""
         watched(
             lambda: self.sql(statement),
             lambda: self.con.query_progress() / 100,

@@ -6,7 +6,7 @@ Executors draw nothing and know no value of the table, only codes; a task that f
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from sfumato.engine.pieces import Arrays, PieceWork, Tell, packed, typed_codes, unpacked
+from sfumato.engine.pieces import CodeArrays, PieceWork, Tell, packed, typed_codes, unpacked
 from sfumato.engine.spark.jobs import watch
 from sfumato.engine.spark.session import speaking
 from sfumato.errors import SfumatoError
@@ -14,7 +14,7 @@ from sfumato.errors import SfumatoError
 
 def on_executors(
     spark: Any, question: str, regions: int, sizes: Sequence[int], work: PieceWork, tell: Tell
-) -> list[Arrays]:
+) -> list[CodeArrays]:
     """What some work makes of the vectors of each region, given the question for them."""
     from sfumato import __version__
 

@@ -15,7 +15,7 @@ def is_connected(spark: Any) -> bool:
 
 
 def watch(spark: Any, work: Callable[[], T], tell: Callable[[float], None]) -> T:
-    """The result of a call that runs jobs; the share of their tasks that is done is told meanwhile."""
+    """The result of a call that runs jobs; meanwhile, reports the share of their tasks that is done."""
     return _by_tag(spark, work, tell) if is_connected(spark) else _by_group(spark, work, tell)
 
 

@@ -62,7 +62,7 @@ class Stored:
         return int(self.watched("read", self.frame.count))
 
     def watched(self, stage: str, work: Callable[[], Any]) -> Any:
-        """The result of a call of Spark that takes long; the listener is told how much of it is done."""
+        """The result of a long Spark call; reports to the listener how much of it is done."""
         return watch(self.spark, work, lambda share: self.progress(stage, share))
 
     def with_nulls(self, nulls: Sequence[str]) -> "Stored":

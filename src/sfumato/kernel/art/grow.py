@@ -8,6 +8,7 @@ from sfumato.kernel.art.kd_tree import closest
 from sfumato.kernel.jit import inner, kernel
 
 _SLACK = 1e-12
+"""A relative margin for rounding errors of sums."""
 
 
 @inner
@@ -30,6 +31,7 @@ def _lacking_rows(lo: Any, hi: Any, size: int, held: Any, of_dim: Any, r: float)
     for a in range(len(lo)):
         if held[of_dim[a]] > 0:
             f, apart = hi[a], hi[a] - lo[a]
+            # Theorem 1 of ART, apart <= (n - r) f / ((r - 1) f / (1 - f) + n - 1), solved for the number of rows n
             least = (f * (r - 1.0) * apart / (1.0 - f) - apart + r * f) / (f - apart)
             wanted = max(wanted, np.ceil(least - 1e-9))
     return wanted - size
@@ -103,7 +105,7 @@ def grow(
             number = 1
             if value[cell] >= 0:
                 held[value[cell]] += 1
-            else:
+            else:  # it holds no value that counts and only dilutes the group: take as many such rows as are lacking
                 if by_odds:
                     more = _lacking_odds(sums, most, held, of_dim, r, odds[cell])
                 else:

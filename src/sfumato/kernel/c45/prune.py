@@ -16,7 +16,7 @@ def extra_errors(rows: float, errors: float, confidence: float, deviation: float
 
     ``deviation`` is the squared normal deviate of ``confidence`` (Quinlan, C4.5, section 4.2).
     """
-    if errors == 0:
+    if errors == 0:  # the rate e at which no error in so many rows has this probability: (1 - e)^rows = confidence
         return rows * (1.0 - math.exp(math.log(confidence) / rows))
     if errors + 0.5 >= rows:
         return 0.67 * (rows - errors)
@@ -112,7 +112,7 @@ def _prune(
     expected = np.zeros(len(nodes))
     todo = np.empty(len(nodes), np.int64)
     waiting = _below(nodes, 0, todo)
-    while waiting > 0:
+    while waiting > 0:  # a node is listed before its branches, so from the end it is bottom up
         waiting -= 1
         node = todo[waiting]
         lo, hi = nodes[node, LO], nodes[node, HI]
@@ -129,11 +129,13 @@ def _prune(
             continue
         as_tree, largest = _branches(nodes, node, rows, weight, expected)
         as_branch = _fare(nodes, largest, rows[lo:hi], codes, label, weight, confidence, deviation, tally, list_)
+        # C4.5 prefers the simpler tree even if it is expected to make up to 0.1 errors more.
         if as_leaf <= as_branch + 0.1 and as_leaf <= as_tree + 0.1:
             nodes[node, TEST] = -1
         elif as_branch <= as_tree + 0.1:
             for field in range(TEST, FIELDS):
                 nodes[node, field] = nodes[largest, field]
+            # the branch that moves up gets its siblings' rows too, so everything below is judged again
             listed = _below(nodes, node, todo[waiting:])
             _route(nodes, todo[waiting:], listed, codes, rows, branch, room)
             waiting += listed

@@ -74,6 +74,7 @@ def greedy_groups(rows: Any, first: Any, rank: Any, l: int, ahead: bool, out: An
             filled += left[v] > 0
         want = l
         if ahead:
+            # in the worst case none of the l rows has the most frequent value, and the rest keeps all of it
             if total - l < l * _most(left):
                 for v in range(values):
                     for i in range(at[v], at[v] + left[v]):
@@ -81,12 +82,12 @@ def greedy_groups(rows: Any, first: Any, rank: Any, l: int, ahead: bool, out: An
                 return groups + 1
             _lowest(left, at, rows, rank, taken, want)
         else:
-            found = False
+            found = False  # one more value at a time, until no value has more than 1/l of the rest
             while want <= filled and not found:
                 _lowest(left, at, rows, rank, taken, want)
                 found = _rest_holds(left, taken, total, want, l)
                 want += not found
-            if not found:
+            if not found:  # the frontier leaves a frequent value too full: take from the fullest instead
                 want = l
                 while want <= filled and not found:
                     _fullest(left, taken, want)

@@ -123,6 +123,7 @@ def _count_parts(
 def _arrange(t: Template, begin: int, end: int, place: int, branch: Any, offset: int, starts: Any, parts: int) -> None:
     """Put the rows of a cell into the order of the parts of a label, in ``spare``; parts begin at ``starts``."""
     order, spare, codes = t.cells.order, t.cells.spare, t.cells.codes
+    # A counting sort by part. Placing rows moves each start to where the next part begins, so they are shifted back.
     for part in range(parts + 1):
         starts[part] = 0
     for i in range(begin, end):
@@ -185,7 +186,7 @@ def _judge_values(state: r.State, t: Template, cell: int, place: int) -> None:
         cells.which[place, first + found] = -1
     for j in range(found):
         label = cells.which[place, first + j]
-        here, others = 0, last - first
+        here, others = 0, last - first  # places in ``spare`` of the rows with the value, and of the others
         for i in range(first, last):
             if cells.codes[place, cells.order[i]] == label - base:
                 cells.spare[here] = cells.order[i]
@@ -250,7 +251,7 @@ def split(state: r.State, t: Template, place: int, label: int, starts: Any) -> N
         for part in range(parts):
             if starts[part] == starts[part + 1]:
                 continue
-            if starts[part] > 0:
+            if starts[part] > 0:  # the first part that has rows keeps the cell, each other one gets a new cell
                 slot = cells.number[0]
                 cells.number[0] += 1
                 for p in range(len(cells.codes)):

@@ -48,7 +48,7 @@ def _keep_line(match: Match, place: int, lo: int, hi: int) -> None:
             continue
         for h in range(match.of_entry.shape[1]):
             row = match.slots[slot, FIRST] + match.of_entry[slot, h]
-            if match.prefix[row, hi] == match.prefix[row, lo]:
+            if match.prefix[row, hi] == match.prefix[row, lo]:  # no code in [lo, hi) is consistent
                 match.now[h >> 6] &= ~(np.uint64(1) << np.uint64(h & 63))
 
 

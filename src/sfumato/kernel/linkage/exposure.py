@@ -77,6 +77,7 @@ def exposed(
         begin, end = starts[g], starts[g + 1]
         found, members = np.empty(end - begin, np.int64), np.zeros(end - begin, np.int64)
         types = 0
+        # People of one signature are interchangeable: one type each. A stamp saves clearing ``mark`` for every group.
         for i in range(begin, end):
             s = signature[i]
             if stamp[s] != g:
@@ -91,6 +92,7 @@ def exposed(
             for s in range(len(sets)):
                 inside[s, j] = sets[s, there[j]]
         people, values, told = members[:types], held[g][there], np.empty((types, len(sets)))
+        # Placing people on values or values on people gives the same shares: take the way with fewer states.
         by_people, by_values = states(values), states(people)
         bounded[g] = min(by_people, by_values) > limit
         if bounded[g] or enough > 0.0:

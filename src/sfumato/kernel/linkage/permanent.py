@@ -39,6 +39,8 @@ def _scale(weight: Any) -> float:
 
     Returns a lower bound of the logarithm of the weight of a possible matching.
     """
+    # Every item and every place is used once in each matching, so a factor on a row or column multiplies all matchings
+    # alike.
     n, k = weight.shape
     for j in range(k):
         total, positive = 0.0, 0
@@ -59,7 +61,7 @@ def _scale(weight: Any) -> float:
         if total > -np.inf:
             for j in range(k):
                 weight[i, j] -= total
-            exponent += least - total
+            exponent += least - total  # no matching has less than the least weight of each row
     return exponent
 
 

@@ -16,7 +16,7 @@ from sfumato.kernel.local_recoding.peel import spread
 
 ANY, SPARED, BROKEN = range(3)
 """Whose rows a box takes: those of any group that is dearer, even if it keeps too few; only those that groups can
-spare; or, beside the former, those of one more group that is broken up for it."""
+spare; or, besides the former, those of one more group that is broken up for it."""
 
 _ENDLESS = 1e300
 
@@ -109,7 +109,7 @@ def _take(weights: Any, i: int, slot: int, number: int, group: Any, m: Any, o: A
 
 @lean
 def _largest(weights: Any, least: int, slot: int, group: Any, m: Any, o: Any) -> int:
-    """The group, of those that keep enough, that has the most rows in the box beside the chosen ones; or -1."""
+    """The group, of those that keep enough, that has the most rows in the box besides the chosen ones; or -1."""
     largest, most = -1, 0
     i = o.first[slot]
     while i >= 0:

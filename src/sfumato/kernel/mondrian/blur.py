@@ -135,7 +135,7 @@ def _blurred_cut(
         j = take_greatest(measures)
         if j < 0 and (last or not rules.numbers[RISKS]):
             break
-        if j < 0:
+        if j < 0:  # every axis was tried: now the cuts that were too dear, by balance, width and preference
             last = True
             for i in range(measures.shape[1]):
                 measures[LEFT, i] = cuts[_LIGHTER, i] * measures[WIDTH, i] * rules.prefer[i]
@@ -165,13 +165,13 @@ def _split(
     """Split ``[begin, finish)``; ranges of fewer than ``stop`` rows, and all when words run out, are handed back.
 
     ``ledger`` begins with the refusals above, the last one last. Returns what is handed back and the ledger; ``ends``
-    has a 1 where a group starts, and beside it what the group bears.
+    has a 1 where a group starts, and next to it what the group bears.
     """
     measures, _, flags, buffer, scratch = room
     stack = np.zeros((64, 4), np.int64)
     pending = np.zeros((64, 4), np.int64)
     state, units, entered = np.zeros(5, np.int64), np.zeros(2, np.int64), np.zeros(1, np.int64)
-    while entered[0] < len(ledger) and ledger[entered[0], PRICE] > 0:
+    while entered[0] < len(ledger) and ledger[entered[0], PRICE] > 0:  # skip the refusals above
         entered[0] += 1
     depth, given_back = 1, 0
     stack[0, 0], stack[0, 1], stack[0, 3] = begin, finish, entered[0] - 1

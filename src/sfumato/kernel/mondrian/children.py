@@ -166,6 +166,7 @@ def deal(
 ) -> None:  # fmt: skip
     """Move rows into the order of the parts that TALLY tells by code; PART_FIRST tells where each of them begins."""
     b_words, b_ids, b_weights, b_counted = buffer
+    # A stable counting sort: count the rows of each part, add up where parts begin, move (RUN_FIRST: where to next).
     for part in range(parts + 2):
         s.ints[PART_FIRST, part] = 0
     for i in range(start, end):

@@ -113,7 +113,7 @@ def _median_cut(
     """
     for j in range(measures.shape[1]):
         measures[LEFT, j] = measures[WIDTH, j]
-    if hint != 0:
+    if hint != 0:  # the axis that goes first counts as infinitely wide, the one that is left out as flat
         measures[LEFT, abs(hint) - 1] = np.inf if hint < 0 else 0.0
     again, hint = -hint - 1, 0
     parts, by_code, j, a, b = np.int64(0), -1, 0, np.int64(0), np.int64(0)
@@ -295,7 +295,7 @@ def _split(
             stack = twice(stack)
         for part in range(parts + 1):
             stack[depth, 0], stack[depth, 1], stack[depth, 2] = first[part], first[part + 1], np.int64(flat)
-            stack[depth, 3] = hint if part == parts else 0
+            stack[depth, 3] = hint if part == parts else 0  # the hint is about the rest, which is the last part
             depth += 1
     return pending[:given_back]
 

@@ -75,7 +75,7 @@ def _width(space: Any, j: int, mode: int, ends: Any, part: bool) -> float:
     if first == last:
         return 0.0
     if mode == WHOLE_OR_ONE:
-        return 4.0 if part else 1.0
+        return 4.0 if part else 1.0  # 4 is wider than any line or tree, so that such an axis is cut first
     if space.axes[j, KIND] == LINE:
         at = space.axes[j, POSITION]
         return space.position[at + last] - space.position[at + first]
@@ -167,6 +167,7 @@ def _move(rows: Any, words: Any, ids: Any, weights: Any, start: int, end: int, j
     left, right = start, 0
     for i in range(start, end):
         below = np.int64(np.int64(rows[i, j]) < at)
+        # Write each row to both sides and advance one of them: no branch to mispredict.
         row, weight = ids[i], weights[i]
         for w in range(words.shape[1]):
             word = words[i, w]

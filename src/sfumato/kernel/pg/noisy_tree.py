@@ -86,6 +86,7 @@ def _best(table: Any, rows: Any, total: Any, every: float, squares: float, least
 
 @inner
 def _part(bins: Any, order: Any, start: int, end: int, j: int, at: int, buffer: Any) -> int:
+    """Move the rows with bins below ``at`` to the front, keeping order; returns where the others start."""
     left, right = start, 0
     for place in range(start, end):
         i = order[place]
@@ -104,9 +105,10 @@ def _part(bins: Any, order: Any, start: int, end: int, j: int, at: int, buffer: 
 def _grow(
     bins: Any, seen: Any, weights: Any, p: float, away: Any, size: int, least: int, limit: float, deepest: int
 ) -> Any:
+    """The nodes (feature, bin, left and right child) and the unbiased weight of each class in them."""
     n, axes = bins.shape
     classes = len(away)
-    most = 2 * (n // max(least, 1)) + 3
+    most = 2 * (n // max(least, 1)) + 3  # every leaf has at least ``least`` rows
     nodes = np.full((4, most), -1, np.int64)
     weight = np.zeros((most, classes))
     order, buffer = np.arange(n), np.empty(n, np.int64)
@@ -119,7 +121,7 @@ def _grow(
         start, end, node, level = stack[depth, 0], stack[depth, 1], stack[depth, 2], stack[depth, 3]
         every, squares = _totals(seen, weights, order, start, end, total)
         for c in range(classes):
-            weight[node, c] = (total[c] - away[c] * every) / p
+            weight[node, c] = (total[c] - away[c] * every) / p  # undoes the channel on average
         if level >= deepest or end - start < 2 * least:
             continue
         _tally(bins, seen, weights, order, start, end, table, rows)
@@ -138,6 +140,7 @@ def _grow(
 
 @kernel
 def _walk(feature: Any, at: Any, left: Any, right: Any, bins: Any) -> Any:
+    """The leaf of each row."""
     leaf = np.zeros(len(bins), np.int64)
     for i in range(len(bins)):
         node = 0

@@ -60,7 +60,7 @@ def quadratic_step(a: Any, b: Any, h: Any, g: Any, d: Any, dual: Any) -> None:
     dual[:] = 0.0
     _shift(h, g, a, dual, d)
     for _ in range(8 * rows):
-        worst, at = 1e-12, -1
+        worst, at = 1e-12, -1  # the constraint that d violates most enters the active set
         for i in range(rows):
             over = -b[i]
             for k in range(n):
@@ -75,6 +75,7 @@ def quadratic_step(a: Any, b: Any, h: Any, g: Any, d: Any, dual: Any) -> None:
         held[count] = at
         count += 1
         while count > 0:
+            # With A the active constraints, d = -H (g + A'x) meets them with equality if A H A' x = -b - A H g.
             for i in range(count):
                 x[i] = -b[held[i]]
                 for k in range(n):
@@ -86,6 +87,7 @@ def quadratic_step(a: Any, b: Any, h: Any, g: Any, d: Any, dual: Any) -> None:
                         for l in range(n):
                             matrix[i, j] += a[held[i], k] * h[k, l] * a[held[j], l]
             _solved(matrix, x, count)
+            # Multipliers must not be negative: go towards x only until the first one is 0, and drop its constraint.
             part, leaving = 1.0, -1
             for i in range(count):
                 if x[i] <= 0.0:
@@ -113,7 +115,7 @@ def learn(h: Any, s: Any, y: Any, bs: Any) -> None:
         sy += s[k] * y[k]
     if sbs <= 1e-18:
         return
-    if sy < 0.2 * sbs:
+    if sy < 0.2 * sbs:  # Powell's damping: mix y with B s until s'y = 0.2 s'Bs, so that B stays positive definite
         mix = 0.8 * sbs / (sbs - sy)
         for k in range(n):
             y[k] = mix * y[k] + (1.0 - mix) * bs[k]

@@ -25,6 +25,7 @@ def keep_least(state: State, j: int, label: int, amount: int) -> None:
 def keep_share(state: State, j: int, label: int, value: int, count: int, of: int) -> None:
     """Refining the candidate would leave a group in which a sensitive value has this share."""
     at = state.templates[j, r.LIMITS] + value
+    # shares are compared crosswise, in whole numbers: count / of > p / q
     if count * state.limits[at, 1] > state.limits[at, 0] * of:
         kill(state.labels, state.attributes, label)
     if count * state.kept[j, label, r.WORST_OF] > state.kept[j, label, r.WORST] * of:
@@ -42,7 +43,7 @@ def _note_sensitive(state: State, j: int, link: int) -> None:
         held = max(held, count)
         if count > 0 and state.limits[at, 0] == 0:
             enough = _NEVER
-        elif count > 0:
+        elif count > 0:  # the fewest rows of which ``count`` are at most p / q: count q / p, rounded up
             enough = max(enough, (count * state.limits[at, 1] + state.limits[at, 0] - 1) // state.limits[at, 0])
     state.tops[r.HELD, link], state.tops[r.ENOUGH, link] = held, enough
 
@@ -70,7 +71,7 @@ def note_top(state: State, j: int, place: int, leaf: int, total: int) -> None:
 def _keeps_shares(state: State, j: int, link: int) -> bool:
     """Whether no value of a leaf that lost only disclosed values can leave a rest that matters.
 
-    Beside a value there are at least ``left`` rows, and at most HELD of them have the same sensitive value. If that
+    Apart from a value there are at least ``left`` rows, and at most HELD of them have the same sensitive value. If that
     share keeps the limits and is at most what the template attains now, it costs nothing, now or later.
     """
     left = state.tops[r.TOTAL, link] - state.tops[r.MOST, link]
@@ -82,7 +83,7 @@ def _keeps_shares(state: State, j: int, link: int) -> bool:
 def still_counted(state: State, j: int, label: int, link: int) -> bool:
     """Whether a leaf that lost only disclosed values needs no count; judges the one value that can have become worse.
 
-    The other values have as many rows as before. Only the rest beside a value can be smaller than all that was
+    The other values have as many rows as before. Only the rest without a value can be smaller than all that was
     recorded for it, and only if the value has more than half of the rows. Likewise for distinct values: if those of
     the rest (T less the a that only the value has) are fewer than the n of the value, all others lack those a and have
     at most T - a < n; so it is the one that has most.

@@ -1,7 +1,7 @@
 """For each counted value of a leaf, how many hidden values of a set have it: kept up as values are disclosed.
 
 Let a template count the illnesses of each group, and let the hidden values be towns. A town's own illnesses stay as
-they are while it is hidden. The rest beside it has all illnesses of the leaf but the *lonely* ones, which no other
+they are while it is hidden. The rest without it has all illnesses of the leaf but the *lonely* ones, which no other
 hidden town has. So it is enough to know how many towns have each illness, and which one has a lonely illness:
 the sum of the codes of the towns that have it.
 """

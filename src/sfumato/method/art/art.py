@@ -12,7 +12,7 @@ from sfumato.engine.decision import Grouping
 from sfumato.engine.draws import Draws
 from sfumato.errors import Infeasible, PolicyError
 from sfumato.method.art.grouping import GrowingGroups, cells_of, people_in
-from sfumato.method.base import Drawn, Groups, PartitionMethod, Progress, Scheme
+from sfumato.method.base import Drawn, Groups, GroupScheme, PartitionMethod, Progress
 from sfumato.release.judgement import Judgement, completed
 from sfumato.release.scheme.base import Grouped
 from sfumato.release.scheme.catalogue import SCHEMES
@@ -70,7 +70,7 @@ class Art(PartitionMethod):
         "condition ('published') fail with it and are kept only as published; the defaults, worlds = 'values' and "
         "condition = 'exact', do not rest on it. No setting withstands an adversary who knows the algorithm"
     )
-    scheme: Scheme = "bucketization"
+    scheme: GroupScheme = "bucketization"
     condition: Condition = "exact"
 
     def __post_init__(self) -> None:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sfumato.engine.counts import Counts, combine, totals
 from sfumato.method.base import Progress
 from sfumato.method.incognito.compressed import CompressedVectors, GroupedVectors, Levels, Pairs, tally
-from sfumato.method.incognito.losses import Loss, Mask
+from sfumato.method.incognito.losses import Booleans, Loss
 from sfumato.method.incognito.population import PopulationMatch
 from sfumato.release.judgement import TableSchema
 from sfumato.requirement.base import GroupRequirement, Key, Schema, Tally, Test
@@ -24,8 +24,8 @@ _SLACK = 1e-9
 class Judged:
     """Which groups of a node violate a requirement, and which of them do so on every finer node too."""
 
-    bad: Mask
-    sure: Mask
+    bad: Booleans
+    sure: Booleans
     holds_without: bool
     """Whether requirements that compare with the whole table also hold against the distribution of the rows kept."""
 
@@ -80,7 +80,7 @@ class Judge:
         kept = {key: np.concatenate(parts) for key, parts in counts.items()}
         return Judged(violating, np.concatenate(sure), not violating.any() or self._holds_without(kept))
 
-    def _too_few_people(self, grouped: GroupedVectors, levels: Levels) -> Mask:
+    def _too_few_people(self, grouped: GroupedVectors, levels: Levels) -> Booleans:
         """Which groups fit fewer people of a population than they must; they do so on every finer node too."""
         counts = [match(grouped, levels) < match.k for match in self.populations]
         return np.asarray(np.logical_or.reduce([np.zeros(len(grouped.sizes), np.bool_), *counts]))
@@ -99,7 +99,7 @@ class Judge:
         return all(r.holds(kept, Tally(sizes, there, {}, whole)).all() for r in self.compared)
 
 
-def _too_few(test: Test, here: Tally) -> Mask:
+def _too_few(test: Test, here: Tally) -> Booleans:
     """Which groups have fewer distinct values than the test needs at least."""
     present = (here.counts[test.column] > 0).sum(axis=1)
     return np.asarray(present < test.least_distinct)

@@ -6,9 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.table.domain import BoxLabel, Domain, Meaning
-from sfumato.table.taxonomy import SUPPRESSED, Taxonomy
-
-_ALL = -1
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,6 +20,7 @@ class Ladder:
     ``number[l]`` numbers the node of each code on level l, ``nodes[l]`` are these nodes, ``leaves[l]`` how many
     values lie below each.
 
+    >>> from sfumato.table.taxonomy import Taxonomy
     >>> tree = Taxonomy.from_tree({"Any": {"Work": ["Nurse", "Cook"], "None": {}}})
     >>> ladder = Ladder.of("job", tree)
     >>> [[tree.labels[n] for n in nodes] for nodes in ladder.nodes]
@@ -38,8 +36,7 @@ class Ladder:
     @classmethod
     def of(cls, name: str, domain: Domain) -> "Ladder":
         """The ladder of an attribute with this domain."""
-        rows = _in_tree(domain) if isinstance(domain, Taxonomy) else _on_line(domain)
-        found = [np.unique(row, return_inverse=True) for row in rows]
+        found = [np.unique(row, return_inverse=True) for row in domain.levels()]
         return cls(
             name,
             domain,
@@ -60,35 +57,8 @@ class Ladder:
 
     def cut(self, level: int) -> tuple[list[BoxLabel], NDArray[np.int64]]:
         """What a level shows: label, meaning and share of each of its nodes, and the node of each code."""
-        return [self._label(level, i) for i in range(len(self.nodes[level]))], self.number[level]
+        return [self.domain.node_label(node) for node in self.nodes[level].tolist()], self.number[level]
 
     def labels(self, level: int) -> list[tuple[str, Meaning]]:
         """The label of each node on a level, and its meaning for the manifest."""
-        return [self._label(level, number)[:2] for number in range(len(self.nodes[level]))]
-
-    def _label(self, level: int, number: int) -> BoxLabel:
-        node, share = int(self.nodes[level][number]), float(self.leaves[level][number] / self.size)
-        if isinstance(self.domain, Taxonomy):
-            return self.domain.node_label(node)
-        if level > 0:
-            return BoxLabel(SUPPRESSED, None, share)
-        return self.domain.value(number)
-
-
-def _in_tree(tree: Taxonomy) -> list[NDArray[np.int64]]:
-    """The node of each leaf code on each level."""
-    depth = np.zeros(len(tree.labels), np.int64)
-    for node in range(1, len(depth)):
-        depth[node] = depth[tree.parent[node]] + 1
-    at = tree.leaf_nodes.astype(np.int64)
-    levels = [at]
-    for deepest in range(int(depth[at].max()) - 1, -1, -1):
-        at = np.where(depth[at] > deepest, tree.parent[at], at)
-        levels.append(at)
-    return levels
-
-
-def _on_line(line: Domain) -> list[NDArray[np.int64]]:
-    """The values, then nothing."""
-    values = np.arange(line.size, dtype=np.int64)
-    return [values, np.full(line.size, _ALL)] if line.size > 1 else [values]
+        return [self.domain.node_label(node)[:2] for node in self.nodes[level].tolist()]

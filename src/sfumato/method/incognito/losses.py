@@ -17,7 +17,7 @@ from sfumato.errors import PolicyError, nearest
 from sfumato.method.incognito.compressed import CompressedVectors, GroupedVectors, Levels
 from sfumato.method.incognito.levels import Ladder
 
-Mask = NDArray[np.bool_]
+Booleans = NDArray[np.bool_]
 
 
 class Loss(ABC):
@@ -31,7 +31,7 @@ class Loss(ABC):
         self.rows = vectors.rows
 
     @abstractmethod
-    def key(self, levels: Levels, grouped: GroupedVectors, bad: Mask) -> int:
+    def key(self, levels: Levels, grouped: GroupedVectors, bad: Booleans) -> int:
         """The loss of a node as an integer, if the groups in ``bad`` are suppressed."""
 
     @abstractmethod
@@ -43,7 +43,7 @@ class Loss(ABC):
         return self.score(key)
 
     @abstractmethod
-    def below(self, levels: Levels, grouped: GroupedVectors | None, sure: Mask) -> NDArray[np.float64]:
+    def below(self, levels: Levels, grouped: GroupedVectors | None, sure: Booleans) -> NDArray[np.float64]:
         """Lower bounds of the scores of all nodes up to these levels, where the groups in ``sure`` are suppressed."""
 
     def above(self, grouped: GroupedVectors) -> float:
@@ -79,7 +79,7 @@ class ArxLoss(Loss):
         ladder = self.ladders[j]
         return int((ladder.size - ladder.leaves[level][grouped.shown(j, lost)]) @ grouped.sizes[lost])
 
-    def key(self, levels: Levels, grouped: GroupedVectors, bad: Mask) -> int:
+    def key(self, levels: Levels, grouped: GroupedVectors, bad: Booleans) -> int:
         lost = np.flatnonzero(bad)
         return prod(
             self.sums[j][levels[j]] + self._extra(j, levels[j], grouped, lost) + self.rows * (self.ladders[j].size - 2)
@@ -92,7 +92,7 @@ class ArxLoss(Loss):
     def value(self, key: int) -> float:
         return float(self.score(key) ** (1 / len(self.ladders)) - 1)
 
-    def below(self, levels: Levels, grouped: GroupedVectors | None, sure: Mask) -> NDArray[np.float64]:
+    def below(self, levels: Levels, grouped: GroupedVectors | None, sure: Booleans) -> NDArray[np.float64]:
         lost = np.flatnonzero(sure)
         factors = []
         for j, level in enumerate(levels):
@@ -114,7 +114,7 @@ class Precision(Loss):
         self.heights = [ladder.top for ladder in self.ladders]
         self.common = lcm(*(h for h in self.heights if h))
 
-    def key(self, levels: Levels, grouped: GroupedVectors, bad: Mask) -> int:
+    def key(self, levels: Levels, grouped: GroupedVectors, bad: Booleans) -> int:
         lost = int(grouped.sizes @ bad)
         steps = [(l * (self.rows - lost) + h * lost, h) for l, h in zip(levels, self.heights, strict=True) if h]
         return sum(step * (self.common // h) for step, h in steps)
@@ -122,7 +122,7 @@ class Precision(Loss):
     def score(self, key: int) -> float:
         return float(Fraction(key, self.common * self.rows * len(self.heights)))
 
-    def below(self, levels: Levels, grouped: GroupedVectors | None, sure: Mask) -> NDArray[np.float64]:
+    def below(self, levels: Levels, grouped: GroupedVectors | None, sure: Booleans) -> NDArray[np.float64]:
         lost = float(grouped.sizes @ sure) / self.rows if grouped is not None else 0.0
         parts = []
         for level, height in zip(levels, self.heights, strict=True):
@@ -155,14 +155,14 @@ class Discernibility(_ByCells):
 
     name: ClassVar[str] = "discernibility"
 
-    def key(self, levels: Levels, grouped: GroupedVectors, bad: Mask) -> int:
+    def key(self, levels: Levels, grouped: GroupedVectors, bad: Booleans) -> int:
         kept = grouped.sizes[~bad]
         return int(kept @ kept) + int(grouped.sizes @ bad) * self.rows
 
     def score(self, key: int) -> float:
         return float(key)
 
-    def below(self, levels: Levels, grouped: GroupedVectors | None, sure: Mask) -> NDArray[np.float64]:
+    def below(self, levels: Levels, grouped: GroupedVectors | None, sure: Booleans) -> NDArray[np.float64]:
         lost = float(grouped.sizes @ sure) if grouped is not None else 0.0
         return np.asarray(lost * self.rows + (self.rows - lost) ** 2 / self.cells(levels))
 
@@ -175,13 +175,13 @@ class GroupSize(_ByCells):
 
     name: ClassVar[str] = "aecs"
 
-    def key(self, levels: Levels, grouped: GroupedVectors, bad: Mask) -> int:
+    def key(self, levels: Levels, grouped: GroupedVectors, bad: Booleans) -> int:
         return -int((~bad).sum() + bad.any())
 
     def score(self, key: int) -> float:
         return self.rows / -key
 
-    def below(self, levels: Levels, grouped: GroupedVectors | None, sure: Mask) -> NDArray[np.float64]:
+    def below(self, levels: Levels, grouped: GroupedVectors | None, sure: Booleans) -> NDArray[np.float64]:
         return np.asarray(self.rows / self.cells(levels))
 
     def above(self, grouped: GroupedVectors) -> float:

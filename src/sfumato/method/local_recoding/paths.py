@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from sfumato.errors import PolicyError, nearest
 from sfumato.method.incognito.levels import Ladder
 from sfumato.table.encode import Column
-from sfumato.table.ordered_domain import OrderedDomain
 
 Objective = Literal["granularity", "ncp", "entropy", "discernibility"]
 
@@ -61,8 +60,8 @@ def path_of(column: Column, rows: Integers, objective: Objective, attributes: in
     [[0.0, 0.0, 0.0], [0.5, 0.5, 0.0], [1.0, 1.0, 1.0]]
     """
     domain = column.domain
-    if isinstance(domain, OrderedDomain):
-        node, width = _halves(domain.position)
+    if domain.ordered:
+        node, width = _halves(domain.axis(sets=False)["position"])
     else:
         node, width = _tree(Ladder.of(column.name, domain), domain.size, objective)
     if objective in ("granularity", "ncp"):

@@ -21,7 +21,7 @@ from sfumato.method.base import Groups
 from sfumato.method.enumeration import arrangements, one_of_each
 
 Codes = NDArray[np.int64]
-Outcome = tuple[Codes, Fraction]
+PerturbedOutcome = tuple[Codes, Fraction]
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +41,7 @@ class Perturbation(ABC):
         """The values after the perturbation."""
 
     @abstractmethod
-    def every(self) -> Iterator[Outcome]:
+    def every(self) -> Iterator[PerturbedOutcome]:
         """Every outcome with its probability; for small tables."""
 
     def counts(self) -> Codes:
@@ -78,7 +78,7 @@ class CoverUp(Perturbation):
         others = np.flatnonzero(self.classes != 0)
         return self.changed(rows, others[draws.below(np.full(len(rows), len(others)))])
 
-    def every(self) -> Iterator[Outcome]:
+    def every(self) -> Iterator[PerturbedOutcome]:
         bad, _ = self._bad_and_good()
         for parts in one_of_each([partial(self._every_in, int(g)) for g in bad]):
             rows = np.array([r for rows, _, _ in parts for r in rows], np.int64)
@@ -122,7 +122,7 @@ class Levelling(Perturbation):
         given = np.repeat(np.tile(np.arange(counts.shape[1]), len(counts)), np.maximum(target - counts, 0).ravel())
         return self.changed(pool, self._value_of(given, draws))
 
-    def every(self) -> Iterator[Outcome]:
+    def every(self) -> Iterator[PerturbedOutcome]:
         counts, target = self.counts(), self.target()
         changing = [g for g in range(len(counts)) if (counts[g] != target[g]).any()]
         for parts in one_of_each([partial(self._every_in, g, counts[g], target[g]) for g in changing]):

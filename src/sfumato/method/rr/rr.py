@@ -16,7 +16,7 @@ from sfumato.release.manifest import Manifest, SchemeName
 from sfumato.release.scheme.randomization import Matrices
 from sfumato.requirement.base import Requirement, is_number
 from sfumato.requirement.disclosure import Disclosure
-from sfumato.requirement.local_privacy import Guarantee
+from sfumato.requirement.local_privacy import EpsilonGuarantee
 from sfumato.table.distortion import Distortion
 from sfumato.table.encode import Column, Role
 from sfumato.table.microdata import Microdata
@@ -214,7 +214,7 @@ class RandomizedResponse(Method):
             'unchanged = "allow" under [method]'
         )
 
-    def _guarantee(self, table: Counts, wanted: Disclosure, changed: Sequence[Column]) -> Guarantee:
+    def _guarantee(self, table: Counts, wanted: Disclosure, changed: Sequence[Column]) -> EpsilonGuarantee:
         """The tables between which the noise holds: matrices and domains must not depend on the private table."""
         needed = changed if self.by_hand else [*table.quasi, *table.sensitive]
         if any(not c.declared for c in needed) or not (self.by_hand or self.fit == "noisy"):

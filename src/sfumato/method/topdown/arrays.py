@@ -13,8 +13,7 @@ from sfumato.kernel.topdown import state as r
 from sfumato.kernel.topdown.scores import NOTHING
 from sfumato.release.judgement import TableSchema
 from sfumato.requirement.base import names
-from sfumato.requirement.redundancy import Template
-from sfumato.requirement.templates import Anonymity
+from sfumato.requirement.templates import Anonymity, PrivacyTemplate
 from sfumato.table.encode import Column
 from sfumato.table.microdata import Microdata
 
@@ -48,7 +47,7 @@ class TemplateRows(NamedTuple):
         return int(self.rows.shape[1])
 
 
-def template_rows(table: Microdata | Counts, template: Template, schema: TableSchema) -> TemplateRows:
+def template_rows(table: Microdata | Counts, template: PrivacyTemplate, schema: TableSchema) -> TemplateRows:
     columns = [c for c in table.quasi if c.name in names(template.x)]
     x, called = [Counted(c.codes, c.size) for c in columns], [c.name for c in columns]
     none = np.zeros((0, 2), np.int64)

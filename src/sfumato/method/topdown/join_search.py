@@ -14,7 +14,7 @@ from sfumato.method.topdown.join_arrays import Place, Searched, template_arrays
 from sfumato.method.topdown.search import RawStep, Refinement, Score
 from sfumato.method.topdown.value_lists import Alike, alike_values
 from sfumato.release.scheme.group_labels import Box
-from sfumato.requirement.redundancy import Template
+from sfumato.requirement.templates import PrivacyTemplate
 from sfumato.table.microdata import Microdata
 
 
@@ -28,7 +28,7 @@ class JoinedRefinement(Refinement):
     def __init__(
         self,
         table: Microdata | Counts,
-        templates: Sequence[Template],
+        templates: Sequence[PrivacyTemplate],
         score: Score,
         *,
         suppress: bool,

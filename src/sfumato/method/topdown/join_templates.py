@@ -8,7 +8,6 @@ import polars as pl
 from sfumato.engine.counts import Counts
 from sfumato.errors import PolicyError
 from sfumato.method.topdown.table_side import raw_side
-from sfumato.release.agreement import refuse_disagreement
 from sfumato.release.earlier import Earlier
 from sfumato.release.join.links import Links
 from sfumato.release.join.names import JoinAttribute, JoinNames
@@ -16,10 +15,10 @@ from sfumato.release.join.partition import refuse_sampled
 from sfumato.release.join.template import Resolved, completed, resolve
 from sfumato.release.judgement import TableSchema
 from sfumato.release.rule import Inconsistent
+from sfumato.release.taxonomy_agreement import refuse_disagreement
 from sfumato.requirement.base import Requirement, names
 from sfumato.requirement.join_template import THIS, JoinTemplate, join_template
-from sfumato.requirement.redundancy import Template
-from sfumato.requirement.templates import Anonymity, Confidentiality
+from sfumato.requirement.templates import Anonymity, Confidentiality, PrivacyTemplate
 from sfumato.table.encode import Role
 from sfumato.table.microdata import Microdata
 from sfumato.table.names import named
@@ -169,7 +168,7 @@ def is_spanning(wanted: Resolved) -> bool:
     return len(releases) > 1 and THIS in releases
 
 
-def of_table_alone(template: JoinTemplate, wanted: Resolved, table: Microdata | Counts) -> Template | None:
+def of_table_alone(template: JoinTemplate, wanted: Resolved, table: Microdata | Counts) -> PrivacyTemplate | None:
     """What a template over a join requires of the table alone, if all join attributes are in X.
 
     A group of the join is then a group of this table on its attributes of X, each row of which is matched with the

@@ -15,7 +15,6 @@ from sfumato.method.topdown.search import RawStep, Refinement
 from sfumato.release.scheme.group_labels import Box, Shown, name_boxes, recoded
 from sfumato.table.encode import Attribute, Column, Kind, encode
 from sfumato.table.microdata import Microdata
-from sfumato.table.ordered_domain import OrderedDomain
 from sfumato.table.source import read_frame
 from sfumato.table.taxonomy import SUPPRESSED, named
 
@@ -102,12 +101,13 @@ def codes_of(series: pl.Series, column: Column, *, hides: bool) -> NDArray[np.in
     domain = column.domain
     kind = Kind.CATEGORICAL if column.kind is Kind.ORDINAL else column.kind
     coded = encode(series, Attribute(name=column.name, role=column.role, kind=kind))
-    if isinstance(domain, OrderedDomain) and isinstance(coded.domain, OrderedDomain):
-        if coded.domain.missing and not domain.missing:
+    if domain.ordered and coded.domain.ordered:
+        if coded.domain.missing_apart and not domain.missing_apart:
             raise DataError(f"column {column.name!r} has missing values, but the masked table has none; fill them in")
-        place = np.clip(np.searchsorted(domain.values, coded.domain.values, side="right") - 1, 0, None)
-        return np.append(place, len(domain.values))[coded.codes]
-    known = np.array(domain.codes_of_values(coded.domain.leaves), np.int64)
-    if not hides and (unknown := [v for v, code in zip(coded.domain.leaves, known, strict=True) if code < 0]):
+        known, given = (d.numbers[: d.size - d.missing_apart] for d in (domain, coded.domain))
+        place = np.clip(np.searchsorted(known, given, side="right") - 1, 0, None)
+        return np.append(place, len(known))[coded.codes]
+    code_of = np.array(domain.codes_of_values(coded.domain.leaves), np.int64)
+    if not hides and (unknown := [v for v, code in zip(coded.domain.leaves, code_of, strict=True) if code < 0]):
         raise DataError(f"column {column.name!r} has {named(unknown)}, not in its taxonomy or domain; add it there")
-    return np.where(known < 0, domain.size, known)[coded.codes]
+    return np.where(code_of < 0, domain.size, code_of)[coded.codes]

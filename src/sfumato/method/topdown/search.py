@@ -24,7 +24,7 @@ from sfumato.method.topdown.arrays import (
 from sfumato.method.topdown.value_lists import Alike, alike_values, large_sets, value_lists
 from sfumato.release.judgement import TableSchema
 from sfumato.requirement.base import names
-from sfumato.requirement.redundancy import Template
+from sfumato.requirement.templates import PrivacyTemplate
 from sfumato.table.encode import Column, Role
 from sfumato.table.microdata import Microdata
 
@@ -82,7 +82,7 @@ class Refinement:
     def __init__(
         self,
         table: Microdata | Counts,
-        templates: Sequence[Template],
+        templates: Sequence[PrivacyTemplate],
         score: Score,
         *,
         suppress: bool,

@@ -9,8 +9,8 @@ from sfumato.release.judgement import TableSchema, whole_tally
 from sfumato.release.people import refuse_rows_for_people
 from sfumato.requirement.base import GroupRequirement, Requirement, Schema, rounded_up
 from sfumato.requirement.k_anonymity import KAnonymity
-from sfumato.requirement.redundancy import Redundant, Template, notation, without_redundant
-from sfumato.requirement.templates import Anonymity, Confidentiality
+from sfumato.requirement.redundancy import Redundant, notation, without_redundant
+from sfumato.requirement.templates import Anonymity, Confidentiality, PrivacyTemplate
 from sfumato.table.encode import Role
 from sfumato.table.microdata import Microdata
 from sfumato.table.taxonomy import named
@@ -53,7 +53,7 @@ def refuse_unmet(bound: Sequence[GroupRequirement], table: Microdata | Counts) -
             )
 
 
-def _best(template: Template, table: Microdata | Counts) -> str:
+def _best(template: PrivacyTemplate, table: Microdata | Counts) -> str:
     """What a template attains on the most masked table, and the nearest threshold that this satisfies."""
     schema = TableSchema(table)
     whole = whole_tally(template, table)
@@ -72,7 +72,7 @@ def _best(template: Template, table: Microdata | Counts) -> str:
     return "; ".join(told)
 
 
-def _as_template(requirement: GroupRequirement, schema: Schema) -> Template:
+def _as_template(requirement: GroupRequirement, schema: Schema) -> PrivacyTemplate:
     """A requirement as a template; k-anonymity is one over all quasi-identifiers."""
     if isinstance(requirement, KAnonymity):
         return Anonymity(x=schema.quasi_names(), y=requirement.entity, k=requirement.k)
@@ -81,7 +81,9 @@ def _as_template(requirement: GroupRequirement, schema: Schema) -> Template:
     raise PolicyError(f"{requirement.model} is not a template")
 
 
-def templates_of(requirements: Sequence[GroupRequirement], schema: Schema) -> tuple[list[Template], list[Redundant]]:
+def templates_of(
+    requirements: Sequence[GroupRequirement], schema: Schema
+) -> tuple[list[PrivacyTemplate], list[Redundant]]:
     """The templates that count, and those that they imply."""
     return without_redundant([_as_template(b, schema) for b in requirements], schema)
 

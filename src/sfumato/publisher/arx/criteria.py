@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-Entry = dict[str, Any]
+RequirementEntry = dict[str, Any]
 _NUMBER = r"([0-9.eE+-]+)"
 _FOR = r" for attribute '(.*)'"
 
@@ -14,7 +14,7 @@ def _whole(text: str) -> int | float:
     return int(value) if value.is_integer() else value
 
 
-_MODELS: tuple[tuple[str, Callable[..., Entry]], ...] = (
+_MODELS: tuple[tuple[str, Callable[..., RequirementEntry]], ...] = (
     (rf"\(?{_NUMBER}\)?-anonymity", lambda k: {"model": "k-anonymity", "k": _whole(k)}),
     (
         rf"distinct-{_NUMBER}-diversity{_FOR}",
@@ -47,7 +47,7 @@ _MODELS: tuple[tuple[str, Callable[..., Entry]], ...] = (
 )
 
 
-def requirement_of(text: str) -> Entry | None:
+def requirement_of(text: str) -> RequirementEntry | None:
     """The requirement that a model of ARX means; None if there is none.
 
     >>> requirement_of("distinct-3-diversity for attribute 'disease'")

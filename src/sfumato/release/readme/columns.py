@@ -43,7 +43,7 @@ def columns_told(manifest: Manifest, *, perturbed: bool) -> list[ColumnTold]:
 
 
 def own_columns(manifest: Manifest) -> dict[str, str]:
-    """The columns that are no attributes, by what they show."""
+    """The columns that are not attributes, with what each shows."""
     scheme = SCHEMES[manifest.scheme]
     if scheme.separates:
         return {

@@ -10,7 +10,7 @@ from sfumato.table.encode import Kind, Role
 
 
 class Code(NamedTuple):
-    """Lines to run beside the files of the release."""
+    """Code to run in the folder of the release."""
 
     language: str
     what: str

@@ -103,11 +103,11 @@ class Scheme(ABC):
     shows_groups: ClassVar[bool] = False
     """Whether people are shown in groups with the values of each."""
     separates: ClassVar[bool] = False
-    """Whether sensitive values are in a table of their own, beside exact quasi-identifiers."""
+    """Whether sensitive values are in a separate table, and quasi-identifiers are exact."""
     randomizes: ClassVar[bool] = False
     """Whether values of any column may be random, drawn by the matrices that the manifest states."""
     rows_are_groups: ClassVar[bool] = False
-    """Whether a row stands for a group of people, with its size beside it, rather than for one person."""
+    """Whether a row stands for a group of people, with a column for its size, rather than for one person."""
     own_columns: ClassVar[frozenset[str]] = frozenset()
     """Columns that are not attributes."""
     people: ClassVar[str] = "data"

@@ -12,7 +12,7 @@ from sfumato.release.describe import attribute_entries
 from sfumato.release.manifest import Manifest, SchemeName
 from sfumato.release.scheme.base import Decision, Look, Made, Progress, Scheme
 from sfumato.requirement.base import Requirement
-from sfumato.requirement.local_privacy import Guarantee, statement
+from sfumato.requirement.local_privacy import EpsilonGuarantee, statement
 from sfumato.table.distortion import Distortion
 
 
@@ -25,7 +25,7 @@ class Matrices(Decision):
 
     ways: Mapping[str, Distortion]
     matrices: Mapping[str, Any]
-    guarantee: Guarantee
+    guarantee: EpsilonGuarantee
     fit_epsilon: float | None
 
     def facts(self) -> list[tuple[str, str]]:

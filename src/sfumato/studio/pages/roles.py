@@ -1,4 +1,4 @@
-"""The roles: what outsiders may know about a person, what they must not learn, and who stands alone."""
+"""The roles: what outsiders may know about a person, what they must not learn, and who is unique."""
 
 from nicegui import ui
 
@@ -10,7 +10,7 @@ from sfumato.studio.controls import choice, entry, fold
 from sfumato.studio.fields import Field
 from sfumato.studio.frame import next_step
 from sfumato.studio.job import Job
-from sfumato.studio.people import alone_now, example, people_of, told
+from sfumato.studio.people import alone_in_words, alone_now, example, people_of
 from sfumato.studio.widgets import banner, beside, cell_text, explained, figures, heading, text
 
 ROLES = {
@@ -48,7 +48,7 @@ def render(job: Job) -> None:
         with ui.element("div"):
             _grid(job, shown)
             shown.wrong = ui.element("div")
-        with ui.element("aside").classes("card").props('aria-live=polite aria-label="Who stands alone"') as shown.alone:
+        with ui.element("aside").classes("card").props('aria-live=polite aria-label="Who is unique"') as shown.alone:
             text("p", "Counting …", "small")
     ui.timer(0.01, lambda: _update(job, shown), once=True)
     next_step(job, "roles")
@@ -129,7 +129,7 @@ async def _changed(job: Job, name: str, role: str, shown: _Shown, why: Field) ->
 
 
 async def _update(job: Job, shown: _Shown) -> None:
-    """Count again who stands alone, and say what the policy lacks."""
+    """Count again who is unique, and say what the policy lacks."""
     version = job.version
     found = await beside(alone_now, job)
     if job.version != version:
@@ -147,9 +147,9 @@ async def _update(job: Job, shown: _Shown) -> None:
 
 
 def _alone(job: Job, found: Uniqueness) -> None:
-    text("h2", "Who stands alone")
+    text("h2", "Who is unique")
     figures([("people are alone", f"{found.unique:,}"), ("of all people", percent(found.share))])
-    text("p", told(found))
+    text("p", alone_in_words(found))
     if found.unique:
         text("p", example(job, found), "small")
     if found.combinations:

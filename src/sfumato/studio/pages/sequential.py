@@ -1,4 +1,4 @@
-"""Earlier releases: what somebody learns who also has them and joins them with the new one."""
+"""Earlier releases: what an adversary who has them learns by joining them with the new one."""
 
 from collections.abc import Callable
 from typing import Any

@@ -9,6 +9,7 @@ from sfumato.studio.controls import choice, entry
 from sfumato.studio.frame import go
 from sfumato.studio.job import Job
 from sfumato.studio.widgets import beside, card, complain, explained, primary, text
+from sfumato.table.form import EXTENSIONS
 
 FOUND = ""
 """The option that means: as found."""
@@ -16,15 +17,12 @@ ENCODINGS = ("utf-8", "cp1252", "latin-1", "utf-16", "cp1250", "shift_jis", "gb1
 SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 DECIMALS = {".": "point: 1.5", ",": "comma: 1,5"}
 THOUSANDS = {",": "comma: 1,000", ".": "point: 1.000", " ": "space: 1 000", "'": "apostrophe: 1'000"}
-_TEXT = (".csv", ".tsv", ".txt")
-_WORKBOOK = (".xlsx", ".xls", ".ods")
-_STATISTICS = (".sav", ".zsav", ".por", ".dta", ".sas7bdat", ".xpt")
 
 
 def form_card(job: Job) -> None:
     """A card for a file whose form can be set; nothing for other sources, or if a policy says how it is written."""
-    kind = Path(job.origin.address).suffix.lower() if job.origin else ""
-    if job.proposal is None or kind not in (*_TEXT, *_WORKBOOK, *_STATISTICS):
+    kind = EXTENSIONS.get(Path(job.origin.address).suffix.lower(), "other") if job.origin else "other"
+    if job.proposal is None or kind == "other":
         return
     said: dict[str, Any] = dict(job.proposal.form.form.said())
     with card("How the file is written"):
@@ -50,10 +48,10 @@ def _controls(job: Job, kind: str, said: dict[str, Any]) -> None:
             label, {FOUND: "as found", **options, **known}, str(said.get(name, FOUND)), lambda v: _set(said, name, v)
         )
 
-    if kind in _TEXT:
+    if kind == "text":
         pick("encoding", "Encoding", {name: name for name in ENCODINGS})
         pick("separator", "Separator", SEPARATORS)
-    elif kind in _WORKBOOK and job.origin is not None:
+    elif kind == "workbook" and job.origin is not None:
         from sfumato.table.workbook import sheet_names
 
         names = sheet_names(Path(job.origin.address), job.origin.name)

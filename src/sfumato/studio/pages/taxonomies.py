@@ -145,7 +145,7 @@ class _Editor:
         self.change(act, all_of_it)
 
     def _try(self) -> None:
-        """Try the changed policy, beside the page."""
+        """Try the changed policy in the background."""
         background_tasks.create(self._preview.refresh(), name="preview")
 
     def _undo(self) -> None:

@@ -13,9 +13,9 @@ from integration.tls import QUICK
 from sfumato.errors import PeerError, PolicyError
 from sfumato.integration import curve
 from sfumato.integration.channel import Channel
-from sfumato.integration.comparison import _terms, greater
 from sfumato.integration.curve import POINT, Ciphertext, Decryption, blinded
 from sfumato.integration.memory import in_memory_pair
+from sfumato.integration.secure_comparison import _terms, greater
 from sfumato.integration.wire import Message
 
 BITS = 63
@@ -170,7 +170,7 @@ class TestViews:
         a, b = in_memory_pair(record=True)
         remember = _remembering(keys)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("sfumato.integration.comparison.Decryption", remember)
+            patch.setattr("sfumato.integration.secure_comparison.Decryption", remember)
             together(
                 lambda: [greater(a, 5, bits=bits) for _ in range(rounds)],
                 lambda: [greater(b, 900, bits=bits) for _ in range(rounds)],
