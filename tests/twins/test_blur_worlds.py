@@ -224,13 +224,15 @@ SCATTERED: list[Place] = [(0, 3), (1, 2), (3, 2), (3, 4), (3, 2), (4, 4)]
 """If the order cost a group nothing, cuts that leave no room for it would be made, and the bound would break."""
 
 
+@pytest.mark.parametrize("pickup", [False, True])
 @pytest.mark.parametrize(("places", "l", "units"), [(PLANE[:6], 1.2, 60), (PLANE[:6], 1.2, 150), (SCATTERED, 1.3, 300)])
 def test_the_drawn_order_is_paid_for(
-    monkeypatch: pytest.MonkeyPatch, places: list[Place], l: float, units: int
+    monkeypatch: pytest.MonkeyPatch, places: list[Place], l: float, units: int, pickup: bool
 ) -> None:
     """Small tables cannot afford a drawn order; here they have to. All tables with two rare values, all scores."""
     monkeypatch.setattr(mondrian_blur, "units_per_attribute", lambda *_: units)
-    method, table = sf.MondrianBlur(pickup=False), people(places, (2,))
+    monkeypatch.setattr(mondrian_blur, "_ENOUGH", 20)
+    method, table = sf.MondrianBlur(pickup=pickup), people(places, (2,))
     wanted = Diversities(("s0",), (Fraction(str(l)),), 1)
     seen: dict[Published, dict[World, Fraction]] = defaultdict(lambda: defaultdict(Fraction))
     orders = set()
