@@ -52,6 +52,15 @@ def test_what_is_published_keeps_the_requirements(scheme: str) -> None:
         assert np.bincount(table["t"].codes[inside]).max() * 1.5 <= inside.sum()
 
 
+def test_an_attribute_without_a_requirement_is_not_said_to_be_diverse() -> None:
+    """Here a group may show one value of t, and the release warns of it; the guarantee must not deny it."""
+    frame = pl.DataFrame({"x": range(8), "s": list("abababab"), "t": ["u"] * 8})
+    table = read(frame, quasi=["x"], sensitive=["s", "t"])
+    release = sf.publish(table, require=sf.LDiversity(l=2, sensitive="s"), method="mondrian-blur")
+    assert any("t is published exactly" in warning for warning in release.manifest["warnings"])
+    assert "each sensitive attribute for which it is required" in sf.MondrianBlur.guarantees
+
+
 def test_the_manifest_states_the_settings_and_a_forged_one_is_refused() -> None:
     method = sf.MondrianBlur(blur=0.2, refusals=2, order=["y", "x"])
     release = sf.publish(people(), require=sf.LDiversity(l=2, sensitive="s"), method=method)

@@ -79,6 +79,14 @@ def test_after_mask_plus_it_is_mask_plus_plus(front: Literal["mondrian", "hilb"]
     assert len(np.unique(picked * 400 + both.groups.of_row)) == both.groups.number == len(np.unique(picked))
 
 
+@pytest.mark.parametrize("method", ["mondrian++", "hilb-safe", "anatomy"])
+def test_a_fraction_is_refused_with_the_methods_that_serve_it(method: str) -> None:
+    with pytest.raises(PolicyError, match=r"set l = 2, or use mondrian\+ or mondrian-blur"):
+        sf.partition(people(), require=sf.LDiversity(l=1.5), method=method)
+    for other in ("mondrian+", "mondrian-blur"):
+        assert len(np.unique(sf.partition(people(), require=sf.LDiversity(l=1.5), method=other))) > 1
+
+
 def test_wrong_groups_are_refused() -> None:
     table = people()
     with pytest.raises(Infeasible, match="lower l"):

@@ -101,6 +101,15 @@ def test_refuted_methods_are_named_not_chosen(name: str) -> None:
     assert METHODS[named].refuted
 
 
+@pytest.mark.parametrize(("more", "told"), [([], "k-anonymity of rows"), ([L], 'with variant = "frequency"')])
+def test_people_counted_by_an_entity_are_told_apart_from_values(more: list[Any], told: str) -> None:
+    """What is wrong is the entity; to require l-diversity as required already would not help."""
+    rows = frame().with_columns(id=pl.Series(range(ROWS)))
+    people = sf.read(rows, quasi=["age", "zip"], sensitive="ill", identifiers=["id"])
+    with pytest.raises(PolicyError, match=rf"one row and leave out entity: others serve .*{told}"):
+        sf.publish(people, require=[sf.KAnonymity(k=3, entity="id"), *more])
+
+
 def test_what_no_method_serves_is_said_requirement_by_requirement() -> None:
     with pytest.raises(PolicyError, match="no method serves 'l-diversity', 'growth' together") as refusal:
         sf.publish(table(), require=REQUIREMENTS["l and growth"])

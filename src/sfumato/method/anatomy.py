@@ -20,7 +20,9 @@ class Anatomy(DiversityMethod):
     """
 
     name: ClassVar[str] = "anatomy"
-    summary: ClassVar[str] = "groups of l to 2l - 1 rows with distinct sensitive values, drawn from the whole table"
+    summary: ClassVar[str] = (
+        "groups of l to 2l - 1 rows with distinct sensitive values, drawn from the whole table; merged if k is larger"
+    )
     guarantees: ClassVar[str] = (
         "frequency l-diversity, also against an adversary who knows the algorithm: all draws are secret and uniform"
     )

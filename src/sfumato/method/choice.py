@@ -154,26 +154,30 @@ def contradiction(manifest: Manifest, bound: Sequence[Requirement]) -> str | Non
 
 
 def cannot_choose(
-    models: Sequence[str], refuted: Sequence[str], each: dict[str, list[str]], *, about_values: bool
+    models: Sequence[str], refuted: Sequence[str], each: dict[str, list[str]], *, about_values: bool, of_people: bool
 ) -> PolicyError:
     """The error if no method may be chosen: which ones serve but are refuted, or what each requirement is served by."""
     what = all_named(dict.fromkeys(models))
     if refuted:
         first = refuted[0]
         are = "They are" if len(refuted) > 1 else "It is"
-        other = (
-            ' Or require l-diversity with variant = "frequency", optionally with k-anonymity, which others serve'
-            if about_values
-            else ""
-        )
         return PolicyError(
             f"no method is named, and {what} can only be served by {named(refuted)} here. {are} refuted for this (see "
             "`sfumato methods`), and sfumato does not choose a refuted method by itself. If you accept "
             f'that, write name = "{first}" under [method] (in Python, method="{first}"); `sfumato compare` shows what '
-            f"each costs.{other}"
+            f"each costs.{_instead(about_values=about_values, of_people=of_people)}"
         )
     parts = "; ".join(f"{model}: {all_named(names) if names else 'none'}" for model, names in each.items())
     return PolicyError(
         f"no method serves {what} together on this table. Each alone is served by: {parts}. Require less, or name a "
         "method to see why it refuses"
     )
+
+
+def _instead(*, about_values: bool, of_people: bool) -> str:
+    """What could be required so that a method may be chosen; ``of_people``: k-anonymity counts people by an entity."""
+    diverse = 'l-diversity with variant = "frequency", optionally with k-anonymity'
+    if of_people:
+        served = f"{diverse} of rows" if about_values else "k-anonymity of rows"
+        return f" Or give each person one row and leave out entity: others serve {served}"
+    return f" Or require {diverse}, which others serve" if about_values else ""

@@ -31,7 +31,7 @@ class Diversity:
         if self.l.denominator != 1:
             raise PolicyError(
                 f"{method} picks l rows per group, so l must be a whole number, not {float(self.l):g}; "
-                f"set l = {math.ceil(self.l)}"
+                f"set l = {math.ceil(self.l)}, or use mondrian+ or mondrian-blur, which serve any l"
             )
         return int(self.l)
 

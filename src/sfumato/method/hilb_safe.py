@@ -20,7 +20,7 @@ class HilbSafe(DiversityMethod):
     """Look-ahead on the Hilbert order, then uniform Anatomy inside the groups: use it in place of Hilb."""
 
     name: ClassVar[str] = "hilb-safe"
-    summary: ClassVar[str] = "groups as small as l allows, drawn at random among neighbours on the Hilbert curve"
+    summary: ClassVar[str] = "groups as small as l and k allow, drawn at random among neighbours on the Hilbert curve"
     guarantees: ClassVar[str] = MondrianPlus.guarantees
     picks: ClassVar[bool] = True
 

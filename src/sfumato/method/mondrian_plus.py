@@ -88,5 +88,5 @@ class MondrianPlusPlus(MondrianPlus):
     """
 
     name: ClassVar[str] = "mondrian++"
-    summary: ClassVar[str] = "mondrian+, then groups as small as l allows, drawn at random inside its groups"
+    summary: ClassVar[str] = "mondrian+, then groups as small as l and k allow, drawn at random inside its groups"
     picks: ClassVar[bool] = True

@@ -28,6 +28,7 @@ from sfumato.release.release import Release
 from sfumato.report.summary import summarize
 from sfumato.requirement.base import Requirement
 from sfumato.requirement.join_template import JoinTemplate
+from sfumato.requirement.k_anonymity import KAnonymity
 from sfumato.table.microdata import Microdata
 from sfumato.table.names import all_named
 
@@ -155,7 +156,8 @@ def _cannot(
     each = {r.model: _served(table, r, earlier) for r in requirements}
     private = {c.name for c in table.sensitive}
     values = any(private & set(r.covers(TableSchema(table))) for r in bound if not isinstance(r, JoinTemplate))
-    return cannot_choose([r.model for r in requirements], refuted, each, about_values=values)
+    people = any(isinstance(r, KAnonymity) and r.entity is not None for r in requirements)
+    return cannot_choose([r.model for r in requirements], refuted, each, about_values=values, of_people=people)
 
 
 def _served(table: Microdata, requirement: Requirement, earlier: Method | None) -> list[str]:

@@ -68,10 +68,10 @@ class MondrianBlur(PartitionMethod):
     name: ClassVar[str] = "mondrian-blur"
     summary: ClassVar[str] = "mondrian that refuses some cuts at random: safe, with most of the utility"
     guarantees: ClassVar[str] = (
-        "frequency l-diversity of each sensitive attribute, also against an adversary who knows the algorithm and "
-        "considers all tables behind the groups equally likely (proved, and checked on all small tables); for other "
-        "beliefs, each exchange of two people's values within a group changes the likelihood of the release by a "
-        "factor of at most (1 + blur)^refusals"
+        "frequency l-diversity of each sensitive attribute for which it is required, also against an adversary who "
+        "knows the algorithm and considers all tables behind the groups equally likely (proved, and checked on all "
+        "small tables); for other beliefs, each exchange of two people's values within a group changes the likelihood "
+        "of the groups, as bucketization shows them, by a factor of at most (1 + blur)^refusals"
     )
 
     blur: float = 1.0
