@@ -210,7 +210,7 @@ def test_by_policy_with_report_and_check(tmp_path: Path) -> None:
 def test_it_warns_where_sensitive_values_decide() -> None:
     assert sf.Incognito().warnings([sf.KAnonymity(k=2)]) == []
     (warning,) = sf.Incognito().warnings([sf.KAnonymity(k=2), sf.LDiversity(l=2)])
-    assert "Use mondrian+ instead" in warning
+    assert "use mondrian+ or mondrian-blur instead" in warning
 
 
 def test_progress_is_told() -> None:

@@ -56,7 +56,7 @@ class Mondrian(CountingMethod):
         "refused, and that pins people down. Smallest counterexample, three people on a line, a share of 'a' of at "
         "most 1/2: {t1, t2} shown with a, b and {t3} with b: t1 certainly has a, else t1 would have been cut off. "
         "l-diversity, l = 2, five people shown as {t1, t2, t3} with a, b, c and {t4, t5} with c, d: t3 certainly has "
-        "c. Use mondrian+ instead"
+        "c. For frequency l-diversity, use mondrian+ or mondrian-blur instead"
     )
 
     strict: bool = True

@@ -123,7 +123,7 @@ class Incognito(Method):
         "counterexample, a share of 'a' of at most 1/2: one person of zip 1 and two of zip 2 shown as one group with "
         "a, b, b: the one of zip 1 certainly has a, else the zips would be shown. l = 2: two people of zip 1 and two "
         "of zip 2 shown as one group with a, a, b, b, then those of one zip share a value; or the two of zip 1 "
-        "suppressed, then they share a value. Use mondrian+ instead"
+        "suppressed, then they share a value. For frequency l-diversity, use mondrian+ or mondrian-blur instead"
     )
 
     beside: ClassVar[frozenset[str]] = frozenset({"levels", "suppressed", "suppressed_share", "lost"})

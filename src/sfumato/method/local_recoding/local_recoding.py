@@ -66,7 +66,7 @@ class LocalRecoding(CountingMethod):
         "if a requirement reads sensitive values, a box that is shown reveals that cheaper boxes failed, and that pins "
         "people down. Smallest counterexample, a share of 'a' of at most 1/2: one person of zip 1 and two of zip 2 "
         "shown as one group with a, b, b: the one of zip 1 certainly has a, else the zips would be shown. "
-        "Use mondrian+ instead"
+        "For frequency l-diversity, use mondrian+ or mondrian-blur instead"
     )
     beside: ClassVar[frozenset[str]] = frozenset({"suppressed", "suppressed_share"})
 

@@ -66,7 +66,8 @@ class TopDown(Method):
     refuted: ClassVar[str | None] = (
         "with templates on sensitive values, the refused refinements reveal something about them. Smallest "
         "counterexample, HIV at most 1/2: t1 of town A and t2, t3 of town B, all shown as *, with one HIV among "
-        "them: t1 certainly has it, else town A would have been disclosed. Use mondrian+ instead"
+        "them: t1 certainly has it, else town A would have been disclosed. For frequency l-diversity, use "
+        "mondrian+ or mondrian-blur instead"
     )
 
     templates: Sequence[Requirement] = ()
