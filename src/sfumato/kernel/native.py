@@ -112,7 +112,7 @@ def _folder(stamp: str) -> Path | None:
 
 
 def _depends() -> str | None:
-    """What machine code depends on beside the sources; None if Numba's version cannot be told without importing it."""
+    """What machine code depends on besides the sources; None if Numba's version cannot be told without importing it."""
     llvm = _llvm()
     versions = [_version("numba"), _version("llvmlite")]
     if None in versions:

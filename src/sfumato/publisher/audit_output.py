@@ -92,7 +92,7 @@ def _output(folder: Path) -> Path:
     """The folder that a job wrote."""
     if is_release(folder) and not (folder / PUBLIC).is_dir():
         raise PolicyError(
-            f"{folder} is the public part alone; an audit needs the private part beside it: give the folder that "
+            f"{folder} is the public part alone; an audit needs the private part next to it: give the folder that "
             f"`sfumato publish` wrote{f', {folder.parent}' if (folder.parent / PRIVATE).is_dir() else ''}"
         )
     if not (folder / PUBLIC).is_dir():

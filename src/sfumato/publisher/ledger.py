@@ -30,7 +30,7 @@ from sfumato.table.regular_file import digest, read_bytes
 
 LEDGER = "sfumato-ledger.json"
 _UNWRITTEN = (
-    f"No {LEDGER} could be written beside the source or the policy, so a second release of this table will not be "
+    f"No {LEDGER} could be written next to the source or the policy, so a second release of this table will not be "
     "noticed."
 )
 _LARGEST = 64 * 1024 * 1024
