@@ -33,6 +33,7 @@ from sfumato.release.population_match import judge_release
 from sfumato.release.scheme.base import Scheme
 from sfumato.release.scheme.catalogue import SCHEMES
 from sfumato.release.scheme.sampling import SIZE
+from sfumato.release.shown_groups import ShownGroups, shown_groups
 from sfumato.requirement.base import GroupRequirement
 from sfumato.requirement.k_map import KMap
 from sfumato.table.encode import Role
@@ -93,6 +94,14 @@ class Release:
         if not chosen:
             return np.zeros(people.height, np.int64)
         return self.remembered(("same labels", chosen), lambda: _equal_rows([people[n] for n in chosen]))
+
+    def numbered(self, x: Sequence[str]) -> bool:
+        """Whether the rows that agree on some columns have been numbered (`counted_labels`)."""
+        return ("same labels", tuple(x)) in self._known
+
+    def shown_groups(self) -> ShownGroups | None:
+        """The groups of a large table that shows labels, counted once; None if they are found by numbering rows."""
+        return self.remembered(("shown groups", self.scheme, *self.quasi()), lambda: shown_groups(self))
 
     def group_sizes(self, x: tuple[str, ...] = ()) -> NDArray[np.int64]:
         """How many rows each group has, counted without reading a table that is in parts."""
