@@ -11,8 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sfumato.beside import known
 from sfumato.engine.parts import Parts, compress, write_parts
 from sfumato.kernel import csv_rows
+from sfumato.kernel.csv_rows import BEYOND, CsvCells, length_of_rows, same_rows
 from sfumato.release.files import csv_cells, csv_twin
 from sfumato.release.files.csv_twin import same_bytes, same_values
 from sfumato.release.files.spreadsheet import csv_of
@@ -93,6 +95,10 @@ def files(draw: st.DrawFn, text: bytes) -> bytes:
     return draw(st.sampled_from(CHANGES))(draw, text)
 
 
+MANY = st.sampled_from([0, 0, 0, 4, 99])
+"""A frame of fewer rows is written by Polars."""
+
+
 @contextmanager
 def room_for(number: int) -> Iterator[None]:
     """Compare so many bytes at a time, about."""
@@ -103,7 +109,7 @@ def room_for(number: int) -> Iterator[None]:
         csv_rows._ROOM = before
 
 
-@given(frames(), st.sampled_from(OUTPUTS), st.integers(1, 40), st.integers(1, 90), st.data())
+@given(frames(), st.sampled_from(OUTPUTS), st.integers(1, 40), st.integers(1, 90), MANY, st.data())
 @examples(500)
 def test_cell_by_cell(
     tmp_path_factory: pytest.TempPathFactory,
@@ -111,6 +117,7 @@ def test_cell_by_cell(
     output: OutputEntry | None,
     cells: int,
     room: int,
+    many: int,
     data: st.DataObject,
 ) -> None:
     text = csv_of(frame, output).write_csv().encode()
@@ -118,10 +125,10 @@ def test_cell_by_cell(
     file = tmp_path_factory.getbasetemp() / "cells.csv"
     file.write_bytes(content)
     with room_for(room):
-        assert same_bytes(file, frame, output, cells) == (content == text)
+        assert same_bytes(file, frame, output, cells, many) == (content == text)
 
 
-@given(frames(30), st.integers(1, 9), st.sampled_from(OUTPUTS), st.integers(1, 40), st.integers(1, 90), st.data())
+@given(frames(30), st.integers(1, 9), st.sampled_from(OUTPUTS), st.integers(1, 40), st.integers(1, 90), MANY, st.data())
 @examples(100)
 def test_part_by_part(
     tmp_path_factory: pytest.TempPathFactory,
@@ -130,6 +137,7 @@ def test_part_by_part(
     output: OutputEntry | None,
     cells: int,
     room: int,
+    many: int,
     data: st.DataObject,
 ) -> None:
     """Parts one after the other, each with words of its own if it is small."""
@@ -140,7 +148,7 @@ def test_part_by_part(
     content = data.draw(files(text))
     (folder / "data.csv").write_bytes(content)
     with room_for(room):
-        assert same_bytes(folder / "data.csv", parts, output, cells) == (content == text)
+        assert same_bytes(folder / "data.csv", parts, output, cells, many) == (content == text)
 
 
 def wide(rows: int = 5000) -> pl.DataFrame:
@@ -167,11 +175,11 @@ def test_every_byte_counts(tmp_path: Path) -> None:
     for at in [*range(40), *rng.integers(0, len(text), 60).tolist(), *range(len(text) - 20, len(text))]:
         text[at] ^= 1
         file.write_bytes(text)
-        assert not same_bytes(file, frame, None, 1 << 12)
+        assert not same_bytes(file, frame, None, 1 << 12, 0)
         text[at] ^= 1
     file.write_bytes(text)
-    assert same_bytes(file, frame, None, 1 << 12)
-    assert not same_bytes(file, frame.reverse(), None, 1 << 12)
+    assert same_bytes(file, frame, None, 1 << 12, 0)
+    assert not same_bytes(file, frame.reverse(), None, 1 << 12, 0)
 
 
 def test_columns_are_compared_together_where_they_have_few_combinations() -> None:
@@ -185,7 +193,7 @@ def test_a_value_that_is_written_in_another_way_is_read(tmp_path: Path) -> None:
     frame = pl.DataFrame({"word": pl.Series(["a", "b"], dtype=pl.Enum(["a", "b"])), "x": [1.5, 2.0]})
     file = tmp_path / "data.csv"
     file.write_text('word,x\n"a",1.50\nb,2\n')
-    assert not same_bytes(file, frame, None, 9)
+    assert not same_bytes(file, frame, None, 9, 0)
     assert same_values(file, frame, None)
     counted, weights = compress(frame.select("word"))
     parts = Parts(write_parts([frame[:1], frame[1:]], tmp_path), frame.schema, 2, counted, weights)
@@ -204,14 +212,14 @@ def test_a_later_part_may_have_longer_words(tmp_path: Path) -> None:
     text = pl.concat(frames).write_csv()
     file = tmp_path / "data.csv"
     file.write_text(text)
-    assert same_bytes(file, parts, None, 100)
+    assert same_bytes(file, parts, None, 100, 0)
     file.write_text(text[:-2])
-    assert not same_bytes(file, parts, None, 100)
+    assert not same_bytes(file, parts, None, 100, 0)
 
 
 def blocks_of(frame: pl.DataFrame, cells: int) -> list[tuple[int, int]]:
     """Where each block of a csv file starts and ends."""
-    blocks, found = csv_twin._Blocks([frame], None, cells), []
+    blocks, found = csv_twin._Blocks(csv_twin._blocks_of([frame], None, cells, 0)), []
     while (block := blocks.take()) is not None:
         found.append((block.start, block.start + block.length))
     return found
@@ -231,20 +239,21 @@ def test_the_first_and_the_last_byte_of_every_block_count(
     assert (ends[0][0], ends[-1][1]) == (0, len(text))
     for at in {place for start, end in ends for place in (start, end - 1)}:
         file.write_bytes(text[:at] + bytes([text[at] ^ 1]) + text[at + 1 :])
-        assert not same_bytes(file, frame, None, 4)
+        assert not same_bytes(file, frame, None, 4, 0)
     for other in (text[:-1], text + b"\n", text[1:], text + text, b""):
         file.write_bytes(other)
-        assert not same_bytes(file, frame, None, 4)
+        assert not same_bytes(file, frame, None, 4, 0)
     file.write_bytes(text)
-    assert same_bytes(file, frame, None, 4)
+    assert same_bytes(file, frame, None, 4, 0)
 
 
 def test_a_table_without_rows_is_its_header(tmp_path: Path) -> None:
     frame, file = pl.DataFrame({"a": pl.Series([], dtype=pl.Int64)}), tmp_path / "data.csv"
-    file.write_text("a\n")
-    assert same_bytes(file, frame, None)
-    file.write_text("a\n1\n")
-    assert not same_bytes(file, frame, None)
+    for many in (0, 1):
+        file.write_text("a\n")
+        assert same_bytes(file, frame, None, many=many)
+        file.write_text("a\n1\n")
+        assert not same_bytes(file, frame, None, many=many)
 
 
 def test_an_error_of_one_thread_ends_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -252,4 +261,32 @@ def test_an_error_of_one_thread_ends_the_others(tmp_path: Path, monkeypatch: pyt
     file.write_text(wide().write_csv())
     monkeypatch.setattr(csv_twin, "same_rows", lambda *args: 1 // 0)
     with pytest.raises(ZeroDivisionError):
-        same_bytes(file, wide(), None, 1 << 10)
+        same_bytes(file, wide(), None, 1 << 10, 0)
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_a_difference_is_found_by_whichever_thread_takes_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: bool
+) -> None:
+    """One thread takes all blocks: the other one, or this one."""
+    if first:
+        monkeypatch.setattr(csv_twin, "beside", lambda work, *args: known(work(*args)))
+    else:
+        monkeypatch.setattr(csv_twin, "beside", lambda work, *args: known(True))
+    frame, file = wide(300), tmp_path / "data.csv"
+    text = frame.write_csv()
+    file.write_text(text)
+    assert same_bytes(file, frame, None, 100, 0)
+    file.write_text(text[:-2] + "?\n")
+    assert not same_bytes(file, frame, None, 100, 0)
+
+
+@pytest.mark.parametrize("room", [1, 5, 1 << 16])
+def test_a_text_that_is_shorter_or_longer_than_the_rows_differs(room: int) -> None:
+    cells = CsvCells(np.frombuffer(b"1,2,a\n" + bytes(BEYOND), np.uint8), np.array([0, 2, 4]), np.array([2, 2, 2]))
+    codes = np.array([[0, 1, 1], [2, 2, 2]], np.uint32)
+    text = b"1,a\n2,a\n2,a\n"
+    assert length_of_rows(codes, cells) == len(text)
+    with room_for(room):
+        for other in (text, text[:-1], text[:4], b"", text + b"\0", text + b"2,a\n"):
+            assert same_rows(codes, cells, 4, np.frombuffer(other, np.uint8)) == (other == text)

@@ -19,13 +19,18 @@ from sfumato.release.manifest import OutputEntry
 
 _CELLS = 1 << 18
 """How many cells are numbered at a time: their numbers stay in the cache until they are compared."""
+_MANY = 1 << 16
+"""A frame with fewer rows is written by Polars and compared: loading the kernels would take longer."""
 _THREADS = 2
 """How many blocks of rows are compared at the same time."""
 
 
-def same_bytes(file: Path, table: pl.DataFrame | Parts, output: OutputEntry | None, cells: int = _CELLS) -> bool:
+def same_bytes(
+    file: Path, table: pl.DataFrame | Parts, output: OutputEntry | None, cells: int = _CELLS, many: int = _MANY
+) -> bool:
     """Whether a csv file is byte for byte what is written for a table; if it is, every byte was compared."""
-    blocks = _Blocks(table.frames() if isinstance(table, Parts) else [table], output, cells)
+    frames = table.frames() if isinstance(table, Parts) else [table]
+    blocks = _Blocks(_blocks_of(frames, output, cells, many))
     others = [beside(_all_same, file, blocks) for _ in range(_THREADS - 1)]
     try:
         same = _all_same(file, blocks)
@@ -48,7 +53,7 @@ def same_values(file: Path, table: pl.DataFrame | Parts, output: OutputEntry | N
 
 
 class _Block(NamedTuple):
-    """Some rows of a table, or its header, and which bytes of a csv file they must be."""
+    """Some rows of a table, coded or as they are written, and which bytes of a csv file they must be."""
 
     start: int
     length: int
@@ -58,8 +63,8 @@ class _Block(NamedTuple):
 class _Blocks:
     """The blocks of a csv file in their order, for threads that take them by turns; ``end``: of those taken."""
 
-    def __init__(self, frames: Iterable[pl.DataFrame], output: OutputEntry | None, cells: int) -> None:
-        self._rows, self._taking = _rows_of(frames, output, cells), Lock()
+    def __init__(self, rows: Iterator[CodedRows | bytes]) -> None:
+        self._rows, self._taking = rows, Lock()
         self.end = 0
 
     def take(self) -> _Block | None:
@@ -79,11 +84,17 @@ class _Blocks:
             self._rows = iter(())
 
 
-def _rows_of(frames: Iterable[pl.DataFrame], output: OutputEntry | None, cells: int) -> Iterator[CodedRows | bytes]:
+def _blocks_of(
+    frames: Iterable[pl.DataFrame], output: OutputEntry | None, cells: int, many: int
+) -> Iterator[CodedRows | bytes]:
+    """The header, and the rows of each frame."""
     for number, frame in enumerate(frames):
         if number == 0:
             yield header(frame, output)
-        yield from coded_rows(frame, output, max(1, cells // max(1, frame.width)))
+        if frame.height < many:
+            yield csv_of(frame, output).write_csv(include_header=False).encode()
+        else:
+            yield from coded_rows(frame, output, max(1, cells // max(1, frame.width)))
 
 
 def _all_same(file: Path, blocks: _Blocks) -> bool:
@@ -110,7 +121,7 @@ def _same_block(file: FileIO, room: memoryview, block: _Block) -> bool:
             return False
         read += more
     if isinstance(block.rows, bytes):
-        return room == block.rows
+        return room.tobytes() == block.rows
     return same_rows(block.rows.codes, block.rows.cells, block.rows.longest, np.frombuffer(room, np.uint8))
 
 
