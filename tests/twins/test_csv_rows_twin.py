@@ -290,3 +290,10 @@ def test_a_text_that_is_shorter_or_longer_than_the_rows_differs(room: int) -> No
     with room_for(room):
         for other in (text, text[:-1], text[:4], b"", text + b"\0", text + b"2,a\n"):
             assert same_rows(codes, cells, 4, np.frombuffer(other, np.uint8)) == (other == text)
+
+
+def test_what_is_left_in_the_room_does_not_stand_in_for_a_file_that_ends(tmp_path: Path) -> None:
+    (tmp_path / "data.csv").write_bytes(b"a,b")
+    with (tmp_path / "data.csv").open("rb", buffering=0) as file:
+        assert csv_twin._same_block(file, memoryview(bytearray(3)), csv_twin._Block(0, 3, b"a,b"))
+        assert not csv_twin._same_block(file, memoryview(bytearray(b"a,b\n")), csv_twin._Block(0, 4, b"a,b\n"))
