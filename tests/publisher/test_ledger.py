@@ -254,7 +254,7 @@ def test_nowhere_to_write_is_a_warning(house: Path, monkeypatch: pytest.MonkeyPa
     access = os.access
     monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK and access(path, mode))
     made = publish_policy("anatomy.toml", "out")
-    assert any("could be written beside the source or the policy" in w for w in made.warnings)
+    assert any("could be written next to the source or the policy" in w for w in made.warnings)
 
 
 def test_the_bundled_example_has_no_ledger(house: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,9 +12,17 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.cli import main
 from sfumato.release.earlier import as_earlier
-from sfumato.release.files.csv_twin import holds
+from sfumato.release.files import store
+from sfumato.release.files.csv_twin import same_bytes, same_values
 from sfumato.release.files.spreadsheet import csv_of
+from sfumato.release.manifest import OutputEntry
 from strategies import examples
+
+
+def holds(file: Path, frame: pl.DataFrame, output: OutputEntry | None, cells: int) -> bool:
+    found = {same_bytes(file, frame, output, cells, many) for many in (0, 100)}
+    assert len(found) == 1
+    return found == {True} or same_values(file, frame, output)
 
 
 def private() -> sf.Microdata:
@@ -33,11 +41,15 @@ def forge(folder: Path, *, restated: bool) -> None:
     file = folder / "data.csv"
     file.write_text(file.read_text().replace("HIV", "flu"))
     if restated:
-        path = folder / "manifest.json"
-        manifest = json.loads(path.read_text(encoding="utf-8"))
-        for entry in manifest["tables"]:
-            entry["sha256"] = hashlib.sha256((folder / entry["file"]).read_bytes()).hexdigest()
-        path.write_text(json.dumps(manifest), encoding="utf-8")
+        forge_digests(folder)
+
+
+def forge_digests(folder: Path) -> None:
+    path = folder / "manifest.json"
+    manifest = json.loads(path.read_text(encoding="utf-8"))
+    for entry in manifest["tables"]:
+        entry["sha256"] = hashlib.sha256((folder / entry["file"]).read_bytes()).hexdigest()
+    path.write_text(json.dumps(manifest), encoding="utf-8")
 
 
 @pytest.mark.parametrize("restated", [False, True])
@@ -98,6 +110,96 @@ def test_numbers_may_be_written_in_another_way(tmp_path: Path) -> None:
     (tmp_path / "data.csv").write_text("x\n1.50\n2\n")
     assert holds(tmp_path / "data.csv", pl.DataFrame({"x": [1.5, 2.0]}), None, 1)
     assert not holds(tmp_path / "data.csv", pl.DataFrame({"x": [1.5, 2.5]}), None, 1)
+
+
+@pytest.fixture
+def large(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The same release, with a csv file that is too large for its digest to be computed without being asked for."""
+    monkeypatch.setattr(store, "DIGEST_LIMIT", (folder / "data.csv").stat().st_size - 1)
+    return folder
+
+
+def other_digest(folder: Path) -> None:
+    """A manifest that states a SHA-256 which the csv file does not have."""
+    tables = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))["tables"]
+    (folder / "README.html").unlink()  # it states the digests, too
+    restate(folder, tables=[t | {"sha256": "0" * 64} if t["file"] == "data.csv" else t for t in tables])
+
+
+def checked(folder: Path, *options: str) -> int:
+    with pytest.raises(SystemExit) as done:
+        main(["check", str(folder), *options])
+    return int(done.value.code or 0)
+
+
+def test_the_digest_of_a_large_csv_file_is_stated_unless_it_is_asked_for(
+    large: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    claim = "data.csv has the SHA-256 that the manifest states"
+    found = {f.claim: f for f in sf.load(large).check()}[claim]
+    assert found.status == "stated"
+    assert "every byte of it was compared" in found.detail
+    assert "--digests" in found.detail
+    assert claim not in {f.claim for f in sf.load(large).check(digests=True)}
+    assert checked(large, "--json") == 0
+    told = json.loads(capsys.readouterr().out)
+    assert claim in {c["claim"] for c in told["claims"] if c["status"] == "stated"}
+    assert checked(large) == 0
+    assert "stated ones about a SHA-256 need --digests; for the others" in capsys.readouterr().out
+    assert checked(large, "--digests") == 0
+    assert claim not in capsys.readouterr().out
+
+
+def test_a_small_csv_file_has_no_finding_about_its_digest(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(store, "DIGEST_LIMIT", (folder / "data.csv").stat().st_size)
+    assert checked(folder) == 0
+    assert "SHA-256" not in capsys.readouterr().out
+
+
+def test_a_wrong_digest_of_a_small_file_is_found(folder: Path) -> None:
+    other_digest(folder)
+    with pytest.raises(sf.ReleaseError, match=r"data\.csv is not the file .* SHA-256 differs"):
+        sf.load(folder).check()
+    assert checked(folder) == 4
+
+
+def test_a_wrong_digest_of_a_large_file_is_found_on_request_and_by_those_who_state_it(large: Path) -> None:
+    other_digest(large)
+    sf.load(large).check()
+    with pytest.raises(sf.ReleaseError, match=r"data\.csv is not the file .* SHA-256 differs"):
+        sf.load(large).check(digests=True)
+    assert checked(large, "--digests") == 4
+    with pytest.raises(sf.ReleaseError, match=r"cannot be used: data\.csv is not the file"):
+        as_earlier(large, "T2")
+
+
+@pytest.mark.parametrize("restated", [False, True])
+@pytest.mark.parametrize("options", [[], ["--digests"]])
+def test_a_large_csv_file_with_other_rows_is_found_in_any_case(large: Path, restated: bool, options: list[str]) -> None:
+    forge(large, restated=restated)
+    assert checked(large, *options) == 4
+    with pytest.raises(sf.ReleaseError, match=r"data\.csv"):
+        sf.audit(sf.load(large), truth=private())
+
+
+def test_the_digest_of_a_large_csv_file_that_is_written_in_another_way_is_verified(large: Path) -> None:
+    """Its bytes do not follow from the parquet file, so only the digest vouches for them."""
+    file = large / "data.csv"
+    file.write_text(file.read_text().replace("3.25", "3.250"))
+    with pytest.raises(sf.ReleaseError, match=r"SHA-256 differs"):
+        sf.load(large).check()
+    forge_digests(large)
+    (large / "README.html").unlink()  # it states the digests, too
+    assert not [f for f in sf.load(large).check() if "SHA-256" in f.claim]
+
+
+def test_a_damaged_parquet_file_is_refused_by_its_digest_whatever_is_in_it(folder: Path) -> None:
+    for content in (b"not parquet", (folder / "data.parquet").read_bytes() + b" "):
+        (folder / "data.parquet").write_bytes(content)
+        with pytest.raises(sf.ReleaseError, match=r"data\.parquet is not the file .* SHA-256 differs"):
+            sf.load(folder)
 
 
 def restate(folder: Path, **facts: object) -> None:

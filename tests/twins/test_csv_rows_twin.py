@@ -1,8 +1,8 @@
 """Comparing a csv file cell by cell, against the text that Polars writes for the whole table."""
 
 import datetime as dt
-from collections.abc import Callable
-from io import BufferedReader, BytesIO
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -11,9 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sfumato.beside import known
 from sfumato.engine.parts import Parts, compress, write_parts
-from sfumato.release.files import csv_cells
-from sfumato.release.files.csv_twin import _same_bytes, _Window, holds, holds_parts
+from sfumato.kernel import csv_rows
+from sfumato.kernel.csv_rows import BEYOND, CsvCells, length_of_rows, same_rows
+from sfumato.release.files import csv_cells, csv_twin
+from sfumato.release.files.csv_twin import same_bytes, same_values
 from sfumato.release.files.spreadsheet import csv_of
 from sfumato.release.manifest import OutputEntry
 from strategies import examples
@@ -92,26 +95,40 @@ def files(draw: st.DrawFn, text: bytes) -> bytes:
     return draw(st.sampled_from(CHANGES))(draw, text)
 
 
-@given(frames(), st.sampled_from(OUTPUTS), st.integers(1, 40), st.integers(1, 90), st.data())
+MANY = st.sampled_from([0, 0, 0, 4, 99])
+"""A frame of fewer rows is written by Polars."""
+
+
+@contextmanager
+def room_for(number: int) -> Iterator[None]:
+    """Compare so many bytes at a time, about."""
+    before, csv_rows._ROOM = csv_rows._ROOM, number
+    try:
+        yield
+    finally:
+        csv_rows._ROOM = before
+
+
+@given(frames(), st.sampled_from(OUTPUTS), st.integers(1, 40), st.integers(1, 90), MANY, st.data())
 @examples(500)
 def test_cell_by_cell(
     tmp_path_factory: pytest.TempPathFactory,
     frame: pl.DataFrame,
     output: OutputEntry | None,
     cells: int,
-    read: int,
+    room: int,
+    many: int,
     data: st.DataObject,
 ) -> None:
     text = csv_of(frame, output).write_csv().encode()
     content = data.draw(files(text))
     file = tmp_path_factory.getbasetemp() / "cells.csv"
     file.write_bytes(content)
-    assert _same_bytes(file, [frame], output, cells, read) == (content == text)
-    if content == text:
-        assert holds(file, frame, output, cells, read)
+    with room_for(room):
+        assert same_bytes(file, frame, output, cells, many) == (content == text)
 
 
-@given(frames(30), st.integers(1, 9), st.sampled_from(OUTPUTS), st.integers(1, 40), st.integers(1, 90), st.data())
+@given(frames(30), st.integers(1, 9), st.sampled_from(OUTPUTS), st.integers(1, 40), st.integers(1, 90), MANY, st.data())
 @examples(100)
 def test_part_by_part(
     tmp_path_factory: pytest.TempPathFactory,
@@ -119,7 +136,8 @@ def test_part_by_part(
     step: int,
     output: OutputEntry | None,
     cells: int,
-    read: int,
+    room: int,
+    many: int,
     data: st.DataObject,
 ) -> None:
     """Parts one after the other, each with words of its own if it is small."""
@@ -129,9 +147,8 @@ def test_part_by_part(
     text = csv_of(frame, output).write_csv().encode()
     content = data.draw(files(text))
     (folder / "data.csv").write_bytes(content)
-    assert _same_bytes(folder / "data.csv", parts.frames(), output, cells, read) == (content == text)
-    if content == text:
-        assert holds_parts(folder / "data.csv", parts, output, cells, read)
+    with room_for(room):
+        assert same_bytes(folder / "data.csv", parts, output, cells, many) == (content == text)
 
 
 def wide(rows: int = 5000) -> pl.DataFrame:
@@ -158,11 +175,11 @@ def test_every_byte_counts(tmp_path: Path) -> None:
     for at in [*range(40), *rng.integers(0, len(text), 60).tolist(), *range(len(text) - 20, len(text))]:
         text[at] ^= 1
         file.write_bytes(text)
-        assert not _same_bytes(file, [frame], None, 1 << 12, 1 << 14)
+        assert not same_bytes(file, frame, None, 1 << 12, 0)
         text[at] ^= 1
     file.write_bytes(text)
-    assert _same_bytes(file, [frame], None, 1 << 12, 1 << 14)
-    assert not _same_bytes(file, [frame.reverse()], None, 1 << 12, 1 << 14)
+    assert same_bytes(file, frame, None, 1 << 12, 0)
+    assert not same_bytes(file, frame.reverse(), None, 1 << 12, 0)
 
 
 def test_columns_are_compared_together_where_they_have_few_combinations() -> None:
@@ -176,35 +193,107 @@ def test_a_value_that_is_written_in_another_way_is_read(tmp_path: Path) -> None:
     frame = pl.DataFrame({"word": pl.Series(["a", "b"], dtype=pl.Enum(["a", "b"])), "x": [1.5, 2.0]})
     file = tmp_path / "data.csv"
     file.write_text('word,x\n"a",1.50\nb,2\n')
-    assert not _same_bytes(file, [frame], None, 9, 9)
-    assert holds(file, frame, None)
+    assert not same_bytes(file, frame, None, 9, 0)
+    assert same_values(file, frame, None)
     counted, weights = compress(frame.select("word"))
     parts = Parts(write_parts([frame[:1], frame[1:]], tmp_path), frame.schema, 2, counted, weights)
-    assert holds_parts(file, parts, None)
+    assert same_values(file, parts, None)
     file.write_text('word,x\n"a",1.50\nb,2\nb,2\n')
-    assert not holds(file, frame, None)
-    assert not holds_parts(file, parts, None)
+    assert not same_values(file, frame, None)
+    assert not same_values(file, parts, None)
 
 
-def test_a_later_part_may_have_longer_words_when_the_file_is_read_to_its_end(tmp_path: Path) -> None:
+def test_a_later_part_may_have_longer_words(tmp_path: Path) -> None:
     """The first part is smaller than its list of words and compared row by row; the second needs room for all."""
     words = pl.Enum(["a", "b" * 199, "c" * 500])
-    parts = [pl.DataFrame({"w": pl.Series(w, dtype=words)}) for w in (["b" * 199, "a"], ["a"] * 9)]
-    text = pl.concat(parts).write_csv()
+    frames = [pl.DataFrame({"w": pl.Series(w, dtype=words)}) for w in (["b" * 199, "a"], ["a"] * 9)]
+    counted, weights = compress(pl.concat(frames))
+    parts = Parts(write_parts(frames, tmp_path), frames[0].schema, 11, counted, weights)
+    text = pl.concat(frames).write_csv()
     file = tmp_path / "data.csv"
     file.write_text(text)
-    assert _same_bytes(file, parts, None, 100, 100)
+    assert same_bytes(file, parts, None, 100, 0)
     file.write_text(text[:-2])
-    assert not _same_bytes(file, parts, None, 100, 100)
+    assert not same_bytes(file, parts, None, 100, 0)
 
 
-def test_no_row_is_compared_that_does_not_fit_into_the_window() -> None:
-    """The kernel does not look where the text ends."""
-    window = _Window(BufferedReader(BytesIO(b"12345")), 100)  # type: ignore[arg-type]
-    window.move(10)
-    window.move(10)
-    assert window.ended
-    assert window.limit(10) == 5
-    assert window.limit(10_000) == 0
-    window.move(10_000)
-    assert window.limit(10_000) == 5
+def blocks_of(frame: pl.DataFrame, cells: int) -> list[tuple[int, int]]:
+    """Where each block of a csv file starts and ends."""
+    blocks, found = csv_twin._Blocks(csv_twin._blocks_of([frame], None, cells, 0)), []
+    while (block := blocks.take()) is not None:
+        found.append((block.start, block.start + block.length))
+    return found
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_the_first_and_the_last_byte_of_every_block_count(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, threads: int
+) -> None:
+    """Cells with line ends and quotes stand where one block ends and the next begins; the last block is short."""
+    monkeypatch.setattr(csv_twin, "_THREADS", threads)
+    words = pl.Enum(["a\nb", 'c"\n', "d"])
+    frame = pl.DataFrame({"w": pl.Series(["a\nb", 'c"\n', "d", "a\nb", "d"], dtype=words), "x": [1, 22, 333, 4, 5]})
+    text, file = frame.write_csv().encode(), tmp_path / "data.csv"
+    ends = blocks_of(frame, 4)
+    assert [text[start:end].count(b",") for start, end in ends] == [1, 2, 2, 1]
+    assert (ends[0][0], ends[-1][1]) == (0, len(text))
+    for at in {place for start, end in ends for place in (start, end - 1)}:
+        file.write_bytes(text[:at] + bytes([text[at] ^ 1]) + text[at + 1 :])
+        assert not same_bytes(file, frame, None, 4, 0)
+    for other in (text[:-1], text + b"\n", text[1:], text + text, b""):
+        file.write_bytes(other)
+        assert not same_bytes(file, frame, None, 4, 0)
+    file.write_bytes(text)
+    assert same_bytes(file, frame, None, 4, 0)
+
+
+def test_a_table_without_rows_is_its_header(tmp_path: Path) -> None:
+    frame, file = pl.DataFrame({"a": pl.Series([], dtype=pl.Int64)}), tmp_path / "data.csv"
+    for many in (0, 1):
+        file.write_text("a\n")
+        assert same_bytes(file, frame, None, many=many)
+        file.write_text("a\n1\n")
+        assert not same_bytes(file, frame, None, many=many)
+
+
+def test_an_error_of_one_thread_ends_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "data.csv"
+    file.write_text(wide().write_csv())
+    monkeypatch.setattr(csv_twin, "same_rows", lambda *args: 1 // 0)
+    with pytest.raises(ZeroDivisionError):
+        same_bytes(file, wide(), None, 1 << 10, 0)
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_a_difference_is_found_by_whichever_thread_takes_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: bool
+) -> None:
+    """One thread takes all blocks: the other one, or this one."""
+    if first:
+        monkeypatch.setattr(csv_twin, "beside", lambda work, *args: known(work(*args)))
+    else:
+        monkeypatch.setattr(csv_twin, "beside", lambda work, *args: known(True))
+    frame, file = wide(300), tmp_path / "data.csv"
+    text = frame.write_csv()
+    file.write_text(text)
+    assert same_bytes(file, frame, None, 100, 0)
+    file.write_text(text[:-2] + "?\n")
+    assert not same_bytes(file, frame, None, 100, 0)
+
+
+@pytest.mark.parametrize("room", [1, 5, 1 << 16])
+def test_a_text_that_is_shorter_or_longer_than_the_rows_differs(room: int) -> None:
+    cells = CsvCells(np.frombuffer(b"1,2,a\n" + bytes(BEYOND), np.uint8), np.array([0, 2, 4]), np.array([2, 2, 2]))
+    codes = np.array([[0, 1, 1], [2, 2, 2]], np.uint32)
+    text = b"1,a\n2,a\n2,a\n"
+    assert length_of_rows(codes, cells) == len(text)
+    with room_for(room):
+        for other in (text, text[:-1], text[:4], b"", text + b"\0", text + b"2,a\n"):
+            assert same_rows(codes, cells, 4, np.frombuffer(other, np.uint8)) == (other == text)
+
+
+def test_what_is_left_in_the_room_does_not_stand_in_for_a_file_that_ends(tmp_path: Path) -> None:
+    (tmp_path / "data.csv").write_bytes(b"a,b")
+    with (tmp_path / "data.csv").open("rb", buffering=0) as file:
+        assert csv_twin._same_block(file, memoryview(bytearray(3)), csv_twin._Block(0, 3, b"a,b"))
+        assert not csv_twin._same_block(file, memoryview(bytearray(b"a,b\n")), csv_twin._Block(0, 4, b"a,b\n"))

@@ -23,8 +23,14 @@ if TYPE_CHECKING:
     multiple=True,
     help="An earlier release that RELEASE was published after, to verify claims about their join; repeat for each.",
 )
+@click.option(
+    "--digests",
+    is_flag=True,
+    help="Also compute the SHA-256 of csv files above 256 MiB. Without it every byte of them is compared with the "
+    "parquet file instead, and the SHA-256 is reported as stated.",
+)
 @common_options
-def check(release: Path, after: tuple[Path, ...], as_json: bool) -> None:
+def check(release: Path, after: tuple[Path, ...], digests: bool, as_json: bool) -> None:
     """Verify what RELEASE claims, from the public part alone.
 
     RELEASE is the folder OUT/release; its manifest states the claims.
@@ -33,7 +39,7 @@ def check(release: Path, after: tuple[Path, ...], as_json: bool) -> None:
 
     with compile_note():
         found = load(release)
-        findings = found.findings(after)
+        findings = found.findings(after, digests=digests)
     broken = [f for f in findings if f.status == "broken"]
     findings += [] if broken else found.stated()
     number = {status: sum(f.status == status for f in findings) for status in ("holds", "broken", "stated")}
@@ -51,10 +57,13 @@ def check(release: Path, after: tuple[Path, ...], as_json: bool) -> None:
 
 
 def _print(findings: "list[Finding]", number: dict[str, int], *, joined: bool) -> None:
+    from sfumato.release.check.digests import needs_digests
+
     for f in findings:
         click.echo(f"{f.status:7} {printable(f'{f.claim} ({f.detail})')}")
     told = f"Claims: {number['holds']} verified, {number['broken']} broken, {number['stated']} stated"
+    needs = ["about a join need --after"] * joined + ["about a SHA-256 need --digests"] * needs_digests(findings)
     trust = "; stated ones cannot be verified from the public part: trust the publisher, or ask for proof"
-    if joined:
-        trust = "; stated ones about a join need --after; for the others trust the publisher, or ask for proof"
+    if needs:
+        trust = f"; stated ones {', those '.join(needs)}; for the others trust the publisher, or ask for proof"
     click.echo(f"{told}{trust if number['stated'] else ''}.")

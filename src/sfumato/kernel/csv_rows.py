@@ -5,21 +5,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.kernel.jit import inner, kernel
+from sfumato.kernel.jit import inner, kernel, lean
 
-_WORDS = 4
-_BYTES = 8 * _WORDS
-BEYOND = _BYTES
-"""How many bytes must follow the last cell, and the last row in a text: the kernels read and write whole words."""
-
-
-def _masks() -> NDArray[np.uint64]:
-    """Which bits of four words belong to a cell of which n bytes are left: the words from 4n on."""
-    kept = np.arange(_BYTES) < np.arange(_BYTES + 1)[:, None]
-    return (kept * np.uint8(255)).view("<u8").ravel().astype(np.uint64)
-
-
-_MASKS = _masks()
+BEYOND = 32
+"""How many bytes must follow the last cell, and the last row in a text: cells are copied that many bytes at a time."""
+_ROOM = 1 << 16
+"""How many bytes are written before they are compared: they stay in the nearest cache."""
 
 
 class CsvCells(NamedTuple):
@@ -31,6 +22,23 @@ class CsvCells(NamedTuple):
     text: NDArray[np.uint8]
     begin: NDArray[np.int64]
     length: NDArray[np.int64]
+
+
+@kernel
+def _add_places(out: Any, places: Any, worth: int) -> None:
+    for row in range(len(out)):
+        out[row] += np.uint32(places[row]) * np.uint32(worth)
+
+
+def add_places(out: NDArray[np.uint32], places: NDArray[Any], worth: int) -> None:
+    """Add places to numbers of cells, each times ``worth``.
+
+    >>> out = np.array([5, 5], np.uint32)
+    >>> add_places(out, np.array([3, 1], np.uint8), 10)
+    >>> out.tolist()
+    [35, 15]
+    """
+    _add_places(out, places, worth)
 
 
 @inner
@@ -52,11 +60,11 @@ def _put_word(text: Any, at: Any, word: Any) -> None:
     text[at + u(6)], text[at + u(7)] = byte(word >> u(48)), byte(word >> u(56))
 
 
-@kernel
-def _put_rows(codes: Any, first: int, cells: Any, begin: Any, length: Any, text: Any, limit: int) -> Any:
-    """Each cell is copied 16 bytes at a time; what is copied beyond its end is overwritten by the next cell."""
+@lean
+def _put(codes: Any, first: int, cells: Any, begin: Any, length: Any, text: Any, limit: int) -> Any:
+    """Each cell is copied 32 bytes at a time; what is copied beyond its end is overwritten by the next cell."""
     u = np.uint64
-    step, eight = u(16), u(8)
+    step, eight, half = u(BEYOND), u(8), u(16)
     at = u(0)
     for row in range(first, codes.shape[1]):
         if at >= u(limit):
@@ -66,13 +74,21 @@ def _put_rows(codes: Any, first: int, cells: Any, begin: Any, length: Any, text:
             place = u(begin[cell])
             end = at + u(length[cell])
             while at < end:
-                low, high = _word(cells, place), _word(cells, place + eight)
-                _put_word(text, at, low)
-                _put_word(text, at + eight, high)
+                one, two = _word(cells, place), _word(cells, place + eight)
+                three, four = _word(cells, place + half), _word(cells, place + half + eight)
+                _put_word(text, at, one)
+                _put_word(text, at + eight, two)
+                _put_word(text, at + half, three)
+                _put_word(text, at + half + eight, four)
                 at += step
                 place += step
             at = end
     return codes.shape[1], np.int64(at)
+
+
+@kernel
+def _put_rows(codes: Any, first: int, cells: Any, begin: Any, length: Any, text: Any, limit: int) -> Any:
+    return _put(codes, first, cells, begin, length, text, limit)
 
 
 def put_rows(
@@ -95,52 +111,49 @@ def put_rows(
 
 
 @kernel
-def _same_rows(
-    codes: Any, first: int, cells: Any, begin: Any, length: Any, masks: Any, text: Any, start: int, limit: int
-) -> Any:
-    """Differences are collected over a row, and the last 32 bytes of a cell or fewer are compared under a mask.
-
-    A branch for each cell that ends here or there would be guessed wrong too often.
-    """
-    u = np.uint64
-    step = u(_BYTES)
-    at, differing = u(start), u(0)
-    for row in range(first, codes.shape[1]):
-        if at >= u(limit):
-            return row, np.int64(at)
-        for column in range(codes.shape[0]):
-            cell = codes[column, row]
-            place = u(begin[cell])
-            end = at + u(length[cell])
-            while at + step < end:
-                for word in range(_WORDS):
-                    differing |= _word(text, at + u(8 * word)) ^ _word(cells, place + u(8 * word))
-                at += step
-                place += step
-            left = u(_WORDS) * (end - at)
-            for word in range(_WORDS):
-                other = _word(text, at + u(8 * word)) ^ _word(cells, place + u(8 * word))
-                differing |= other & masks[left + u(word)]
-            at = end
-        if differing:
-            return -1, np.int64(at)
-    return codes.shape[1], np.int64(at)
+def _same_rows(codes: Any, cells: Any, begin: Any, length: Any, room: Any, limit: int, text: Any) -> bool:
+    row, at = 0, 0
+    while row < codes.shape[1]:
+        row, end = _put(codes, row, cells, begin, length, room, limit)
+        there = text[at : at + end]
+        differing = np.uint8(0)
+        for i in range(len(there)):
+            differing |= there[i] ^ room[i]
+        if differing or len(there) < end:
+            return False
+        at += end
+    return at == len(text)
 
 
-def same_rows(
-    codes: NDArray[np.uint32], first: int, cells: CsvCells, text: NDArray[np.uint8], start: int, limit: int
-) -> tuple[int, int]:
-    """Compare text from ``start`` on with the rows from ``first`` on, as long as a row starts before ``limit``.
+def same_rows(codes: NDArray[np.uint32], cells: CsvCells, longest: int, text: NDArray[np.uint8]) -> bool:
+    """Whether a text consists of some rows: these are written, some at a time, and every byte is compared.
 
-    ``codes`` has a line per column: the cell of each row. Returns the row before which it stopped, and where in the
-    text that row starts; -1 if a row differs. From ``limit`` on, the text has room for a row and `BEYOND` bytes.
+    ``codes`` has a line per column: the cell of each row. No row has more than ``longest`` bytes.
 
-    >>> text = np.frombuffer(b"1,a\\n2,a\\n" + bytes(4 + BEYOND), np.uint8)
+    >>> text = np.frombuffer(b"1,a\\n2,a\\n", np.uint8)
     >>> cells = CsvCells(np.frombuffer(b"1,2,a\\n" + bytes(BEYOND), np.uint8), np.array([0, 2, 4]), np.array([2, 2, 2]))
-    >>> same_rows(np.array([[0, 1], [2, 2]], np.uint32), 0, cells, text, 0, 8)
-    (2, 8)
-    >>> same_rows(np.array([[0, 0], [2, 2]], np.uint32), 0, cells, text, 0, 8)[0]
-    -1
+    >>> same_rows(np.array([[0, 1], [2, 2]], np.uint32), cells, 4, text)
+    True
+    >>> same_rows(np.array([[0, 0], [2, 2]], np.uint32), cells, 4, text)
+    False
     """
-    row, at = _same_rows(codes, first, *cells, _MASKS, text, start, limit)
-    return int(row), int(at)
+    return bool(_same_rows(codes, *cells, np.empty(_ROOM + longest + BEYOND, np.uint8), _ROOM, text))
+
+
+@kernel
+def _length_of_rows(codes: Any, length: Any) -> int:
+    total = np.int64(0)
+    for column in range(codes.shape[0]):
+        for row in range(codes.shape[1]):
+            total += length[codes[column, row]]
+    return total
+
+
+def length_of_rows(codes: NDArray[np.uint32], cells: CsvCells) -> int:
+    """How many bytes some rows have.
+
+    >>> cells = CsvCells(np.zeros(7 + BEYOND, np.uint8), np.array([0, 2, 5]), np.array([2, 3, 2]))
+    >>> length_of_rows(np.array([[0, 1], [2, 2]], np.uint32), cells)
+    9
+    """
+    return int(_length_of_rows(codes, cells.length))

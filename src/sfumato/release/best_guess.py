@@ -1,6 +1,6 @@
 """How well an adversary who knows a person's group and nothing else can guess a sensitive value."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -60,6 +60,13 @@ class GroupValues(NamedTuple):
         return {self.word(code): int(counts[code]) for code in np.flatnonzero(counts).tolist()}
 
 
+class CountedValues(NamedTuple):
+    """The values of an attribute, counted in each group, and the word of each code."""
+
+    counts: ValueCounts
+    words: Sequence[str]
+
+
 def best_guess(values: GroupValues) -> BestGuess:
     """How often the most frequent value of each group is right.
 
@@ -67,7 +74,10 @@ def best_guess(values: GroupValues) -> BestGuess:
     >>> found.certain, found.worst, found.mean, found.base, found.value, found.linked, found.unlinked
     (2, 1.0, 0.75, 0.75, 'flu', 0.75, 0.625)
     """
-    counts = _counts(values)
+    return _of_counts(_counts(values), values.word)
+
+
+def _of_counts(counts: ValueCounts, word: Callable[[int], str]) -> BestGuess:
     rows, most, squares = (figure[counts.size > 0] for figure in (counts.size, counts.most, counts.squares))
     total = int(rows.sum())
     shares = counts.of_value / total
@@ -77,7 +87,7 @@ def best_guess(values: GroupValues) -> BestGuess:
         worst=float((most / rows).max()),
         mean=float(most.sum() / total),
         base=float(shares.max()),
-        value=values.word(int(shares.argmax())),
+        value=word(int(shares.argmax())),
         linked=float((squares / rows).sum() / total),
         unlinked=float((shares**2).sum()),
     )
@@ -121,6 +131,9 @@ def best_guess_of(release: "Release", name: str) -> BestGuess | None:
     """The guess for one attribute, counted once; None if the scheme does not show its values by group."""
 
     def compute() -> BestGuess | None:
+        counted = release.scheme_class.counted_by_group(release, name)
+        if counted is not None:
+            return _of_counts(counted.counts, counted.words.__getitem__)
         values = release.scheme_class.values_by_group(release, name)
         return None if values is None else best_guess(values)
 

@@ -14,6 +14,7 @@ from sfumato.beside import beside
 from sfumato.errors import PolicyError, ReleaseError, nearest
 from sfumato.kernel.group import group_rows
 from sfumato.release.check.claims import judged
+from sfumato.release.check.digests import not_summed
 from sfumato.release.check.examine import stated, structure
 from sfumato.release.check.finding import Finding, Findings
 from sfumato.release.check.joined import given_after, matching
@@ -32,6 +33,7 @@ from sfumato.release.population_match import judge_release
 from sfumato.release.scheme.base import Scheme
 from sfumato.release.scheme.catalogue import SCHEMES
 from sfumato.release.scheme.sampling import SIZE
+from sfumato.release.shown_groups import ShownGroups, shown_groups
 from sfumato.requirement.base import GroupRequirement
 from sfumato.requirement.k_map import KMap
 from sfumato.table.encode import Role
@@ -92,6 +94,14 @@ class Release:
         if not chosen:
             return np.zeros(people.height, np.int64)
         return self.remembered(("same labels", chosen), lambda: _equal_rows([people[n] for n in chosen]))
+
+    def numbered(self, x: Sequence[str]) -> bool:
+        """Whether the rows that agree on some columns have been numbered (`counted_labels`)."""
+        return ("same labels", tuple(x)) in self._known
+
+    def shown_groups(self) -> ShownGroups | None:
+        """The groups of a large table that shows labels, counted once; None if they are found by numbering rows."""
+        return self.remembered(("shown groups", self.scheme, *self.quasi()), lambda: shown_groups(self))
 
     def group_sizes(self, x: tuple[str, ...] = ()) -> NDArray[np.int64]:
         """How many rows each group has, counted without reading a table that is in parts."""
@@ -158,12 +168,13 @@ class Release:
         with whole_folder(Path(folder), force=force) as draft:
             fill(draft, manifest, self.tables)
 
-    def check(self, after: Sequence["Earlier | Release | str | Path"] = ()) -> list[Finding]:
+    def check(self, after: Sequence["Earlier | Release | str | Path"] = (), *, digests: bool = False) -> list[Finding]:
         """Verify every claim of the manifest from the public part alone; raise if one does not hold.
 
-        ``after`` are the earlier releases that claims about a join need.
+        ``after`` are the earlier releases that claims about a join need. ``digests``: also compute the SHA-256 of csv
+        files above 256 MiB, of which otherwise only every byte is compared with the table.
         """
-        findings = Findings(self.findings(after))
+        findings = Findings(self.findings(after, digests=digests))
         broken = [f for f in findings if f.status == "broken"]
         if broken:
             told = "; ".join(f"{f.claim}: {f.detail}" for f in broken)
@@ -171,29 +182,37 @@ class Release:
             raise ReleaseError(f"{len(broken)} of {len(findings)} claims {do} not hold: {told}")
         return findings
 
-    def findings(self, after: Sequence["Earlier | Release | str | Path"] = ()) -> list[Finding]:
-        """The status of each claim of the manifest: holds, broken, or stated (not verifiable from the public part).
+    def findings(
+        self, after: Sequence["Earlier | Release | str | Path"] = (), *, digests: bool = False
+    ) -> list[Finding]:
+        """The status of each claim of the manifest: holds, broken, or stated (nothing contradicts it; not verified).
 
         If the structure is broken, the claims that depend on it are not judged. Claims about a join are stated unless
-        the earlier releases are given. For a release that was read from a folder, a csv file that differs from what the
-        manifest says is an error.
+        the earlier releases are given, and so is the SHA-256 of a csv file above 256 MiB unless ``digests`` asks for
+        it. For a release that was read from a folder, a csv file that differs from what the manifest says is an error.
         """
         now = Release(
             self.manifest, self.tables, page=self.page
         )  # the mapping may have been changed since it was first read
-        twins = beside(self.verify_twins)
+        twins = beside(self.verify_twins, digests=digests)
         found = list(structure(now))
         if any(finding.status == "broken" for finding in found):
             return found  # whatever the csv files hold
         try:
-            return found + _claims(now, given_after(now, after))
+            found += _claims(now, given_after(now, after))
         finally:
-            twins.result()  # a csv file with other rows is an error, whatever else was found
+            left_out = twins.result()  # a csv file with other rows is an error, whatever else was found
+        return found + not_summed(left_out)
 
-    def verify_twins(self) -> None:
-        """Raise if a csv file in the folder that this was read from is not what the manifest says."""
-        if self.folder is not None:
-            verify_twins(self.folder, self.manifest.get("tables"), self.description.output, self.tables)
+    def verify_twins(self, *, digests: bool) -> list[str]:
+        """Raise if a csv file in the folder that this was read from is not what the manifest says.
+
+        Returns the files whose SHA-256 was not computed; with ``digests`` there are none.
+        """
+        if self.folder is None:
+            return []
+        stated_files, output = self.manifest.get("tables"), self.description.output
+        return verify_twins(self.folder, stated_files, output, self.tables, digests=digests)
 
     def stated(self) -> list[Finding]:
         """What else the manifest states that cannot be verified from the public part, for a release without faults."""
@@ -310,7 +329,7 @@ def load(folder: str | Path) -> Release:
 def load_whole(folder: str | Path) -> Release:
     """The same, with the csv files verified too: for those who state the digests of all files."""
     found = load(folder)
-    found.verify_twins()
+    found.verify_twins(digests=True)
     return found
 
 

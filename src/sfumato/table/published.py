@@ -152,11 +152,11 @@ def counted_rows(frame: pl.DataFrame, most: int) -> CountedRows | None:
     times = packed_counts([codes for codes, _ in coded], sizes)
     there = np.flatnonzero(times)
     codes = np.unravel_index(there, sizes)
-    rows = {c.name: _words(c)[code].cast(c.dtype) for c, code in zip(columns, codes, strict=True)}
+    rows = {c.name: listed_words(c)[code].cast(c.dtype) for c, code in zip(columns, codes, strict=True)}
     return CountedRows(pl.DataFrame(rows), times[there])
 
 
-def _words(column: pl.Series) -> pl.Series:
+def listed_words(column: pl.Series) -> pl.Series:
     """The words that a column lists."""
     assert isinstance(column.dtype, pl.Enum)
     return column.dtype.categories

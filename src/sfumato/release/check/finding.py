@@ -13,7 +13,7 @@ class Finding:
     """A claim in words, its status, and what was found.
 
     ``status`` is ``holds`` (verified from the public part), ``broken`` (it does not hold) or ``stated`` (nothing
-    contradicts it, but it cannot be verified from the public part).
+    contradicts it, but it was not verified: it cannot be from the public part, or the detail says what it takes).
     """
 
     claim: str

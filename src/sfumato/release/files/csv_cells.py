@@ -13,9 +13,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import SfumatoError
-from sfumato.kernel.csv_rows import BEYOND, CsvCells
+from sfumato.kernel.csv_rows import BEYOND, CsvCells, add_places
 from sfumato.release.files.spreadsheet import csv_of
 from sfumato.release.manifest import OutputEntry
+from sfumato.table.encode import Codes
 
 _QUOTE, _COMMA, _LINE_END = b'",\n'
 _TOGETHER = 1 << 10
@@ -54,18 +55,20 @@ def coded_rows(frame: pl.DataFrame, output: OutputEntry | None, step: int) -> It
     listed = [
         _written(_combinations(run), output, end) if run.words else None for run, end in zip(runs, endings, strict=True)
     ]
+    places = [_places(run, frame) for run in runs]
+    joined = _joined([cells for cells in listed if cells]) if all(listed) else None
     for first in range(0, frame.height, step):
-        rows = frame.slice(first, step)
-        found = [
-            cells or _written(pl.DataFrame([rows[name] for name in run.names]), output, ending)  # "*" may be a name
-            for run, cells, ending in zip(runs, listed, endings, strict=True)
-        ]
-        codes, number = np.empty((len(runs), rows.height), np.uint32), 0
-        for line, run, cells in zip(codes, runs, found, strict=True):
-            _number(run, rows, line)
-            line += np.uint32(number)
-            number += len(cells.begin)
-        yield CodedRows(codes, _joined(found), sum(int(cells.length.max()) for cells in found))
+        rows = range(first, min(first + step, frame.height))
+        found = joined or _joined(
+            [
+                cells or _of_rows(run, frame, rows, output, end)
+                for run, cells, end in zip(runs, listed, endings, strict=True)
+            ]
+        )
+        codes = np.empty((len(runs), len(rows)), np.uint32)
+        for line, numbers, start in zip(codes, places, found.starts, strict=True):
+            _number(line, numbers, first, start)
+        yield CodedRows(codes, found.cells, found.longest)
 
 
 def _runs(frame: pl.DataFrame) -> list[_Run]:
@@ -100,18 +103,31 @@ def _combinations(run: _Run) -> pl.DataFrame:
     return pl.DataFrame([w.gather(p).alias(n) for n, w, p in zip(run.names, run.words, places, strict=True)])
 
 
-def _number(run: _Run, rows: pl.DataFrame, out: NDArray[np.uint32]) -> None:
-    """The combination of words that each row has, or the row itself."""
-    if not run.words:
-        out[:] = np.arange(rows.height)
-        return
-    out[:] = 0
-    for name, words in zip(run.names, run.words, strict=True):
-        places = rows[name].to_physical()
+def _places(run: _Run, frame: pl.DataFrame) -> list[tuple[Codes, int]]:
+    """The place of each row's word in each column, and what it counts in the number of their combination."""
+    found = []
+    for at, (name, words) in enumerate(zip(run.names, run.words, strict=True) if run.words else ()):
+        places = frame[name].to_physical()
         if places.null_count():
             places = places.cast(pl.UInt32).fill_null(len(words) - 1)
-        out *= np.uint32(len(words))
-        np.add(out, places.to_numpy(), out=out, casting="unsafe")
+        found.append((places.to_numpy(), math.prod(run.sizes[at + 1 :])))
+    return found
+
+
+def _number(out: NDArray[np.uint32], places: Sequence[tuple[Codes, int]], first: int, start: int) -> None:
+    """The combination of words that each row from ``first`` on has, or the row itself; numbered from ``start`` on."""
+    if not places:
+        out[:] = np.arange(start, start + len(out))
+        return
+    out[:] = start
+    for column, worth in places:
+        add_places(out, column[first : first + len(out)], worth)
+
+
+def _of_rows(run: _Run, frame: pl.DataFrame, rows: range, output: OutputEntry | None, ending: int) -> CsvCells:
+    """The cells of some rows."""
+    here = [frame[name].slice(rows.start, len(rows)) for name in run.names]  # "*" may be a name
+    return _written(pl.DataFrame(here), output, ending)
 
 
 def _written(frame: pl.DataFrame, output: OutputEntry | None, ending: int) -> CsvCells:
@@ -130,11 +146,20 @@ def _written(frame: pl.DataFrame, output: OutputEntry | None, ending: int) -> Cs
     return CsvCells(text, begin, last + 1 - begin)
 
 
-def _joined(runs: Sequence[CsvCells]) -> CsvCells:
-    """The cells of all runs, one after the other."""
-    starts = np.cumsum([0, *(len(cells.text) for cells in runs)])
-    return CsvCells(
+class _Joined(NamedTuple):
+    """The cells of all runs, one after the other: the number of each run's first; no row has more bytes."""
+
+    cells: CsvCells
+    starts: list[int]
+    longest: int
+
+
+def _joined(runs: Sequence[CsvCells]) -> _Joined:
+    texts = np.cumsum([0, *(len(cells.text) for cells in runs)])
+    cells = CsvCells(
         np.concatenate([*(cells.text for cells in runs), np.zeros(BEYOND, np.uint8)]),
-        np.concatenate([cells.begin + start for cells, start in zip(runs, starts[:-1], strict=True)]),
+        np.concatenate([cells.begin + start for cells, start in zip(runs, texts[:-1], strict=True)]),
         np.concatenate([cells.length for cells in runs]),
     )
+    starts = np.cumsum([0, *(len(cells.begin) for cells in runs[:-1])]).tolist()
+    return _Joined(cells, starts, sum(int(cells.length.max()) for cells in runs))

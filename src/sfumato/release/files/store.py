@@ -9,13 +9,13 @@ from typing import Any, cast
 
 import polars as pl
 
-from sfumato.beside import beside
+from sfumato.beside import beside, known
 from sfumato.engine.base import Table
 from sfumato.engine.parts import Parts
 from sfumato.errors import DAMAGED, OutputError, ReleaseError
 from sfumato.release.check.statement import parse_manifest
 from sfumato.release.files import stages
-from sfumato.release.files.csv_twin import holds, holds_parts
+from sfumato.release.files.csv_twin import same_bytes, same_values
 from sfumato.release.files.part_files import is_part, read_parts, refuse_gaps, strange_parts
 from sfumato.release.files.table_files import write_tables
 from sfumato.release.manifest import Manifest, OutputEntry, TableFile
@@ -28,6 +28,8 @@ MANIFEST = "manifest.json"
 _TABLES = ("data", "quasi", "sensitive")
 RELEASE_FILES = (MANIFEST, README, *(f"{name}.{end}" for name in _TABLES for end in ("csv", "parquet")))
 """All names that a file of a release can have."""
+DIGEST_LIMIT = 256 * 1024 * 1024
+"""The SHA-256 of a larger csv file is computed only on request, if every byte was compared with the parquet file."""
 _MANIFEST_LIMIT = 512 * 1024 * 1024
 _README_LIMIT = 64 * 1024 * 1024
 
@@ -78,11 +80,11 @@ def read_folder(folder: Path) -> tuple[dict[str, Any], dict[str, Table]]:
         if file.suffix == ".csv":
             twins.add(str(entry["name"]))
             continue
-        _refuse_other_digest(file, entry)
         if file.parent != folder:
+            _refuse_other_digest(file, entry)
             parts.setdefault(str(entry["name"]), []).append(file)
         else:
-            tables[str(entry["name"])] = _read_table(file, entry, manifest.rows)
+            tables[str(entry["name"])] = _verified_table(file, entry, manifest.rows)
     frames = {name for name, table in tables.items() if isinstance(table, pl.DataFrame)}
     columns = {entry["name"]: entry for entry in entries}
     for name, files in parts.items():
@@ -92,23 +94,47 @@ def read_folder(folder: Path) -> tuple[dict[str, Any], dict[str, Table]]:
     return plain, tables
 
 
-def verify_twins(folder: Path, entries: object, output: OutputEntry | None, tables: Mapping[str, pl.DataFrame]) -> None:
-    """Refuse a csv file that is not the one that the manifest describes, or does not hold the rows of its table."""
+def verify_twins(
+    folder: Path,
+    entries: object,
+    output: OutputEntry | None,
+    tables: Mapping[str, pl.DataFrame],
+    *,
+    digests: bool = False,
+) -> list[str]:
+    """Refuse a csv file that is not the one that the manifest describes, or does not hold the rows of its table.
+
+    Returns the names of the files whose SHA-256 was not computed: those above `DIGEST_LIMIT` of which every byte was
+    compared with the table, unless ``digests`` asks for it.
+    """
+    left_out = []
     for entry in entries if isinstance(entries, list) else ():
         if isinstance(entry, dict) and str(entry.get("file")).endswith(".csv"):
-            file, table = _file_of(folder, entry), as_stored(tables).get(entry["name"])
-            is_twin = beside(_is_twin, file, table, output)
-            _refuse_other_digest(file, entry)
-            if not is_twin.result():
-                other = f"the parts in {file.stem}/" if isinstance(table, Parts) else f"{file.stem}.parquet"
-                raise ReleaseError(f"{file.name} differs in content from {other}; {DAMAGED}")
+            file = _file_of(folder, entry)
+            table = as_stored(tables).get(entry["name"])
+            if not _verify_twin(file, entry, table, output, digests or file.stat().st_size <= DIGEST_LIMIT):
+                left_out.append(file.name)
+    return left_out
 
 
-def _is_twin(file: Path, table: Table | None, output: OutputEntry | None) -> bool:
-    """Whether a csv file holds the rows of a table."""
-    if isinstance(table, Parts):
-        return holds_parts(file, table, output)
-    return table is not None and holds(file, table, output)
+def _verify_twin(
+    file: Path, entry: dict[str, Any], table: Table | None, output: OutputEntry | None, summed: bool
+) -> bool:
+    """Refuse a csv file with another digest or other rows; whether its digest was computed.
+
+    ``summed`` asks for the digest. It is computed in any case if the bytes do not follow from the table.
+    """
+    same = beside(same_bytes, file, table, output) if table is not None else known(False)
+    if summed:
+        _refuse_other_digest(file, entry)
+    if same.result():
+        return summed
+    if not summed:
+        _refuse_other_digest(file, entry)
+    if table is None or not same_values(file, table, output):
+        other = f"the parts in {file.stem}/" if isinstance(table, Parts) else f"{file.stem}.parquet"
+        raise ReleaseError(f"{file.name} differs in content from {other}; {DAMAGED}")
+    return True
 
 
 def listed_files(entries: object) -> list[str]:
@@ -174,8 +200,17 @@ def _file_of(folder: Path, entry: object) -> Path:
     return file
 
 
-def _refuse_other_digest(file: Path, entry: dict[str, Any]) -> None:
-    if digest(file) != entry["sha256"]:
+def _verified_table(file: Path, entry: dict[str, Any], most: int) -> pl.DataFrame:
+    """A table from a file, which is hashed while it is read; another digest is an error, whatever is in it."""
+    found = beside(digest, file)
+    try:
+        return _read_table(file, entry, most)
+    finally:
+        _refuse_other_digest(file, entry, found.result())
+
+
+def _refuse_other_digest(file: Path, entry: dict[str, Any], found: str | None = None) -> None:
+    if (digest(file) if found is None else found) != entry["sha256"]:
         raise ReleaseError(
             f"{entry['file']} is not the file that the manifest describes (its SHA-256 differs); {DAMAGED}"
         )
@@ -191,7 +226,7 @@ def _read_table(file: Path, entry: dict[str, Any], most: int) -> pl.DataFrame:
         rows = pl.scan_parquet(file, glob=False).select(pl.len()).collect().item()
         if rows > most:
             raise ReleaseError(f"{file.name} has {rows} rows, but the manifest states {most}; {DAMAGED}")
-        frame = pl.read_parquet(file, glob=False)
+        frame = pl.read_parquet(file, glob=False).rechunk()
     except (pl.exceptions.PolarsError, OSError):
         raise ReleaseError(f"{file.name} cannot be read as parquet; {DAMAGED}") from None
     if frame.columns != entry["columns"]:

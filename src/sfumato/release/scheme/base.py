@@ -14,7 +14,7 @@ from sfumato.engine.counts import Counts
 from sfumato.engine.decision import Grouping
 from sfumato.engine.draws import Draws
 from sfumato.engine.progress import Progress as Progress
-from sfumato.release.best_guess import GroupValues
+from sfumato.release.best_guess import CountedValues, GroupValues
 from sfumato.release.check.finding import Finding
 from sfumato.release.check.public import PublicSchema
 from sfumato.release.judgement import Judgement, judge
@@ -159,6 +159,10 @@ class Scheme(ABC):
         groups = release.counted_labels(names(bound.groups_by()))
         seen = PublicSchema(release.description.attributes, release.counted)
         return judge(bound, seen, seen.counted, groups, int(groups.max()) + 1, release.row_weights)
+
+    def counted_by_group(self, release: "Release", name: str) -> CountedValues | None:
+        """The values of an attribute by group, if they were counted together with the groups of a large table."""
+        return None
 
     def values_by_group(self, release: "Release", name: str) -> GroupValues | None:
         """The published values of an attribute by group; None if they are not shown that way."""

@@ -3,17 +3,20 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
+import numpy as np
+
 from sfumato.engine.base import AsIs, ByGroup, Engine, Output
 from sfumato.engine.counts import Counts
 from sfumato.engine.draws import Draws
-from sfumato.release.best_guess import GroupValues
+from sfumato.release.best_guess import CountedValues, GroupValues
 from sfumato.release.check.label_looks import labels_explained, losses_fit
+from sfumato.release.check.public import PublicSchema
 from sfumato.release.describe import attribute_entries
-from sfumato.release.judgement import judged
+from sfumato.release.judgement import Judgement, judge, judged
 from sfumato.release.manifest import AttributeEntry, LabelAttribute, SchemeName
 from sfumato.release.scheme.base import Grouped, Look, Made, Progress, Scheme
 from sfumato.release.scheme.group_labels import by_labels, show
-from sfumato.requirement.base import GroupRequirement, Requirement
+from sfumato.requirement.base import GroupRequirement, Requirement, names
 from sfumato.table.encode import Role
 from sfumato.table.published import distinct_texts
 
@@ -29,6 +32,19 @@ class Generalization(Scheme):
     quasi_entry: ClassVar[type[AttributeEntry]] = LabelAttribute
     shows_groups: ClassVar[bool] = True
     looks: ClassVar[tuple[Look, ...]] = (labels_explained, losses_fit)
+
+    def judge(self, release: "Release", bound: GroupRequirement, view: PublicSchema) -> Judgement:
+        """Judge a requirement on the groups that are shown; if it is about their sizes alone, rows need no numbers."""
+        by_size = not (bound.columns() or bound.distinct_columns() or names(bound.groups_by()))
+        groups = release.shown_groups() if by_size else None
+        if groups is None:
+            return super().judge(release, bound, view)
+        number = len(groups.size)
+        return judge(bound, view, view.counted, np.arange(number), number, groups.size)
+
+    def counted_by_group(self, release: "Release", name: str) -> CountedValues | None:
+        groups = release.shown_groups()
+        return None if groups is None else groups.values.get(name)
 
     def values_by_group(self, release: "Release", name: str) -> GroupValues | None:
         if name not in release.counted["data"].columns:

@@ -1,0 +1,128 @@
+"""Groups and values counted by parts, against dictionaries; and what a release says with and without them."""
+
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import sfumato as sf
+from sfumato.kernel import group_tallies as kernel
+from sfumato.kernel.group_tallies import Coded, GroupTallies, fits, group_tallies
+from sfumato.release import shown_groups
+from strategies import examples
+
+SIZES = (1, 2, 3, 7, 256, 300, 70_000)
+
+
+@st.composite
+def columns(draw: st.DrawFn, rows: int, most: int) -> list[Coded]:
+    """Up to ``most`` columns of few distinct codes, with the least and the greatest among them."""
+    found = []
+    for size in draw(st.lists(st.sampled_from(SIZES), max_size=most)):
+        some = [0, size - 1, *draw(st.lists(st.integers(0, size - 1), max_size=3))]
+        codes = draw(st.lists(st.sampled_from(some), min_size=rows, max_size=rows))
+        found.append(Coded(np.array(codes, np.min_scalar_type(max(size - 1, 1))), size))
+    return found
+
+
+def plain(found: GroupTallies) -> list[tuple[object, ...]]:
+    """The figures of each group, in order; then the rows of each value."""
+    figures = [zip(v.most.tolist(), v.squares.tolist(), strict=True) for v in found.values]
+    groups = zip(found.size.tolist(), *figures, strict=True)
+    return [*sorted(groups), *(tuple(v.of_value.tolist()) for v in found.values)]
+
+
+def twin(by: list[Coded], counted: list[Coded]) -> list[tuple[object, ...]]:
+    keys = list(zip(*(c.codes.tolist() for c in by), strict=True))
+    groups = []
+    for key, size in Counter(keys).items():
+        held = [Counter(v for k, v in zip(keys, c.codes.tolist(), strict=True) if k == key) for c in counted]
+        groups.append((size, *((max(h.values()), float(sum(n * n for n in h.values()))) for h in held)))
+    return [*sorted(groups), *(tuple(np.bincount(c.codes, minlength=c.size).tolist()) for c in counted)]
+
+
+@given(st.data(), st.integers(1, 60), st.sampled_from([1, 2, 5, 1 << 15]), st.sampled_from([1, 3, 1 << 16]))
+@examples(150)
+def test_counting_by_parts(data: st.DataObject, rows: int, part: int, block: int) -> None:
+    by, counted = data.draw(columns(rows, 3)), data.draw(columns(rows, 2))
+    by = by or [Coded(np.zeros(rows, np.uint8), 1)]
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(kernel, "_PART", part)
+        patched.setattr(kernel, "_BLOCK", block)
+        assert plain(group_tallies(by, counted)) == twin(by, counted)
+
+
+@pytest.mark.parametrize("rows", [0, 1, 2, 3, 16, 17])
+def test_all_rows_distinct_and_all_equal(rows: int) -> None:
+    values = Coded(np.zeros(rows, np.uint8), 1)
+    assert group_tallies([Coded(np.arange(rows), 40)], [values]).size.tolist() == [1] * rows
+    assert group_tallies([Coded(np.zeros(rows, np.uint8), 1)], [values]).size.tolist() == [rows] * (rows > 0)
+
+
+def test_codes_that_fill_the_key() -> None:
+    """63 bits, and keys that differ only in the highest or the lowest of them."""
+    wide = Coded(np.array([0, 2**40 - 1, 2**39, 0]), 2**40)
+    other = Coded(np.array([0, 0, 0, 1]), 2**15)
+    value = Coded(np.array([255, 0, 255, 1], np.uint8), 256)
+    assert fits([wide, other], [value])
+    assert not fits([wide, other], [value, Coded(value.codes, 2)])
+    assert plain(group_tallies([wide, other], [value])) == twin([wide, other], [value])
+
+
+def published(rows: int = 400) -> sf.Release:
+    rng = np.random.default_rng(3)
+    frame = pl.DataFrame(
+        {
+            "age": rng.integers(20, 60, rows),
+            "sex": rng.choice(["F", "M"], rows),
+            "ill": rng.choice(["flu", "HIV", "cold"], rows, p=[0.8, 0.1, 0.1]),
+            "pay": rng.integers(0, 5, rows),
+        }
+    )
+    table = sf.read(frame, quasi=["age", "sex"], sensitive=["ill", "pay"])
+    return sf.publish(table, require=sf.KAnonymity(k=2), method="mondrian")
+
+
+def test_a_large_release_is_checked_as_a_small_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    published().write(tmp_path / "release")
+    expected = sf.load(tmp_path / "release").check()
+    monkeypatch.setattr(shown_groups, "MANY", 1)
+    release = sf.load(tmp_path / "release")
+    assert release.check() == expected
+    groups = release.shown_groups()
+    assert groups is not None
+    assert sorted(groups.size) == sorted(release.group_sizes())
+    assert not sf.load(tmp_path / "release").numbered(release.quasi())
+    assert release.shown_groups() is groups
+
+
+def test_a_group_that_is_too_small_is_found_in_a_large_release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shown_groups, "MANY", 1)
+    release = published()
+    claim = release.manifest["requirements"][0] | {"required": {"k": 99}, "words": "every group has at least 99 rows"}
+    with pytest.raises(sf.ReleaseError, match="groups fail"):
+        release.stating(requirements=[claim]).check()
+
+
+def test_rows_that_are_numbered_already_are_not_grouped_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shown_groups, "MANY", 1)
+    release = published()
+    fresh = sf.Release(release.manifest, release.tables)
+    assert fresh.shown_groups() is not None
+    fresh = sf.Release(release.manifest, release.tables)
+    fresh.counted_labels(())
+    assert fresh.shown_groups() is None
+
+
+@pytest.mark.parametrize("why", ["text", "missing"])
+def test_labels_without_codes_are_numbered(monkeypatch: pytest.MonkeyPatch, why: str) -> None:
+    monkeypatch.setattr(shown_groups, "MANY", 1)
+    release = published()
+    sex = release.tables["data"]["sex"]
+    other = sex.cast(pl.String) if why == "text" else sex.scatter(0, None)
+    data = release.tables["data"].with_columns(other.alias("sex"))
+    assert sf.Release(release.manifest, {"data": data}).shown_groups() is None
