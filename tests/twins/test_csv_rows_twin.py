@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.beside import known
+from sfumato.background import known
 from sfumato.engine.parts import Parts, compress, write_parts
 from sfumato.kernel import csv_rows
 from sfumato.kernel.csv_rows import BEYOND, CsvCells, length_of_rows, same_rows
@@ -270,9 +270,9 @@ def test_a_difference_is_found_by_whichever_thread_takes_it(
 ) -> None:
     """One thread takes all blocks: the other one, or this one."""
     if first:
-        monkeypatch.setattr(csv_twin, "beside", lambda work, *args: known(work(*args)))
+        monkeypatch.setattr(csv_twin, "in_background", lambda work, *args: known(work(*args)))
     else:
-        monkeypatch.setattr(csv_twin, "beside", lambda work, *args: known(True))
+        monkeypatch.setattr(csv_twin, "in_background", lambda work, *args: known(True))
     frame, file = wide(300), tmp_path / "data.csv"
     text = frame.write_csv()
     file.write_text(text)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from sfumato.adversary.population_risk import refuse_smaller
-from sfumato.beside import Later, beside
+from sfumato.background import Later, in_background
 from sfumato.engine.base import Engine
 from sfumato.engine.choice import EngineChoice, choose_engine
 from sfumato.engine.local import LocalEngine
@@ -124,7 +124,7 @@ def begin_digests_and_report(digests: Digests) -> None:
         import_module("sfumato.publisher.write_steps")
         import_module("sfumato.report.report").prepare_report()
 
-    beside(work)
+    in_background(work)
 
 
 def _engine_class(name: str) -> "type[DuckDBEngine] | type[SparkEngine]":

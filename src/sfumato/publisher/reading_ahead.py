@@ -14,7 +14,7 @@ from threading import Thread
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from sfumato.beside import beside, known
+from sfumato.background import in_background, known
 from sfumato.table.regular_file import digest_if_readable, open_regular
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def read_ahead(policy: Path) -> Ahead | None:
     if "engine" in content or not isinstance(data, Mapping) or not _is_plain(data, policy.parent):
         return None
     file = policy.parent / data["source"]
-    ahead = Ahead(data["source"], tuple(data.get("nulls", ())), policy.parent, beside(digest_if_readable, file))
+    ahead = Ahead(data["source"], tuple(data.get("nulls", ())), policy.parent, in_background(digest_if_readable, file))
     plain = _read_plain(ahead, file)
     from sfumato.table import ranked, source  # here, with NumPy, so that the thread finds all it needs imported
 
@@ -102,7 +102,7 @@ def _read_plain(ahead: Ahead, file: Path) -> "Future[PlainTable | None]":
     from sfumato.table import plain_text
 
     plain_text.load_kernel()
-    return beside(plain_text.read_plain, file, ahead.nulls, ahead.reached)
+    return in_background(plain_text.read_plain, file, ahead.nulls, ahead.reached)
 
 
 def _is_plain(data: Mapping[str, Any], folder: Path) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.beside import beside
+from sfumato.background import in_background
 from sfumato.errors import PolicyError, ReleaseError, nearest
 from sfumato.kernel.group import group_rows
 from sfumato.release.check.claims import judged
@@ -194,7 +194,7 @@ class Release:
         now = Release(
             self.manifest, self.tables, page=self.page
         )  # the mapping may have been changed since it was first read
-        twins = beside(self.verify_twins, digests=digests)
+        twins = in_background(self.verify_twins, digests=digests)
         found = list(structure(now))
         if any(finding.status == "broken" for finding in found):
             return found  # whatever the csv files hold

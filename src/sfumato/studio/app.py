@@ -17,7 +17,7 @@ from sfumato.studio.guard import UPLOADS, App
 from sfumato.studio.job import Job
 from sfumato.studio.jobs import Jobs
 from sfumato.studio.steps import step_of
-from sfumato.studio.widgets import banner, beside, explained, heading, primary
+from sfumato.studio.widgets import banner, explained, heading, in_thread, primary
 
 _RECONNECT = 30.0
 _QUIET = 0.5
@@ -65,7 +65,7 @@ async def _open(job: Job, given: str) -> None:
     """Open what the command line named, while the page says so."""
     async with job.lock:
         try:
-            await beside(job.open, given)
+            await in_thread(job.open, given)
         except Exception as error:
             job.failed = explained(error)
 
@@ -81,7 +81,7 @@ def _routes(app: FastAPI, jobs: Jobs) -> None:
             suffix = uploads.suffix_of(called)
             path = await uploads.receive(request.stream(), job.folder, suffix)
             async with job.lock:
-                await beside(job.open_upload, path, uploads.shown_name(called))
+                await in_thread(job.open_upload, path, uploads.shown_name(called))
         except (SfumatoError, OSError) as error:
             return PlainTextResponse(explained(error))  # not a status of its own: browsers log these as errors
         return PlainTextResponse("")
@@ -89,7 +89,9 @@ def _routes(app: FastAPI, jobs: Jobs) -> None:
     @app.get("/w/{name}/files/{what}")
     async def file(name: str, what: str) -> Response:
         job = jobs.get(name)
-        found = await beside(download, job.run, job.folder, what) if job is not None and job.run is not None else None
+        found = (
+            await in_thread(download, job.run, job.folder, what) if job is not None and job.run is not None else None
+        )
         if found is None:
             return PlainTextResponse("There is no such file.", 404)
         headers = {} if found.saved else {"content-security-policy": _REPORT}

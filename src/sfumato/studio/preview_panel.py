@@ -8,7 +8,7 @@ from sfumato.report.plots import percent
 from sfumato.studio.controls import fold
 from sfumato.studio.job import Job
 from sfumato.studio.trial import draw_another, timed_preview_of
-from sfumato.studio.widgets import banner, beside, explained, figures, quiet, rows_table, text
+from sfumato.studio.widgets import banner, explained, figures, in_thread, quiet, rows_table, text
 
 _ROWS = 8
 
@@ -40,7 +40,7 @@ class PreviewPanel:
         with self.place:
             late = ui.timer(1.5, self._waiting, once=True)
         try:
-            found: tuple[Preview, float] | Exception = await beside(timed_preview_of, self.job)
+            found: tuple[Preview, float] | Exception = await in_thread(timed_preview_of, self.job)
         except Exception as error:
             found = error
         late.cancel()

@@ -89,7 +89,7 @@ def complain(message: str) -> None:
     ui.notify(message, type="negative", position="top", multi_line=True, close_button="Close", timeout=0)
 
 
-async def beside(work: Callable[..., T], *arguments: Any, **named: Any) -> T:
+async def in_thread(work: Callable[..., T], *arguments: Any, **named: Any) -> T:
     """Run something that takes long in a thread, so that all windows stay responsive."""
     return await asyncio.to_thread(work, *arguments, **named)
 
@@ -102,7 +102,7 @@ def later(work: Callable[[], T], show: Callable[[T], None], waiting: str = "One 
 
     async def fill() -> None:
         try:
-            found = await beside(work)
+            found = await in_thread(work)
         except Exception as error:
             with _emptied(place):
                 banner(explained(error), "bad")

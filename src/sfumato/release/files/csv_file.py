@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from sfumato.beside import beside, known
+from sfumato.background import in_background, known
 from sfumato.kernel.csv_rows import BEYOND, put_rows
 from sfumato.release.files.csv_cells import coded_rows, header
 from sfumato.release.files.spreadsheet import csv_of
@@ -32,7 +32,7 @@ def write_csv(file: Path, frames: Iterable[pl.DataFrame], output: OutputEntry | 
     with file.open("wb") as there:
         for text in _texts(frames, output, many):
             hashed.result()
-            hashed = beside(summed.update, text)
+            hashed = in_background(summed.update, text)
             there.write(text)
         hashed.result()
         there.flush()

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from sfumato.beside import beside
+from sfumato.background import in_background
 from sfumato.engine.parts import Parts
 from sfumato.kernel.csv_rows import length_of_rows, same_rows
 from sfumato.release.files.csv_cells import CodedRows, coded_rows, header
@@ -31,7 +31,7 @@ def same_bytes(
     """Whether a csv file is byte for byte what is written for a table; if it is, every byte was compared."""
     frames = table.frames() if isinstance(table, Parts) else [table]
     blocks = _Blocks(_blocks_of(frames, output, cells, many))
-    others = [beside(_all_same, file, blocks) for _ in range(_THREADS - 1)]
+    others = [in_background(_all_same, file, blocks) for _ in range(_THREADS - 1)]
     try:
         same = _all_same(file, blocks)
     finally:

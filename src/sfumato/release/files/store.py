@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import polars as pl
 
-from sfumato.beside import beside, known
+from sfumato.background import in_background, known
 from sfumato.engine.base import Table
 from sfumato.engine.parts import Parts
 from sfumato.errors import DAMAGED, OutputError, ReleaseError
@@ -124,7 +124,7 @@ def _verify_twin(
 
     ``summed`` asks for the digest. It is computed in any case if the bytes do not follow from the table.
     """
-    same = beside(same_bytes, file, table, output) if table is not None else known(False)
+    same = in_background(same_bytes, file, table, output) if table is not None else known(False)
     if summed:
         _refuse_other_digest(file, entry)
     if same.result():
@@ -202,7 +202,7 @@ def _file_of(folder: Path, entry: object) -> Path:
 
 def _verified_table(file: Path, entry: dict[str, Any], most: int) -> pl.DataFrame:
     """A table from a file, which is hashed while it is read; another digest is an error, whatever is in it."""
-    found = beside(digest, file)
+    found = in_background(digest, file)
     try:
         return _read_table(file, entry, most)
     finally:

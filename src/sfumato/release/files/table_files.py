@@ -9,7 +9,7 @@ from pathlib import Path
 
 import polars as pl
 
-from sfumato.beside import beside
+from sfumato.background import in_background
 from sfumato.engine.base import Table
 from sfumato.engine.local import write_parquet
 from sfumato.engine.parts import Parts
@@ -36,7 +36,7 @@ def writing_tables(
 
     The folder is not left while anything is still writing to it.
     """
-    files = beside(partial(write_tables, csv_of_parts=csv_of_parts), draft, tables, output, write)
+    files = in_background(partial(write_tables, csv_of_parts=csv_of_parts), draft, tables, output, write)
     try:
         yield files.result
     finally:

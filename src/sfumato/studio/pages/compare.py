@@ -16,7 +16,7 @@ from sfumato.studio.controls import choice, entry, fold, tick
 from sfumato.studio.frame import go
 from sfumato.studio.job import Job
 from sfumato.studio.trial import offers_of
-from sfumato.studio.widgets import banner, beside, card, complain, explained, heading, later, primary, quiet, text
+from sfumato.studio.widgets import banner, card, complain, explained, heading, in_thread, later, primary, quiet, text
 
 KEPT = "comparing"
 _CHOSEN = (
@@ -108,7 +108,7 @@ class _Page:
             return
         order = [p.method.name for p in self.plan.points if p.method.name in self.methods]
         self.job.extras[KEPT] = Comparing(self.job, order, sweep)
-        background_tasks.create(beside(self.job.extras[KEPT].go), name="compare")
+        background_tasks.create(in_thread(self.job.extras[KEPT].go), name="compare")
         self._show()
 
     def _tick(self) -> None:

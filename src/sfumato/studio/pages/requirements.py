@@ -13,7 +13,7 @@ from sfumato.studio.frame import next_step
 from sfumato.studio.job import Job
 from sfumato.studio.preview_panel import PreviewPanel
 from sfumato.studio.requirement_card import RequirementCard
-from sfumato.studio.widgets import banner, beside, card, complain, explained, heading, text
+from sfumato.studio.widgets import banner, card, complain, explained, heading, in_thread, text
 
 
 def render(job: Job) -> None:
@@ -93,7 +93,7 @@ class _Page:
         """Say what is impossible, and which methods can serve."""
         version = self.job.version
         try:
-            found, plan = await beside(_asked, self.job)
+            found, plan = await in_thread(_asked, self.job)
         except SfumatoError as error:
             if version == self.job.version:
                 self.offered = None
@@ -161,7 +161,7 @@ class _Methods:
         """Say which method would be chosen, which takes a trial."""
         version = self.job.version
         try:
-            found = await beside(trial.choice_of, self.job)
+            found = await in_thread(trial.choice_of, self.job)
             told = found.entry.reason.replace("No method was named. Chosen: ", "On the sample, this is ", 1)
         except SfumatoError as error:
             told = explained(error)

@@ -11,7 +11,7 @@ from sfumato.studio.fields import Field
 from sfumato.studio.frame import next_step
 from sfumato.studio.job import Job
 from sfumato.studio.people import alone_in_words, alone_now, example, people_of
-from sfumato.studio.widgets import banner, beside, cell_text, explained, figures, heading, text
+from sfumato.studio.widgets import banner, cell_text, explained, figures, heading, in_thread, text
 
 ROLES = {
     "identifier": "Identifier",
@@ -131,7 +131,7 @@ async def _changed(job: Job, name: str, role: str, shown: _Shown, why: Field) ->
 async def _update(job: Job, shown: _Shown) -> None:
     """Count again who is unique, and say what the policy lacks."""
     version = job.version
-    found = await beside(alone_now, job)
+    found = await in_thread(alone_now, job)
     if job.version != version:
         return
     shown.alone.clear()
@@ -143,7 +143,7 @@ async def _update(job: Job, shown: _Shown) -> None:
             job.policy()
         except SfumatoError as error:
             banner(explained(error), "bad")
-    await beside(people_of(job).prepare)
+    await in_thread(people_of(job).prepare)
 
 
 def _alone(job: Job, found: Uniqueness) -> None:

@@ -14,12 +14,12 @@ from sfumato.studio.earlier import JoinFindings
 from sfumato.studio.job import Job
 from sfumato.studio.widgets import (
     banner,
-    beside,
     card,
     complain,
     explained,
     figures,
     heading,
+    in_thread,
     later,
     primary,
     quiet,
@@ -75,7 +75,7 @@ class _Page:
 
     async def _change(self, act: Callable[[], Any]) -> None:
         try:
-            await beside(act)
+            await in_thread(act)
         except SfumatoError as error:
             complain(explained(error))
             return

@@ -13,12 +13,12 @@ from sfumato.studio.pages.table_form import form_card
 from sfumato.studio.uploads import SUFFIXES
 from sfumato.studio.widgets import (
     banner,
-    beside,
     card,
     complain,
     explained,
     figures,
     heading,
+    in_thread,
     later,
     primary,
     quiet,
@@ -120,7 +120,7 @@ async def _open(job: Job, given: str, query: str | None) -> None:
     far = ui.timer(0.25, lambda: setattr(note, "message", f"{READING} {job.reading:.0%}" if job.reading else READING))
     try:
         async with job.lock:
-            await beside(job.open, given, query=query)
+            await in_thread(job.open, given, query=query)
     except Exception as error:
         complain(explained(error))
         return

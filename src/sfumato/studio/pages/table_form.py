@@ -8,7 +8,7 @@ from nicegui import ui
 from sfumato.studio.controls import choice, entry
 from sfumato.studio.frame import go
 from sfumato.studio.job import Job
-from sfumato.studio.widgets import beside, card, complain, explained, primary, text
+from sfumato.studio.widgets import card, complain, explained, in_thread, primary, text
 from sfumato.table.form import EXTENSIONS
 
 FOUND = ""
@@ -84,7 +84,7 @@ def _set_number(said: dict[str, Any], value: str) -> None:
 async def _again(job: Job, said: dict[str, Any]) -> None:
     try:
         async with job.lock:
-            await beside(job.reread, said)
+            await in_thread(job.reread, said)
     except Exception as error:
         complain(explained(error))
         return

@@ -10,10 +10,10 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-def beside(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+def in_background(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
     """What ``work`` returns, once asked for; errors are raised there. A process that ends does not wait for it.
 
-    >>> beside(sum, [1, 2]).result()
+    >>> in_background(sum, [1, 2]).result()
     3
     """
     found: Future[T] = Future()
