@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from integration.model_group import model
 from integration.parties import converse, together
-from integration.test_comparison import bad_points
+from integration.test_secure_comparison import bad_points
 from integration.tls import QUICK
 from sfumato.errors import DataError, PeerError
 from sfumato.integration import alignment, curve

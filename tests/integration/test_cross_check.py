@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from integration.parties import converse
-from integration.test_comparison import BITS, compare, drawn, extremes
+from integration.test_secure_comparison import BITS, compare, drawn, extremes
 from sfumato.integration.alignment import by_intersection
 
 
