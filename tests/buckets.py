@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import sfumato as sf
 from sfumato.engine.counts import Counts
-from sfumato.method.base import Groups, Progress, Scheme
+from sfumato.method.base import Groups, GroupScheme, Progress
 from sfumato.requirement.base import Requirement
 
 
@@ -13,7 +13,7 @@ from sfumato.requirement.base import Requirement
 class SizedBuckets(sf.Mondrian):
     """Mondrian's groups of at least k rows, whatever is required."""
 
-    scheme: Scheme = "bucketization"
+    scheme: GroupScheme = "bucketization"
     k: int = 1
 
     def of_vectors(self, counts: Counts, requirements: Sequence[Requirement], progress: Progress) -> Groups:
