@@ -42,7 +42,7 @@ def add_places(out: NDArray[np.uint32], places: NDArray[Any], worth: int) -> Non
 
 
 @inner
-def _word(text: Any, at: Any) -> Any:
+def word(text: Any, at: Any) -> Any:
     """Eight bytes as a number; LLVM makes one load of it. (Unsigned places need no test for negative ones.)"""
     u = np.uint64
     low = u(text[at]) | u(text[at + u(1)]) << u(8) | u(text[at + u(2)]) << u(16) | u(text[at + u(3)]) << u(24)
@@ -74,8 +74,8 @@ def _put(codes: Any, first: int, cells: Any, begin: Any, length: Any, text: Any,
             place = u(begin[cell])
             end = at + u(length[cell])
             while at < end:
-                one, two = _word(cells, place), _word(cells, place + eight)
-                three, four = _word(cells, place + half), _word(cells, place + half + eight)
+                one, two = word(cells, place), word(cells, place + eight)
+                three, four = word(cells, place + half), word(cells, place + half + eight)
                 _put_word(text, at, one)
                 _put_word(text, at + eight, two)
                 _put_word(text, at + half, three)

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.kernel.csv_rows import word
 from sfumato.kernel.jit import kernel, lean
 
 MOST = (1 << 16) - 1
@@ -48,19 +49,9 @@ class CellNumbers(NamedTuple):
 
 
 @lean
-def _word(text: Any, at: Any) -> Any:
-    """Eight bytes as a number; LLVM makes one load of it. (Unsigned places need no test for negative ones.)"""
-    u = np.uint64
-    low = u(text[at]) | u(text[at + u(1)]) << u(8) | u(text[at + u(2)]) << u(16) | u(text[at + u(3)]) << u(24)
-    at += u(4)
-    high = u(text[at]) | u(text[at + u(1)]) << u(8) | u(text[at + u(2)]) << u(16) | u(text[at + u(3)]) << u(24)
-    return low | high << u(32)
-
-
-@lean
 def _last_word(text: Any, at: Any, left: Any) -> Any:
     """The last 1 to 8 bytes of a cell as a number."""
-    return _word(text, at) & (np.uint64(0xFFFFFFFFFFFFFFFF) >> (np.uint64(64) - np.uint64(8) * left))
+    return word(text, at) & (np.uint64(0xFFFFFFFFFFFFFFFF) >> (np.uint64(64) - np.uint64(8) * left))
 
 
 @lean
@@ -69,7 +60,7 @@ def _hash(text: Any, at: Any, size: Any) -> Any:
     u = np.uint64
     found, end = size * u(0x9E3779B97F4A7C15), at + size
     while at + u(8) < end:
-        found = (found ^ _word(text, at)) * u(0xD6E8FEB86659FD93)
+        found = (found ^ word(text, at)) * u(0xD6E8FEB86659FD93)
         found ^= found >> u(32)
         at += u(8)
     found = (found ^ _last_word(text, at, end - at)) * u(0xD6E8FEB86659FD93)
@@ -82,7 +73,7 @@ def _is_same(text: Any, at: Any, words: Any, place: Any, size: Any) -> Any:
     u = np.uint64
     end = at + size
     while at + u(8) < end:
-        if _word(text, at) != _word(words, place):
+        if word(text, at) != word(words, place):
             return False
         at += u(8)
         place += u(8)
