@@ -102,7 +102,7 @@ def _numbered(
             blocks.append(codes[:, : found[0]].copy())
             start += found[1]
         kept = end - start
-        if found[0] < 0 or kept > _BLOCK or (is_last and kept):
+        if found[0] < 0 or kept > _BLOCK:
             return None
         memory[:kept] = memory[start:end]
         reached(done)
