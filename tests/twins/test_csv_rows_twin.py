@@ -11,10 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.background import known
+from sfumato.background import Later, known
 from sfumato.engine.parts import Parts, compress, write_parts
-from sfumato.kernel import csv_rows
-from sfumato.kernel.csv_rows import BEYOND, CsvCells, length_of_rows, same_rows
+from sfumato.kernel.csv_rows import BEYOND, CsvCells, same_rows
 from sfumato.release.files import csv_cells, csv_twin
 from sfumato.release.files.csv_twin import same_bytes, same_values
 from sfumato.release.files.spreadsheet import csv_of
@@ -100,23 +99,23 @@ MANY = st.sampled_from([0, 0, 0, 4, 99])
 
 
 @contextmanager
-def room_for(number: int) -> Iterator[None]:
-    """Compare so many bytes at a time, about."""
-    before, csv_rows._ROOM = csv_rows._ROOM, number
+def holding(number: int) -> Iterator[None]:
+    """Keep about so many bytes of the file in memory."""
+    before, csv_twin._HELD = csv_twin._HELD, number
     try:
         yield
     finally:
-        csv_rows._ROOM = before
+        csv_twin._HELD = before
 
 
-@given(frames(), st.sampled_from(OUTPUTS), st.integers(1, 40), st.integers(1, 90), MANY, st.data())
+@given(frames(), st.sampled_from(OUTPUTS), st.integers(1, 40), st.sampled_from([0, 9, 1 << 24]), MANY, st.data())
 @examples(500)
 def test_cell_by_cell(
     tmp_path_factory: pytest.TempPathFactory,
     frame: pl.DataFrame,
     output: OutputEntry | None,
     cells: int,
-    room: int,
+    held: int,
     many: int,
     data: st.DataObject,
 ) -> None:
@@ -124,11 +123,11 @@ def test_cell_by_cell(
     content = data.draw(files(text))
     file = tmp_path_factory.getbasetemp() / "cells.csv"
     file.write_bytes(content)
-    with room_for(room):
+    with holding(held):
         assert same_bytes(file, frame, output, cells, many) == (content == text)
 
 
-@given(frames(30), st.integers(1, 9), st.sampled_from(OUTPUTS), st.integers(1, 40), st.integers(1, 90), MANY, st.data())
+@given(frames(30), st.integers(1, 9), st.sampled_from(OUTPUTS), st.integers(1, 40), MANY, st.data())
 @examples(100)
 def test_part_by_part(
     tmp_path_factory: pytest.TempPathFactory,
@@ -136,7 +135,6 @@ def test_part_by_part(
     step: int,
     output: OutputEntry | None,
     cells: int,
-    room: int,
     many: int,
     data: st.DataObject,
 ) -> None:
@@ -147,8 +145,7 @@ def test_part_by_part(
     text = csv_of(frame, output).write_csv().encode()
     content = data.draw(files(text))
     (folder / "data.csv").write_bytes(content)
-    with room_for(room):
-        assert same_bytes(folder / "data.csv", parts, output, cells, many) == (content == text)
+    assert same_bytes(folder / "data.csv", parts, output, cells, many) == (content == text)
 
 
 def wide(rows: int = 5000) -> pl.DataFrame:
@@ -217,34 +214,49 @@ def test_a_later_part_may_have_longer_words(tmp_path: Path) -> None:
     assert not same_bytes(file, parts, None, 100, 0)
 
 
-def blocks_of(frame: pl.DataFrame, cells: int) -> list[tuple[int, int]]:
-    """Where each block of a csv file starts and ends."""
-    blocks, found = csv_twin._Blocks(csv_twin._blocks_of([frame], None, cells, 0)), []
-    while (block := blocks.take()) is not None:
-        found.append((block.start, block.start + block.length))
-    return found
+@pytest.fixture(params=["both", "from the start", "from the end"])
+def threads(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both threads compare, or one of them takes all rows."""
+    if request.param == "from the start":
+        monkeypatch.setattr(csv_twin, "in_background", lambda work, *args, **kwargs: known(work(*args, **kwargs)))
+    if request.param == "from the end":
+        monkeypatch.setattr(
+            csv_twin, "in_background", lambda work, *args, **kwargs: Later(lambda: work(*args, **kwargs))
+        )
 
 
-@pytest.mark.parametrize("threads", [1, 2, 3])
-def test_the_first_and_the_last_byte_of_every_block_count(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, threads: int
-) -> None:
-    """Cells with line ends and quotes stand where one block ends and the next begins; the last block is short."""
-    monkeypatch.setattr(csv_twin, "_THREADS", threads)
-    words = pl.Enum(["a\nb", 'c"\n', "d"])
-    frame = pl.DataFrame({"w": pl.Series(["a\nb", 'c"\n', "d", "a\nb", "d"], dtype=words), "x": [1, 22, 333, 4, 5]})
+@pytest.mark.usefixtures("threads")
+@pytest.mark.parametrize("cells", [2, 4, 99])
+@pytest.mark.parametrize("many", [0, 99])
+def test_every_byte_of_every_block_counts(tmp_path: Path, cells: int, many: int) -> None:
+    """Cells with line ends and quotes stand where one block ends and the next begins."""
+    words = pl.Enum(["a\nb", 'c"\n', "d" * 70])
+    frame = pl.DataFrame(
+        {"w": pl.Series(["a\nb", 'c"\n', "d" * 70, "a\nb", "d" * 70], dtype=words), "x": [1, 22, 333, 4, 5]}
+    )
     text, file = frame.write_csv().encode(), tmp_path / "data.csv"
-    ends = blocks_of(frame, 4)
-    assert [text[start:end].count(b",") for start, end in ends] == [1, 2, 2, 1]
-    assert (ends[0][0], ends[-1][1]) == (0, len(text))
-    for at in {place for start, end in ends for place in (start, end - 1)}:
+    for at in range(len(text)):
         file.write_bytes(text[:at] + bytes([text[at] ^ 1]) + text[at + 1 :])
-        assert not same_bytes(file, frame, None, 4, 0)
-    for other in (text[:-1], text + b"\n", text[1:], text + text, b""):
+        assert not same_bytes(file, frame, None, cells, many)
+    for other in (text[:-1], text + b"\n", text[1:], text + text, b"", text[:-6] + text[-3:], text[:6] + text[4:]):
         file.write_bytes(other)
-        assert not same_bytes(file, frame, None, 4, 0)
+        assert not same_bytes(file, frame, None, cells, many)
     file.write_bytes(text)
-    assert same_bytes(file, frame, None, 4, 0)
+    assert same_bytes(file, frame, None, cells, many)
+
+
+@pytest.mark.usefixtures("threads")
+def test_a_table_in_parts_is_compared_from_both_ends(tmp_path: Path) -> None:
+    frame = wide(300)
+    parts = Parts(
+        write_parts([frame[:90], frame[90:91], frame[91:]], tmp_path), frame.schema, 300, frame[:0], np.zeros(0, int)
+    )
+    text, file = frame.write_csv().encode(), tmp_path / "data.csv"
+    file.write_bytes(text)
+    assert same_bytes(file, parts, None, 100, 0)
+    for at in (0, 99, len(text) // 3, len(text) // 2, len(text) - 1):
+        file.write_bytes(text[:at] + bytes([text[at] ^ 1]) + text[at + 1 :])
+        assert not same_bytes(file, parts, None, 100, 0)
 
 
 def test_a_table_without_rows_is_its_header(tmp_path: Path) -> None:
@@ -259,41 +271,49 @@ def test_a_table_without_rows_is_its_header(tmp_path: Path) -> None:
 def test_an_error_of_one_thread_ends_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "data.csv"
     file.write_text(wide().write_csv())
-    monkeypatch.setattr(csv_twin, "same_rows", lambda *args: 1 // 0)
+    monkeypatch.setattr(csv_twin, "same_rows", lambda *args, **kwargs: 1 // 0)
     with pytest.raises(ZeroDivisionError):
         same_bytes(file, wide(), None, 1 << 10, 0)
 
 
-@pytest.mark.parametrize("first", [True, False])
-def test_a_difference_is_found_by_whichever_thread_takes_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: bool
+TEXT = st.text(st.sampled_from("ab\n"), min_size=1, max_size=3)
+
+
+@given(
+    st.lists(st.one_of(TEXT, st.integers(60, 140).map(lambda n: "a" * n)), min_size=1, max_size=4),
+    st.integers(0, 9),
+    st.integers(1, 3),
+    st.integers(0, 80),
+    st.integers(0, 80),
+    st.booleans(),
+    st.data(),
+)
+@examples(500)
+def test_rows_in_the_middle_of_a_text(
+    words: list[str], rows: int, columns: int, before: int, after: int, backwards: bool, data: st.DataObject
 ) -> None:
-    """One thread takes all blocks: the other one, or this one."""
-    if first:
-        monkeypatch.setattr(csv_twin, "in_background", lambda work, *args: known(work(*args)))
-    else:
-        monkeypatch.setattr(csv_twin, "in_background", lambda work, *args: known(True))
-    frame, file = wide(300), tmp_path / "data.csv"
-    text = frame.write_csv()
-    file.write_text(text)
-    assert same_bytes(file, frame, None, 100, 0)
-    file.write_text(text[:-2] + "?\n")
-    assert not same_bytes(file, frame, None, 100, 0)
+    """Cells of up to several times the bytes that are compared at once, wherever the text begins and ends."""
+    length = np.array([len(word) for word in words])
+    joined = np.frombuffer("".join(words).encode() + bytes(BEYOND), np.uint8)
+    cells = CsvCells(joined, np.cumsum(length) - length, length)
+    place = st.integers(0, len(words) - 1)
+    codes = np.array(data.draw(st.lists(place, min_size=rows * columns, max_size=rows * columns)), np.uint32)
+    codes = codes.reshape(columns, rows)
+    wanted = "".join(words[code] for code in codes.T.ravel()).encode()
+    middle = data.draw(files(wanted)) if wanted else b""
+    text = b"b" * before + middle + b"b" * after
+    at = before + len(middle) if backwards else before
+    here = text[max(at - len(wanted), 0) : at] if backwards else text[at : at + len(wanted)]
+    end = (at - len(wanted) if backwards else at + len(wanted)) if here == wanted else None
+    longest = columns * int(length.max())
+    assert same_rows(codes, cells, longest, np.frombuffer(text, np.uint8), at, backwards=backwards) == end
 
 
-@pytest.mark.parametrize("room", [1, 5, 1 << 16])
-def test_a_text_that_is_shorter_or_longer_than_the_rows_differs(room: int) -> None:
-    cells = CsvCells(np.frombuffer(b"1,2,a\n" + bytes(BEYOND), np.uint8), np.array([0, 2, 4]), np.array([2, 2, 2]))
-    codes = np.array([[0, 1, 1], [2, 2, 2]], np.uint32)
-    text = b"1,a\n2,a\n2,a\n"
-    assert length_of_rows(codes, cells) == len(text)
-    with room_for(room):
-        for other in (text, text[:-1], text[:4], b"", text + b"\0", text + b"2,a\n"):
-            assert same_rows(codes, cells, 4, np.frombuffer(other, np.uint8)) == (other == text)
-
-
-def test_what_is_left_in_the_room_does_not_stand_in_for_a_file_that_ends(tmp_path: Path) -> None:
-    (tmp_path / "data.csv").write_bytes(b"a,b")
-    with (tmp_path / "data.csv").open("rb", buffering=0) as file:
-        assert csv_twin._same_block(file, memoryview(bytearray(3)), csv_twin._Block(0, 3, b"a,b"))
-        assert not csv_twin._same_block(file, memoryview(bytearray(b"a,b\n")), csv_twin._Block(0, 4, b"a,b\n"))
+def test_what_was_compared_does_not_stay_in_memory(tmp_path: Path) -> None:
+    file = tmp_path / "data.csv"
+    file.write_bytes(bytes(range(256)) * 64)
+    text = csv_twin._Text(file)
+    before = text.bytes.tobytes()
+    for first, last in [(0, len(text)), (5, 4097), (4096, 4096), (9000, 16384)]:
+        text.forget(first, last)
+        assert text.bytes.tobytes() == before  # it is read again

@@ -11,18 +11,16 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.kernel import group_tallies as kernel
-from sfumato.kernel.group_tallies import Coded, GroupTallies, fits, group_tallies
+from sfumato.kernel.group_tallies import Coded, GroupTallies, fits, group_tallies, rows_by_code
 from sfumato.release import shown_groups
 from strategies import examples
 
-SIZES = (1, 2, 3, 7, 256, 300, 70_000)
-
 
 @st.composite
-def columns(draw: st.DrawFn, rows: int, most: int) -> list[Coded]:
+def columns(draw: st.DrawFn, rows: int, most: int, largest: int) -> list[Coded]:
     """Up to ``most`` columns of few distinct codes, with the least and the greatest among them."""
     found = []
-    for size in draw(st.lists(st.sampled_from(SIZES), max_size=most)):
+    for size in draw(st.lists(st.sampled_from((1, 2, 3, 7, 256, 300, largest)), max_size=most)):
         some = [0, size - 1, *draw(st.lists(st.integers(0, size - 1), max_size=3))]
         codes = draw(st.lists(st.sampled_from(some), min_size=rows, max_size=rows))
         found.append(Coded(np.array(codes, np.min_scalar_type(max(size - 1, 1))), size))
@@ -48,12 +46,17 @@ def twin(by: list[Coded], counted: list[Coded]) -> list[tuple[object, ...]]:
 @given(st.data(), st.integers(1, 60), st.sampled_from([1, 2, 5, 1 << 15]), st.sampled_from([1, 3, 1 << 16]))
 @examples(150)
 def test_counting_by_parts(data: st.DataObject, rows: int, part: int, block: int) -> None:
-    by, counted = data.draw(columns(rows, 3)), data.draw(columns(rows, 2))
+    by, counted = data.draw(columns(rows, 3, 70_000)), data.draw(columns(rows, 2, 8))
     by = by or [Coded(np.zeros(rows, np.uint8), 1)]
+    assert fits(by, counted)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(kernel, "_PART", part)
         patched.setattr(kernel, "_BLOCK", block)
-        assert plain(group_tallies(by, counted)) == twin(by, counted)
+        patched.setattr(kernel, "_LEAST_SLOTS", data.draw(st.sampled_from([4, 16, 1 << 10])))  # grows as needed
+        found = group_tallies(by, counted)
+    assert plain(found) == twin(by, counted)
+    for at, column in enumerate(by):
+        assert rows_by_code(found, by, at).tolist() == np.bincount(column.codes, minlength=column.size).tolist()
 
 
 @pytest.mark.parametrize("rows", [0, 1, 2, 3, 16, 17])

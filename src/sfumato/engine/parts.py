@@ -33,9 +33,10 @@ class Parts:
         """The columns, in order."""
         return self.schema.names()
 
-    def frames(self) -> Iterator[pl.DataFrame]:
-        """The rows of each part, one after the other."""
-        return (pl.read_parquet(file, glob=False) for file in self.files)
+    def frames(self, *, backwards: bool = False) -> Iterator[pl.DataFrame]:
+        """The rows of each part, one after the other; ``backwards``: the last part first."""
+        files = reversed(self.files) if backwards else self.files
+        return (pl.read_parquet(file, glob=False) for file in files)
 
     def read(self) -> pl.DataFrame:
         """All rows."""

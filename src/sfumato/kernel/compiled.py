@@ -7,6 +7,7 @@ from typing import Any
 
 import numba.core.event
 import numba.core.types
+import numba.extending
 from numba import njit
 
 from sfumato.kernel.link import counts_no_references, inner_compiler
@@ -14,7 +15,9 @@ from sfumato.kernel.shipped import cache_for, pack
 
 _compile: Any = njit
 _event: Any = numba.core.event
+_types: Any = numba.core.types
 _unliteral: Any = numba.core.types.unliteral
+_intrinsic: Any = numba.extending.intrinsic
 _Listener: Any = numba.core.event.Listener
 
 _kernels: list[Any] = []
@@ -36,6 +39,27 @@ def inner_of(function: Callable[..., Any], *, lean: bool) -> Any:
     compiled = _compile(nogil=True, **options, **(counts_no_references() if lean else {}))(function)
     compiled.get_call_template = _by_type(compiled.get_call_template)
     return compiled
+
+
+def on_bytes_of(in_llvm: Callable[..., Any]) -> Any:
+    """A function that only kernels call, of which ``in_llvm`` writes the instructions."""
+
+    def typed(_: Any, left: Any, at: Any, right: Any, place: Any) -> Any:
+        def instructions(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            pointers = []
+            for kind, array, place in ((left, *args[:2]), (right, *args[2:])):
+                first = context.make_array(kind)(context, builder, array).data
+                pointers.append(builder.gep(first, [place]))
+            return in_llvm(builder, *pointers)
+
+        return _types.uint64(left, _types.uint64, right, _types.uint64), instructions
+
+    intrinsic = _intrinsic(typed)
+
+    def call(left: Any, at: Any, right: Any, place: Any) -> Any:
+        return intrinsic(left, at, right, place)
+
+    return inner_of(call, lean=True)
 
 
 def _by_type(template: Callable[..., Any]) -> Callable[..., Any]:

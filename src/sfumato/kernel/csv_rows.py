@@ -5,12 +5,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.kernel.jit import inner, kernel, lean
+from sfumato.kernel.differing import WIDTH, differing
+from sfumato.kernel.jit import inner, kernel
 
-BEYOND = 32
-"""How many bytes must follow the last cell, and the last row in a text: cells are copied that many bytes at a time."""
-_ROOM = 1 << 16
-"""How many bytes are written before they are compared: they stay in the nearest cache."""
+BEYOND = WIDTH
+"""How many bytes must follow the last cell: as many are compared at a time."""
+_COPIED = 32
+"""How many bytes of a cell are copied at a time."""
 
 
 class CsvCells(NamedTuple):
@@ -60,11 +61,11 @@ def _put_word(text: Any, at: Any, word: Any) -> None:
     text[at + u(6)], text[at + u(7)] = byte(word >> u(48)), byte(word >> u(56))
 
 
-@lean
-def _put(codes: Any, first: int, cells: Any, begin: Any, length: Any, text: Any, limit: int) -> Any:
+@kernel
+def _put_rows(codes: Any, first: int, cells: Any, begin: Any, length: Any, text: Any, limit: int) -> Any:
     """Each cell is copied 32 bytes at a time; what is copied beyond its end is overwritten by the next cell."""
     u = np.uint64
-    step, eight, half = u(BEYOND), u(8), u(16)
+    step, eight, half = u(_COPIED), u(8), u(16)
     at = u(0)
     for row in range(first, codes.shape[1]):
         if at >= u(limit):
@@ -84,11 +85,6 @@ def _put(codes: Any, first: int, cells: Any, begin: Any, length: Any, text: Any,
                 place += step
             at = end
     return codes.shape[1], np.int64(at)
-
-
-@kernel
-def _put_rows(codes: Any, first: int, cells: Any, begin: Any, length: Any, text: Any, limit: int) -> Any:
-    return _put(codes, first, cells, begin, length, text, limit)
 
 
 def put_rows(
@@ -111,49 +107,69 @@ def put_rows(
 
 
 @kernel
-def _same_rows(codes: Any, cells: Any, begin: Any, length: Any, room: Any, limit: int, text: Any) -> bool:
-    row, at = 0, 0
-    while row < codes.shape[1]:
-        row, end = _put(codes, row, cells, begin, length, room, limit)
-        there = text[at : at + end]
-        differing = np.uint8(0)
-        for i in range(len(there)):
-            differing |= there[i] ^ room[i]
-        if differing or len(there) < end:
-            return False
-        at += end
-    return at == len(text)
-
-
-def same_rows(codes: NDArray[np.uint32], cells: CsvCells, longest: int, text: NDArray[np.uint8]) -> bool:
-    """Whether a text consists of some rows: these are written, some at a time, and every byte is compared.
-
-    ``codes`` has a line per column: the cell of each row. No row has more than ``longest`` bytes.
-
-    >>> text = np.frombuffer(b"1,a\\n2,a\\n", np.uint8)
-    >>> cells = CsvCells(np.frombuffer(b"1,2,a\\n" + bytes(BEYOND), np.uint8), np.array([0, 2, 4]), np.array([2, 2, 2]))
-    >>> same_rows(np.array([[0, 1], [2, 2]], np.uint32), cells, 4, text)
-    True
-    >>> same_rows(np.array([[0, 0], [2, 2]], np.uint32), cells, 4, text)
-    False
-    """
-    return bool(_same_rows(codes, *cells, np.empty(_ROOM + longest + BEYOND, np.uint8), _ROOM, text))
+def _same_words(codes: Any, cells: Any, begin: Any, length: Any, text: Any, at: int, backwards: bool) -> int:
+    """Many bytes at a time. Whatever the rows are, there must be room for them and for `BEYOND` more bytes in the text:
+    to test that for each cell would take twice as long."""
+    u = np.uint64
+    place, width, columns, rows = u(at), u(BEYOND), u(codes.shape[0]), u(codes.shape[1])
+    other = u(0)
+    for row in range(rows):
+        for column in range(columns):
+            cell = codes[columns - u(1) - column, rows - u(1) - row] if backwards else codes[column, row]
+            there, left = u(begin[cell]), u(length[cell])
+            if backwards:
+                place -= left
+            here = place
+            while left > width:
+                other |= differing(text, here, cells, there)
+                here, there, left = here + width, there + width, left - width
+            # What follows the cell is shifted out: byte 0 is bit 0. (A cell has at least the byte that ends it.)
+            other |= differing(text, here, cells, there) << (width - left)
+            if not backwards:
+                place = here + left
+    return -1 if other else np.int64(place)
 
 
 @kernel
-def _length_of_rows(codes: Any, length: Any) -> int:
-    total = np.int64(0)
-    for column in range(codes.shape[0]):
-        for row in range(codes.shape[1]):
-            total += length[codes[column, row]]
-    return total
+def _same_bytes(codes: Any, cells: Any, begin: Any, length: Any, text: Any, at: int, backwards: bool) -> int:
+    """A byte at a time, wherever the text ends."""
+    u = np.uint64
+    place, end, columns, rows = u(at), u(len(text)), u(codes.shape[0]), u(codes.shape[1])
+    for row in range(rows):
+        for column in range(columns):
+            cell = codes[columns - u(1) - column, rows - u(1) - row] if backwards else codes[column, row]
+            there, left = u(begin[cell]), u(length[cell])
+            if left > (place if backwards else end - place):
+                return -1
+            if backwards:
+                place -= left
+            for i in range(left):
+                if text[place + i] != cells[there + i]:
+                    return -1
+            if not backwards:
+                place += left
+    return np.int64(place)
 
 
-def length_of_rows(codes: NDArray[np.uint32], cells: CsvCells) -> int:
-    """How many bytes some rows have.
+def same_rows(
+    codes: NDArray[np.uint32], cells: CsvCells, longest: int, text: NDArray[np.uint8], at: int, *, backwards: bool
+) -> int | None:
+    """Where some rows end that a text must have from a place on; None if a byte differs, or the text is too short.
 
-    >>> cells = CsvCells(np.zeros(7 + BEYOND, np.uint8), np.array([0, 2, 5]), np.array([2, 3, 2]))
-    >>> length_of_rows(np.array([[0, 1], [2, 2]], np.uint32), cells)
-    9
+    ``codes`` has a line per column: the cell of each row. No row has more than ``longest`` bytes. ``backwards``: the
+    rows must end at the place; returns where they begin.
+
+    >>> text = np.frombuffer(b"1,a\\n2,a\\n", np.uint8)
+    >>> cells = CsvCells(np.frombuffer(b"1,2,a\\n" + bytes(BEYOND), np.uint8), np.array([0, 2, 4]), np.array([2, 2, 2]))
+    >>> same_rows(np.array([[0, 1], [2, 2]], np.uint32), cells, 4, text, 0, backwards=False)
+    8
+    >>> same_rows(np.array([[1], [2]], np.uint32), cells, 4, text, 8, backwards=True)
+    4
+    >>> same_rows(np.array([[0], [2]], np.uint32), cells, 4, text, 8, backwards=True) is None
+    True
     """
-    return int(_length_of_rows(codes, cells.length))
+    before, after = at, len(text) - at
+    room, beyond = (before, after) if backwards else (after - BEYOND, BEYOND)
+    fits = codes.shape[1] * longest <= room and beyond >= BEYOND
+    found = int((_same_words if fits else _same_bytes)(codes, *cells, text, at, backwards))
+    return None if found < 0 else found

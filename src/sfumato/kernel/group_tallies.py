@@ -4,7 +4,7 @@ Rows are first spread over parts, by a hash of what they are grouped by: the row
 and all that is counted there stays in the cache. Two threads share the rows, and then the parts.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernel.group_values import ValueCounts
-from sfumato.kernel.jit import kernel
+from sfumato.kernel.jit import inner, kernel
 
 _KEY_BITS = 63
 """The codes of a row, grouped by and counted, must fit into so many bits together."""
@@ -21,8 +21,11 @@ _BLOCK = 1 << 16
 _THREADS = 2
 _PART = 1 << 15
 """How many rows a part has, about."""
-_MOST_PARTS = 1 << 10
+_MOST_PART_BITS = 8
 """Rows are not spread over more parts: there would be more places to write to than the processor keeps track of."""
+_LEAST_SLOTS = 1 << 10
+_ODD = 0x9E3779B97F4A7C15
+"""Any odd number with bits all over."""
 
 
 class Coded(NamedTuple):
@@ -38,10 +41,41 @@ class Coded(NamedTuple):
 
 
 class GroupTallies(NamedTuple):
-    """How many rows each group has, and for each counted column its values by group."""
+    """How many rows each group has, for each counted column its values by group, and the codes that all rows of a group
+    have, in one number."""
 
     size: NDArray[np.int64]
     values: list[ValueCounts]
+    codes: NDArray[np.uint64]
+
+
+class _Keys(NamedTuple):
+    """How the codes of a row become a key and a part, and what is kept of the key there.
+
+    The key has the codes that rows are grouped by. It is multiplied by an odd number and cut to its own number of bits,
+    which keeps different keys different. The upper bits, which depend on all others, are the part. The others are kept,
+    and below them the counted codes; in half the memory where they fit.
+    """
+
+    bits: int
+    of_part: int
+    below: int
+
+    @property
+    def kept(self) -> type[np.uint32] | type[np.uint64]:
+        """The type of what is kept of a row."""
+        return np.uint32 if self.bits - self.of_part + self.below <= 32 else np.uint64
+
+    @property
+    def back(self) -> int:
+        """What undoes the multiplication."""
+        return pow(_ODD, -1, 1 << self.bits)
+
+
+def _keys_of(by: Sequence[Coded], counted: Sequence[Coded], rows: int) -> _Keys:
+    bits = sum(column.bits for column in by)
+    parts = max(1, (rows // _PART).bit_length())
+    return _Keys(bits, min(parts, _MOST_PART_BITS, bits), sum(column.bits for column in counted))
 
 
 @kernel
@@ -50,59 +84,89 @@ def _pack(keys: Any, codes: Any, bits: int) -> None:
         keys[row] = keys[row] << np.uint64(bits) | np.uint64(codes[row])
 
 
+@inner
+def _mixed(key: Any, bits: int, below: int) -> Any:
+    mask = (np.uint64(1) << np.uint64(bits)) - np.uint64(1)
+    return ((key >> np.uint64(below)) * np.uint64(_ODD)) & mask
+
+
 @kernel
-def _sizes_of_parts(keys: Any, below: int, shift: int, size: Any) -> None:
-    """The part of a key is the upper bits of a product, which depend on all of its bits."""
+def _sizes_of_parts(keys: Any, bits: int, of_part: int, below: int, size: Any) -> None:
+    rest = np.uint64(bits - of_part)
     for row in range(len(keys)):
-        size[((keys[row] >> np.uint64(below)) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(shift)] += 1
+        size[_mixed(keys[row], bits, below) >> rest] += 1
 
 
 @kernel
-def _spread(keys: Any, below: int, shift: int, free: Any, out: Any) -> None:
-    """Each key goes to the next free place of its part."""
+def _spread(keys: Any, bits: int, of_part: int, below: int, free: Any, out: Any) -> None:
+    """What is kept of each row goes to the next free place of its part."""
+    rest, one = np.uint64(bits - of_part), np.uint64(1)
+    of_rest, of_counted = (one << rest) - one, (one << np.uint64(below)) - one
     for row in range(len(keys)):
-        part = ((keys[row] >> np.uint64(below)) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(shift)
-        out[free[part]] = keys[row]
-        free[part] += 1
+        mixed = _mixed(keys[row], bits, below)
+        place = free[mixed >> rest]
+        out[place] = (mixed & of_rest) << np.uint64(below) | (keys[row] & of_counted)
+        free[mixed >> rest] = place + 1
 
 
 @kernel
-def _number_part(keys: Any, below: int, slot_key: Any, slot_group: Any, group: Any, size: Any) -> int:
-    """The group of each row of a part, by open addressing; ``size``: how many rows each group has."""
+def _count_part(
+    kept: Any, below: int, upper: int, fields: Any, slot_key: Any, slot_group: Any, of_group: Any, cells: Any
+) -> int:
+    """Count the rows of each group of a part by their values, in a line of cells per group.
+
+    Groups are found by open addressing; of each also the mixed key, of which ``upper`` are the bits of the part.
+    Returns how many there are; a negative number if ``cells`` has fewer lines.
+    """
     mask = np.uint64(len(slot_group) - 1)
     slot_group[:] = 0
     groups = 0
-    for row in range(len(keys)):
-        key = keys[row] >> np.uint64(below)
+    for row in range(len(kept)):
+        codes = np.uint64(kept[row])
+        key = codes >> np.uint64(below)
         h = (key ^ (key >> np.uint64(32))) * np.uint64(0xC4CEB9FE1A85EC53)
         slot = (h ^ (h >> np.uint64(29))) & mask
         while slot_group[slot] and slot_key[slot] != key:
             slot = (slot + np.uint64(1)) & mask
         if not slot_group[slot]:
-            slot_key[slot] = key
-            size[groups] = 0
+            if groups == len(cells):
+                return -1
+            for cell in range(cells.shape[1]):
+                cells[groups, cell] = 0
+            of_group[groups] = np.uint64(upper) | key
             groups += 1
-            slot_group[slot] = groups
-        group[row] = slot_group[slot] - 1
-        size[group[row]] += 1
+            slot_key[slot], slot_group[slot] = key, groups
+        group = slot_group[slot] - 1
+        for column in range(len(fields)):
+            shift, ones, first = fields[column, 0], fields[column, 1], fields[column, 2]
+            cells[group, ((codes >> shift) & ones) + first] += 1
     return groups
 
 
 @kernel
-def _count_part(keys: Any, shift: int, group: Any, cells: Any, most: Any, squares: Any, of_value: Any) -> None:
-    """The values of each group of a part: rows with the most frequent one, sum of squares; and rows of each value."""
-    cells[:] = 0
-    mask = np.uint64(cells.shape[1] - 1)
-    for row in range(len(keys)):
-        cells[group[row], (keys[row] >> np.uint64(shift)) & mask] += 1
-    for g in range(cells.shape[0]):
-        top, square = np.int64(0), 0.0
+def _summarize(cells: Any, first: int, size: Any, most: Any, squares: Any, of_value: Any) -> None:
+    """Of each line the rows, those with the most frequent value and the sum of squares; and the rows of each value."""
+    for g in range(len(size)):
+        rows, top, square = np.int64(0), np.int64(0), 0.0
         for value in range(len(of_value)):
-            held = np.int64(cells[g, value])
+            held = np.int64(cells[g, first + value])
+            rows += held
             top = max(top, held)
             square += np.float64(held * held)
             of_value[value] += held
-        most[g], squares[g] = top, square
+        size[g], most[g], squares[g] = rows, top, square
+
+
+@kernel
+def _unmix(mixed: Any, back: Any, ones: Any) -> None:
+    for g in range(len(mixed)):
+        mixed[g] = (mixed[g] * back) & ones
+
+
+@kernel
+def _count_codes(codes: Any, shift: int, ones: Any, size: Any, of_code: Any) -> None:
+    for g in range(len(codes)):
+        of_code[(codes[g] >> np.uint64(shift)) & ones] += size[g]
 
 
 def group_tallies(by: Sequence[Coded], counted: Sequence[Coded]) -> GroupTallies:
@@ -115,88 +179,128 @@ def group_tallies(by: Sequence[Coded], counted: Sequence[Coded]) -> GroupTallies
     ([1, 2], [1, 0, 2])
     """
     rows = len(by[0].codes)
-    parts = 1 << min(_MOST_PARTS.bit_length() - 1, max(1, (rows // _PART).bit_length()))
-    below, shift = sum(column.bits for column in counted), 64 - (parts.bit_length() - 1)
+    keys = _keys_of(by, counted, rows)
+    parts, columns = 1 << keys.of_part, [*by, *counted]
     ends = [rows * thread // _THREADS for thread in range(_THREADS + 1)]
-    spread = np.empty(rows, np.uint64)
-
-    def packed(thread: int) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-        size = np.zeros(parts, np.int64)
-        return _packed([*by, *counted], ends[thread], ends[thread + 1], below, shift, size), size
-
+    some = [range(parts * t // _THREADS, parts * (t + 1) // _THREADS) for t in range(_THREADS)]
+    kept = np.empty(rows, keys.kept)
     with ThreadPoolExecutor(_THREADS) as pool:
-        halves = list(pool.map(packed, range(_THREADS)))
-        sizes = np.array([size for _, size in halves])
+        sizes = np.array(list(pool.map(lambda t: _sizes(columns, keys, ends[t], ends[t + 1]), range(_THREADS))))
         starts = np.cumsum(np.append(0, sizes.T.ravel()))[:-1].reshape(parts, _THREADS).T.copy()
         firsts = np.append(starts[0], rows)
-        list(pool.map(lambda t: _spread(halves[t][0], below, shift, starts[t], spread), range(_THREADS)))
-        halves.clear()
-        some = [range(parts * t // _THREADS, parts * (t + 1) // _THREADS) for t in range(_THREADS)]
-        found = list(pool.map(lambda here: _tallied(spread, firsts, here, below, counted), some))
-    return _joined(found, len(counted))
+        list(pool.map(lambda t: _fill(columns, keys, ends[t], ends[t + 1], starts[t], kept), range(_THREADS)))
+        found = [x for some in pool.map(lambda here: _tallied(kept, firsts, here, keys, counted), some) for x in some]
+    size = np.concatenate([part.size for part in found])
+    codes = np.concatenate([part.mixed for part in found])
+    _unmix(codes, np.uint64(keys.back), np.uint64((1 << keys.bits) - 1))
+    of_parts = zip(*(part.values for part in found), strict=True)
+    return GroupTallies(size, [_joined(size, values) for values in of_parts] if counted else [], codes)
 
 
-def _packed(
-    columns: Sequence[Coded], first: int, last: int, below: int, shift: int, size: NDArray[np.int64]
-) -> NDArray[np.uint64]:
-    """The codes of each row in one number, and how many rows each part gets: some at a time, to stay in the cache."""
-    found = np.zeros(last - first, np.uint64)
+def rows_by_code(tallies: GroupTallies, by: Sequence[Coded], at: int) -> NDArray[np.int64]:
+    """How many rows have each code of one of the columns that make the groups.
+
+    >>> by = [Coded(np.array([1, 0, 1]), 2), Coded(np.array([0, 3, 3]), 4)]
+    >>> rows_by_code(group_tallies(by, []), by, 1).tolist()
+    [1, 0, 0, 2]
+    """
+    of_code = np.zeros(1 << by[at].bits, np.int64)
+    _count_codes(tallies.codes, _shifts(by)[at], np.uint64(len(of_code) - 1), tallies.size, of_code)
+    return of_code[: by[at].size]
+
+
+def _packed(columns: Sequence[Coded], first: int, last: int) -> Iterator[NDArray[np.uint64]]:
+    """The codes of each row in one number: some at a time, which stay in the cache."""
+    room = np.empty(min(_BLOCK, last - first), np.uint64)
     for start in range(first, last, _BLOCK):
-        end = min(start + _BLOCK, last)
-        keys = found[start - first : end - first]
+        keys = room[: min(_BLOCK, last - start)]
+        keys[:] = 0
         for column in columns:
-            _pack(keys, column.codes[start:end], column.bits)
-        _sizes_of_parts(keys, below, shift, size)
-    return found
+            _pack(keys, column.codes[start : start + len(keys)], column.bits)
+        yield keys
+
+
+def _sizes(columns: Sequence[Coded], keys: _Keys, first: int, last: int) -> NDArray[np.int64]:
+    """How many of some rows each part gets."""
+    size = np.zeros(1 << keys.of_part, np.int64)
+    for packed in _packed(columns, first, last):
+        _sizes_of_parts(packed, *keys, size)
+    return size
+
+
+def _fill(
+    columns: Sequence[Coded], keys: _Keys, first: int, last: int, free: NDArray[np.int64], kept: NDArray[Any]
+) -> None:
+    """Put some rows into their parts. They are packed again: to write all of them down would take longer."""
+    for packed in _packed(columns, first, last):
+        _spread(packed, *keys, free, kept)
+
+
+class _Part(NamedTuple):
+    """The groups of a part: how many rows each has, its mixed key, and its values."""
+
+    size: NDArray[np.int64]
+    mixed: NDArray[np.uint64]
+    values: list[ValueCounts]
 
 
 def _tallied(
-    keys: NDArray[np.uint64], firsts: NDArray[np.int64], parts: range, below: int, counted: Sequence[Coded]
-) -> list[GroupTallies]:
+    kept: NDArray[Any], firsts: NDArray[np.int64], parts: range, keys: _Keys, counted: Sequence[Coded]
+) -> list[_Part]:
     """The groups of some parts."""
     longest = int(np.diff(firsts[parts.start : parts.stop + 1]).max(initial=0))
-    slots = _slots(longest)
-    slot_key, slot_group = np.empty(slots, np.uint64), np.empty(slots, np.int32)
-    group, size = np.empty(longest, np.int32), np.empty(longest, np.int64)
-    found = []
-    for part in parts:
-        here = keys[firsts[part] : firsts[part + 1]]
-        room = _slots(len(here))
-        groups = int(_number_part(here, below, slot_key[:room], slot_group[:room], group, size))
-        of_groups, shift, values = size[:groups].copy(), below, []
-        for column in counted:
-            shift -= column.bits
-            values.append(_counted(here, shift, group, of_groups, column))
-        found.append(GroupTallies(of_groups, values))
-    return found
+    counting = _Counting(keys, counted, longest)
+    return [counting.groups_of(kept[firsts[part] : firsts[part + 1]], part) for part in parts]
 
 
-def _slots(rows: int) -> int:
-    """A power of two, so that no more than three of four slots are taken."""
-    return 1 << max(4, (rows + rows // 3).bit_length())
+class _Counting:
+    """Counts one part after the other, with room for as many groups as the parts before had."""
+
+    def __init__(self, keys: _Keys, counted: Sequence[Coded], longest: int) -> None:
+        self._keys, self._longest = keys, longest
+        self._columns = counted or [Coded(np.empty(0, np.uint8), 1)]  # one cell per group, for its rows
+        widths = [1 << column.bits for column in self._columns]
+        self._firsts = [sum(widths[:at]) for at in range(len(widths))]
+        self._width = sum(widths)
+        ones = [width - 1 for width in widths]
+        self._fields = np.array([_shifts(self._columns), ones, self._firsts], np.uint64).T.copy()
+        self._make_room(_LEAST_SLOTS)
+
+    def _make_room(self, slots: int) -> None:
+        self._slots = np.empty(slots, self._keys.kept), np.empty(slots, np.int32)
+        groups = min(slots // 3, self._longest)
+        self._mixed, self._cells = np.empty(groups, np.uint64), np.empty((groups, self._width), np.int32)
+
+    def groups_of(self, kept: NDArray[Any], part: int) -> _Part:
+        """The groups of a part."""
+        upper = part << (self._keys.bits - self._keys.of_part)
+        while (groups := self._count(kept, upper)) < 0:
+            self._make_room(2 * len(self._slots[0]))
+        values = [
+            self._values(groups, column, first) for column, first in zip(self._columns, self._firsts, strict=True)
+        ]
+        return _Part(values[0].size, self._mixed[:groups].copy(), values)
+
+    def _count(self, kept: NDArray[Any], upper: int) -> int:
+        return int(_count_part(kept, self._keys.below, upper, self._fields, *self._slots, self._mixed, self._cells))
+
+    def _values(self, groups: int, column: Coded, first: int) -> ValueCounts:
+        size, most, squares = np.empty(groups, np.int64), np.empty(groups, np.int64), np.empty(groups)
+        of_value = np.zeros(column.size, np.int64)
+        _summarize(self._cells, first, size, most, squares, of_value)
+        return ValueCounts(size, most, squares, of_value)
 
 
-def _counted(
-    keys: NDArray[np.uint64], shift: int, group: NDArray[np.int32], size: NDArray[np.int64], column: Coded
-) -> ValueCounts:
-    """The values of one column in the groups of a part."""
-    most, squares = np.empty(len(size), np.int64), np.empty(len(size))
-    of_value = np.zeros(column.size, np.int64)
-    _count_part(keys, shift, group, np.empty((len(size), 1 << column.bits), np.int32), most, squares, of_value)
-    return ValueCounts(size, most, squares, of_value)
+def _shifts(columns: Sequence[Coded]) -> list[int]:
+    """Where the codes of each column begin in a key of these columns; the last is in its lowest bits."""
+    return [sum(column.bits for column in columns[at + 1 :]) for at in range(len(columns))]
 
 
-def _joined(found: Sequence[Sequence[GroupTallies]], columns: int) -> GroupTallies:
-    """The groups of all parts."""
-    parts = [tallies for some in found for tallies in some]
-    size = np.concatenate([tallies.size for tallies in parts])
-    values = []
-    for column in range(columns):
-        of_parts = [tallies.values[column] for tallies in parts]
-        most = np.concatenate([of.most for of in of_parts])
-        squares = np.concatenate([of.squares for of in of_parts])
-        values.append(ValueCounts(size, most, squares, np.sum([of.of_value for of in of_parts], axis=0)))
-    return GroupTallies(size, values)
+def _joined(size: NDArray[np.int64], of_parts: Sequence[ValueCounts]) -> ValueCounts:
+    """The values of one column in the groups of all parts."""
+    most = np.concatenate([values.most for values in of_parts])
+    squares = np.concatenate([values.squares for values in of_parts])
+    return ValueCounts(size, most, squares, np.sum([values.of_value for values in of_parts], axis=0))
 
 
 def fits(by: Sequence[Coded], counted: Sequence[Coded]) -> bool:

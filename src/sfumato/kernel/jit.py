@@ -73,18 +73,20 @@ class Kernel:
 
 
 class Inner:
-    """A function that only kernels call; it is compiled if one of them is."""
+    """A function that only kernels call; it is compiled if one of them is, ``in_llvm`` if that is given."""
 
-    def __init__(self, function: Callable[..., Any], *, lean: bool) -> None:
-        self.py_func, self.is_lean = function, lean
+    def __init__(
+        self, function: Callable[..., Any], *, lean: bool = False, in_llvm: Callable[..., Any] | None = None
+    ) -> None:
+        self.py_func, self.is_lean, self.in_llvm = function, lean, in_llvm
         self.__doc__, self.__name__, self.__module__ = function.__doc__, function.__name__, function.__module__
 
     @cached_property
     def compiled(self) -> Any:
         """The function as Numba compiles it."""
-        from sfumato.kernel.compiled import inner_of
+        from sfumato.kernel.compiled import inner_of, on_bytes_of
 
-        return inner_of(self.py_func, lean=self.is_lean)
+        return on_bytes_of(self.in_llvm) if self.in_llvm else inner_of(self.py_func, lean=self.is_lean)
 
     @property
     def _numba_type_(self) -> Any:
@@ -103,7 +105,7 @@ def kernel(function: F) -> F:
 
 def inner(function: F) -> F:
     """A function that only kernels call; it compiles in a fraction of the time."""
-    return cast(F, Inner(function, lean=False)) if _is_compiled() else function
+    return cast(F, Inner(function)) if _is_compiled() else function
 
 
 def lean(function: F) -> F:
@@ -113,6 +115,19 @@ def lean(function: F) -> F:
     took up to half of the time of top-down refinement.
     """
     return cast(F, Inner(function, lean=True)) if _is_compiled() else function
+
+
+def on_bytes(in_llvm: Callable[..., Any]) -> Callable[[F], F]:
+    """As ``inner``, for a function of an array of bytes, a place in it, and the same again, that returns a uint64.
+
+    ``in_llvm`` writes its instructions, given a builder of llvmlite and a pointer to each place; the function itself
+    says the same in Python.
+    """
+
+    def made(function: F) -> F:
+        return cast(F, Inner(function, in_llvm=in_llvm)) if _is_compiled() else function
+
+    return made
 
 
 _told: list[Callable[[bool], None]] = []

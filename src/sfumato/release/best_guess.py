@@ -78,7 +78,10 @@ def best_guess(values: GroupValues) -> BestGuess:
 
 
 def _of_counts(counts: ValueCounts, word: Callable[[int], str]) -> BestGuess:
-    rows, most, squares = (figure[counts.size > 0] for figure in (counts.size, counts.most, counts.squares))
+    rows, most, squares = counts.size, counts.most, counts.squares
+    if not rows.all():
+        there = rows > 0
+        rows, most, squares = rows[there], most[there], squares[there]
     total = int(rows.sum())
     shares = counts.of_value / total
     return BestGuess(

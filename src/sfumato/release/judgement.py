@@ -76,12 +76,8 @@ def judge(
     return Judgement(requirement, achieved or {}, groups, failing)
 
 
-def judge_sizes(
-    requirement: GroupRequirement, schema: Schema, group_of_row: NDArray[np.int64], people: NDArray[np.int64]
-) -> Judgement:
-    """Judge groups of which only the sizes are known: how many people each row stands for."""
-    sizes = np.zeros(int(group_of_row.max()) + 1, np.int64)
-    np.add.at(sizes, group_of_row, people)
+def judge_sizes(requirement: GroupRequirement, schema: Schema, sizes: NDArray[np.int64]) -> Judgement:
+    """Judge groups of which only the sizes are known."""
     counts = Tally(sizes, {}, {}, {})
     failing = int((~requirement.holds(schema, counts)).sum())
     return Judgement(requirement, requirement.achieved(schema, counts), len(sizes), failing)

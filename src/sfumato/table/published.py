@@ -67,8 +67,12 @@ def text_counts(column: pl.Series, weights: Integers | None = None) -> dict[str,
     """
     if weights is not None or not isinstance(column.dtype, pl.Enum) or column.null_count():
         return distinct_texts(column).counts(weights)
-    rows = code_counts(*label_codes(column)).tolist()
-    return {text: number for text, number in zip(column.dtype.categories, rows, strict=True) if number}
+    return shown_texts(column, code_counts(*label_codes(column)))
+
+
+def shown_texts(column: pl.Series, rows: Integers) -> dict[str, int]:
+    """The words that some row of a column shows, given how many rows show each word that it lists."""
+    return {text: number for text, number in zip(listed_words(column), rows.tolist(), strict=True) if number}
 
 
 def _is_number(dtype: pl.DataType) -> bool:

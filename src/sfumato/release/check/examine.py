@@ -20,7 +20,7 @@ from sfumato.release.part_tables import as_stored
 from sfumato.table.checks import is_opaque
 from sfumato.table.encode import Role
 from sfumato.table.ordered_domain import MISSING
-from sfumato.table.published import domain_codes, outside, text_counts
+from sfumato.table.published import domain_codes, listed_words, outside, text_counts
 from sfumato.table.taxonomy import Taxonomy, named
 
 if TYPE_CHECKING:
@@ -104,11 +104,12 @@ def _column(release: "Release", name: str) -> pl.Series:
 
 
 def _outside(column: pl.Series, domain: Sequence[str]) -> str | None:
-    if isinstance(column.dtype, pl.Enum) and (more := set(column.dtype.categories) - {*domain}):
+    listed = isinstance(column.dtype, pl.Enum)
+    if listed and (more := {*listed_words(column)} - {*domain}):
         return f"column {column.name!r} has categories that are not in its domain: {named(sorted(more))}"
     if column.null_count() and MISSING not in domain:
         return f"column {column.name!r} has missing values, but its domain says that none are missing"
-    if not column.dtype.is_float() and text_counts(column).keys() <= {*domain}:
+    if listed or (not column.dtype.is_float() and text_counts(column).keys() <= {*domain}):
         return None
     codes = domain_codes(column, domain)  # also where a number is written in another way
     return outside(column, codes) if (codes < 0).any() else None

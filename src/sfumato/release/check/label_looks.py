@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 def labels_explained(release: "Release") -> Finding:
     claim = "every label is explained and means what it shows"
     for name in release.quasi():
-        column, rows = release.counted["data"][name], release.rows_by_value("data", name)
+        column, rows = release.counted["data"][name], release.scheme_class.rows_by_label(release, name)
         if why := fault_of(name, release.description.label(name), column, rows):
             return Finding(claim, "broken", why)
     return Finding(claim, "holds", f"{len(release.quasi())} quasi-identifiers")
@@ -32,6 +32,6 @@ def losses_fit(release: "Release") -> Finding:
 def loss_of(release: "Release", name: str) -> tuple[float, float]:
     """The least and the greatest loss that the labels of a quasi-identifier can have."""
     people = release.scheme_class.weights(release) if release.row_weights is None else None
-    sampled = people is not None
-    rows = text_counts(release.counted["data"][name], people) if sampled else release.rows_by_value("data", name)
-    return loss_bounds(release.description.label(name), rows)
+    if people is None:
+        return loss_bounds(release.description.label(name), release.scheme_class.rows_by_label(release, name))
+    return loss_bounds(release.description.label(name), text_counts(release.counted["data"][name], people))

@@ -30,6 +30,7 @@ _VERSION = re.compile(r"[0-9]+(\.[0-9]+)+[0-9A-Za-z.+-]{0,40}", re.ASCII)
 _SHA256 = re.compile(r"[0-9a-f]{64}", re.ASCII)
 _LARGEST = 1 << 62
 _DEEPEST = 120
+_CONTAINERS = (dict, list, tuple, Mapping)
 
 
 def parse_manifest(plain: object) -> Manifest:
@@ -129,20 +130,19 @@ def _check_explained(name: str, said: object) -> None:
 
 def _check_numbers(plain: dict[str, Any]) -> None:
     """Refuse numbers that are not finite or larger than any count can be, and excessive nesting."""
-    waiting: list[tuple[object, int]] = [(plain, 0)]
-    while waiting:
-        value, depth = waiting.pop()
-        if depth > _DEEPEST:
-            raise ReleaseError(f"manifest.json is nested more than {_DEEPEST} levels deep")
-        if isinstance(value, str):
-            continue
-        if isinstance(value, float) and not math.isfinite(value):
-            raise ReleaseError(f"manifest.json contains {value}, which is not a number")
-        if isinstance(value, int) and abs(value) > _LARGEST:
-            raise ReleaseError("manifest.json contains a number beyond 2^62, which no release has")
-        if isinstance(value, dict | list | tuple | Mapping):
-            below = value.values() if isinstance(value, dict | Mapping) else value
-            waiting.extend((v, depth + 1) for v in below)
+    level: list[Any] = [plain]
+    for _ in range(_DEEPEST):
+        below = [v for value in level for v in (value.values() if isinstance(value, Mapping) else value)]
+        others = [value for value in below if type(value) is not str]  # most are strings: the rest is slow for them
+        for value in others:
+            if isinstance(value, float) and not math.isfinite(value):
+                raise ReleaseError(f"manifest.json contains {value}, which is not a number")
+            if isinstance(value, int) and abs(value) > _LARGEST:
+                raise ReleaseError("manifest.json contains a number beyond 2^62, which no release has")
+        level = [value for value in others if isinstance(value, _CONTAINERS)]
+        if not level:
+            return
+    raise ReleaseError(f"manifest.json is nested more than {_DEEPEST} levels deep")
 
 
 def _check_keys(what: str, entry: object, form: type[ManifestEntry], scheme: str | None = None) -> None:

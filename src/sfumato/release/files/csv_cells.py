@@ -4,7 +4,7 @@ Neighbouring columns of few words are written together, so that a row consists o
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from io import BytesIO
 from typing import NamedTuple
 
@@ -43,32 +43,37 @@ class _Run(NamedTuple):
         return tuple(len(words) for words in self.words)
 
 
-def header(frame: pl.DataFrame, output: OutputEntry | None) -> bytes:
+def header(schema: pl.Schema, output: OutputEntry | None) -> bytes:
     """The first line of a csv file."""
-    return csv_of(frame.clear(), output).write_csv().encode()
+    return csv_of(pl.DataFrame(schema=schema), output).write_csv().encode()
 
 
-def coded_rows(frame: pl.DataFrame, output: OutputEntry | None, step: int) -> Iterator[CodedRows]:
-    """The rows of a frame, ``step`` at a time."""
-    runs = _runs(frame)
-    endings = [_COMMA] * (len(runs) - 1) + [_LINE_END]
-    listed = [
-        _written(_combinations(run), output, end) if run.words else None for run, end in zip(runs, endings, strict=True)
-    ]
-    places = [_places(run, frame) for run in runs]
-    joined = _joined([cells for cells in listed if cells]) if all(listed) else None
-    for first in range(0, frame.height, step):
-        rows = range(first, min(first + step, frame.height))
-        found = joined or _joined(
+class CodedFrame:
+    """A frame of which any rows can be given as numbers of cells."""
+
+    def __init__(self, frame: pl.DataFrame, output: OutputEntry | None) -> None:
+        self._frame, self._output = frame, output
+        self._runs = _runs(frame)
+        self._endings = [_COMMA] * (len(self._runs) - 1) + [_LINE_END]
+        self._listed = [
+            _written(_combinations(run), output, end) if run.words else None
+            for run, end in zip(self._runs, self._endings, strict=True)
+        ]
+        self._places = [_places(run, frame) for run in self._runs]
+        self._joined = _joined([cells for cells in self._listed if cells]) if all(self._listed) else None
+
+    def rows(self, first: int, last: int) -> CodedRows:
+        """The rows from ``first`` to before ``last``."""
+        found = self._joined or _joined(
             [
-                cells or _of_rows(run, frame, rows, output, end)
-                for run, cells, end in zip(runs, listed, endings, strict=True)
+                cells or _of_rows(run, self._frame, range(first, last), self._output, end)
+                for run, cells, end in zip(self._runs, self._listed, self._endings, strict=True)
             ]
         )
-        codes = np.empty((len(runs), len(rows)), np.uint32)
-        for line, numbers, start in zip(codes, places, found.starts, strict=True):
+        codes = np.empty((len(self._runs), last - first), np.uint32)
+        for line, numbers, start in zip(codes, self._places, found.starts, strict=True):
             _number(line, numbers, first, start)
-        yield CodedRows(codes, found.cells, found.longest)
+        return CodedRows(codes, found.cells, found.longest)
 
 
 def _runs(frame: pl.DataFrame) -> list[_Run]:

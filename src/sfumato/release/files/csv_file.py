@@ -11,7 +11,7 @@ import polars as pl
 
 from sfumato.background import in_background, known
 from sfumato.kernel.csv_rows import BEYOND, put_rows
-from sfumato.release.files.csv_cells import coded_rows, header
+from sfumato.release.files.csv_cells import CodedFrame, header
 from sfumato.release.files.spreadsheet import csv_of
 from sfumato.release.manifest import OutputEntry
 
@@ -44,7 +44,7 @@ def _texts(frames: Iterable[pl.DataFrame], output: OutputEntry | None, many: int
     """The text of a file in blocks, each of which stays as it is until the next but one is asked for."""
     for number, frame in enumerate(frames):
         if number == 0:
-            yield header(frame, output)
+            yield header(frame.schema, output)
         if frame.height < many:
             text = BytesIO()
             csv_of(frame, output).write_csv(text, include_header=False)
@@ -56,7 +56,9 @@ def _texts(frames: Iterable[pl.DataFrame], output: OutputEntry | None, many: int
 def _blocks(frame: pl.DataFrame, output: OutputEntry | None) -> Iterator[bytes | memoryview]:
     """The rows of a frame, in two blocks of memory by turns."""
     here, there = np.empty(0, np.uint8), np.empty(0, np.uint8)
-    for rows in coded_rows(frame, output, max(1, _CELLS // frame.width)):
+    coded, step = CodedFrame(frame, output), max(1, _CELLS // frame.width)
+    for first in range(0, frame.height, step):
+        rows = coded.rows(first, min(first + step, frame.height))
         done, needed = 0, _BYTES + rows.longest + BEYOND
         while done < rows.codes.shape[1]:
             here, there = there if len(there) >= needed else np.empty(needed, np.uint8), here

@@ -1,19 +1,17 @@
 """Whether a csv file holds the rows of a table; never more than some of them in memory as text."""
 
-from collections.abc import Iterable, Iterator
-from concurrent.futures import wait
-from io import FileIO
+import mmap
+from collections.abc import Iterable
 from pathlib import Path
 from threading import Lock
-from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 
 from sfumato.background import in_background
 from sfumato.engine.parts import Parts
-from sfumato.kernel.csv_rows import length_of_rows, same_rows
-from sfumato.release.files.csv_cells import CodedRows, coded_rows, header
+from sfumato.kernel.csv_rows import same_rows
+from sfumato.release.files.csv_cells import CodedFrame, header
 from sfumato.release.files.spreadsheet import csv_of
 from sfumato.release.manifest import OutputEntry
 
@@ -21,22 +19,28 @@ _CELLS = 1 << 18
 """How many cells are numbered at a time: their numbers stay in the cache until they are compared."""
 _MANY = 1 << 16
 """A frame with fewer rows is written by Polars and compared: loading the kernels would take longer."""
-_THREADS = 2
-"""How many blocks of rows are compared at the same time."""
+_HELD = 1 << 24
+"""How many compared bytes of a file stay in memory, about."""
 
 
 def same_bytes(
     file: Path, table: pl.DataFrame | Parts, output: OutputEntry | None, cells: int = _CELLS, many: int = _MANY
 ) -> bool:
-    """Whether a csv file is byte for byte what is written for a table; if it is, every byte was compared."""
-    frames = table.frames() if isinstance(table, Parts) else [table]
-    blocks = _Blocks(_blocks_of(frames, output, cells, many))
-    others = [in_background(_all_same, file, blocks) for _ in range(_THREADS - 1)]
+    """Whether a csv file is byte for byte what is written for a table; if it is, every byte was compared.
+
+    One thread compares from the first row on, the other one from the last row back, until they meet.
+    """
+    text, rows, step = _Text(file), _Rows(table.height), max(1, cells // max(1, len(table.columns)))
+    start = text.after(header(table.schema, output))
+    if start is None:
+        return False
+    onwards, back = _both_ways(table, output, many)
+    other = in_background(_compare, text, start, onwards, rows, step, backwards=False)
     try:
-        same = _all_same(file, blocks)
+        begin = _compare(text, len(text), back, rows, step, backwards=True)
     finally:
-        wait(others)
-    return same and all(other.result() for other in others) and blocks.end == file.stat().st_size
+        end = other.result()
+    return begin is not None and begin == end
 
 
 def same_values(file: Path, table: pl.DataFrame | Parts, output: OutputEntry | None) -> bool:
@@ -52,77 +56,105 @@ def same_values(file: Path, table: pl.DataFrame | Parts, output: OutputEntry | N
     return True
 
 
-class _Block(NamedTuple):
-    """Some rows of a table, coded or as they are written, and which bytes of a csv file they must be."""
+class _Text:
+    """The bytes of a file, which the system reads when they are looked at."""
 
-    start: int
-    length: int
-    rows: CodedRows | bytes
+    def __init__(self, file: Path) -> None:
+        with file.open("rb") as there:
+            empty = there.seek(0, 2) == 0
+            self._map = None if empty else mmap.mmap(there.fileno(), 0, access=mmap.ACCESS_READ)
+        self.bytes = np.frombuffer(self._map or b"", np.uint8)
+
+    def __len__(self) -> int:
+        return len(self.bytes)
+
+    def after(self, text: bytes, at: int = 0) -> int | None:
+        """Where a text ends that must stand at a place; None if it does not."""
+        return at + len(text) if self.bytes[at : at + len(text)].tobytes() == text else None
+
+    def before(self, text: bytes, at: int) -> int | None:
+        """Where a text begins that must end at a place; None if it does not."""
+        start = at - len(text)
+        return start if start >= 0 and self.bytes[start:at].tobytes() == text else None
+
+    def forget(self, first: int, last: int) -> None:
+        """Give back the memory of some bytes that have been compared."""
+        first, last = (-(-at // mmap.PAGESIZE) * mmap.PAGESIZE for at in (first, last))
+        if self._map and first < last <= len(self) and hasattr(mmap, "MADV_DONTNEED"):
+            self._map.madvise(mmap.MADV_DONTNEED, first, last - first)
 
 
-class _Blocks:
-    """The blocks of a csv file in their order, for threads that take them by turns; ``end``: of those taken."""
+class _Rows:
+    """The rows that have not been compared yet, which two threads take from both ends."""
 
-    def __init__(self, rows: Iterator[CodedRows | bytes]) -> None:
-        self._rows, self._taking = rows, Lock()
-        self.end = 0
+    def __init__(self, number: int) -> None:
+        self._number, self._taking = number, Lock()
 
-    def take(self) -> _Block | None:
-        """The next block; None if there is none."""
+    def take(self, most: int) -> int:
+        """Take some rows, if there are so many."""
         with self._taking:
-            rows = next(self._rows, None)
-            if rows is None:
-                return None
-            length = len(rows) if isinstance(rows, bytes) else length_of_rows(rows.codes, rows.cells)
-            block = _Block(self.end, length, rows)
-            self.end += length
-            return block
+            taken = min(most, self._number)
+            self._number -= taken
+            return taken
 
     def stop(self) -> None:
-        """Let nobody take another block."""
+        """Let nobody take another row."""
         with self._taking:
-            self._rows = iter(())
+            self._number = 0
 
 
-def _blocks_of(
-    frames: Iterable[pl.DataFrame], output: OutputEntry | None, cells: int, many: int
-) -> Iterator[CodedRows | bytes]:
-    """The header, and the rows of each frame."""
-    for number, frame in enumerate(frames):
-        if number == 0:
-            yield header(frame, output)
-        if frame.height < many:
-            yield csv_of(frame, output).write_csv(include_header=False).encode()
-        else:
-            yield from coded_rows(frame, output, max(1, cells // max(1, frame.width)))
+class _Frame:
+    """Some rows of a table, which can be compared with a text."""
+
+    def __init__(self, frame: pl.DataFrame, output: OutputEntry | None, many: int) -> None:
+        self._frame, self._output, self.height = frame, output, frame.height
+        self._coded = CodedFrame(frame, output) if frame.height >= many else None
+
+    def found(self, text: _Text, at: int, first: int, last: int, *, backwards: bool) -> int | None:
+        """Where the rows from ``first`` to before ``last`` end in a text, if they begin at a place; None if a byte
+        differs. ``backwards``: where they begin, if they end there."""
+        if self._coded is not None:
+            rows = self._coded.rows(first, last)
+            return same_rows(*rows, text.bytes, at, backwards=backwards)
+        written = csv_of(self._frame[first:last], self._output).write_csv(include_header=False).encode()
+        return text.before(written, at) if backwards else text.after(written, at)
 
 
-def _all_same(file: Path, blocks: _Blocks) -> bool:
-    """Whether all blocks that are taken here are in the file; the other threads stop if one is not."""
-    room = bytearray()
+def _both_ways(
+    table: pl.DataFrame | Parts, output: OutputEntry | None, many: int
+) -> tuple[Iterable[_Frame], Iterable[_Frame]]:
+    """The frames of a table from the first on, and from the last back."""
+    if isinstance(table, pl.DataFrame):
+        whole = [_Frame(table, output, many)]
+        return whole, whole
+    first, last = (table.frames(backwards=backwards) for backwards in (False, True))
+    return (_Frame(frame, output, many) for frame in first), (_Frame(frame, output, many) for frame in last)
+
+
+def _compare(text: _Text, at: int, frames: Iterable[_Frame], rows: _Rows, step: int, *, backwards: bool) -> int | None:
+    """Compare rows from a place on, or back from there, until none is left; the place that was reached.
+
+    None if a byte differs. The other thread stops then, too.
+    """
+    place, held = at, at
     try:
-        with file.open("rb", buffering=0) as there:
-            while (block := blocks.take()) is not None:
-                if block.length > len(room):
-                    room = bytearray(block.length)
-                if not _same_block(there, memoryview(room)[: block.length], block):
-                    return False
-        return True
+        for frame in frames:
+            done = 0
+            while done < frame.height:
+                taken = rows.take(min(step, frame.height - done))
+                if not taken:
+                    return place
+                first = frame.height - done - taken if backwards else done
+                found = frame.found(text, place, first, first + taken, backwards=backwards)
+                if found is None:
+                    return None
+                place, done = found, done + taken
+                if abs(place - held) > _HELD:
+                    text.forget(*sorted((place, held)))
+                    held = place
+        return place
     finally:
-        blocks.stop()
-
-
-def _same_block(file: FileIO, room: memoryview, block: _Block) -> bool:
-    """Whether a block is in the file, which is read into ``room``."""
-    file.seek(block.start)
-    read = 0
-    while read < len(room):
-        if not (more := file.readinto(room[read:])):
-            return False
-        read += more
-    if isinstance(block.rows, bytes):
-        return room.tobytes() == block.rows
-    return same_rows(block.rows.codes, block.rows.cells, block.rows.longest, np.frombuffer(room, np.uint8))
+        rows.stop()
 
 
 def _same_values(file: Path, frame: pl.DataFrame, first: int = 0, most: int | None = None) -> bool:

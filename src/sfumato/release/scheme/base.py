@@ -164,6 +164,10 @@ class Scheme(ABC):
         """The values of an attribute by group, if they were counted together with the groups of a large table."""
         return None
 
+    def rows_by_label(self, release: "Release", name: str) -> dict[str, int]:
+        """How many rows of the table "data" show each label of a quasi-identifier."""
+        return release.rows_by_value("data", name)
+
     def values_by_group(self, release: "Release", name: str) -> GroupValues | None:
         """The published values of an attribute by group; None if they are not shown that way."""
         return None

@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-import numpy as np
-
 from sfumato.engine.base import AsIs, ByGroup, Engine, Output
 from sfumato.engine.counts import Counts
 from sfumato.engine.draws import Draws
@@ -12,7 +10,7 @@ from sfumato.release.best_guess import CountedValues, GroupValues
 from sfumato.release.check.label_looks import labels_explained, losses_fit
 from sfumato.release.check.public import PublicSchema
 from sfumato.release.describe import attribute_entries
-from sfumato.release.judgement import Judgement, judge, judged
+from sfumato.release.judgement import Judgement, judge_sizes, judged
 from sfumato.release.manifest import AttributeEntry, LabelAttribute, SchemeName
 from sfumato.release.scheme.base import Grouped, Look, Made, Progress, Scheme
 from sfumato.release.scheme.group_labels import by_labels, show
@@ -39,12 +37,15 @@ class Generalization(Scheme):
         groups = release.shown_groups() if by_size else None
         if groups is None:
             return super().judge(release, bound, view)
-        number = len(groups.size)
-        return judge(bound, view, view.counted, np.arange(number), number, groups.size)
+        return judge_sizes(bound, view, groups.size)
 
     def counted_by_group(self, release: "Release", name: str) -> CountedValues | None:
         groups = release.shown_groups()
         return None if groups is None else groups.values.get(name)
+
+    def rows_by_label(self, release: "Release", name: str) -> dict[str, int]:
+        groups = release.shown_groups()
+        return super().rows_by_label(release, name) if groups is None else groups.labels[name]
 
     def values_by_group(self, release: "Release", name: str) -> GroupValues | None:
         if name not in release.counted["data"].columns:

@@ -100,7 +100,10 @@ class Sampling(Scheme):
     def judge(self, release: "Release", bound: GroupRequirement, view: PublicSchema) -> Judgement:
         if bound.columns() or bound.distinct_columns():
             raise PolicyError(f"{bound.model} cannot be judged on a sample; only the sizes of groups are known")
-        return judge_sizes(bound, view, release.same_labels(names(bound.groups_by())), self.weights(release))
+        group_of_row = release.same_labels(names(bound.groups_by()))
+        sizes = np.zeros(int(group_of_row.max()) + 1, np.int64)
+        np.add.at(sizes, group_of_row, self.weights(release))
+        return judge_sizes(bound, view, sizes)
 
     def _sizes(self, release: "Release", most: int) -> NDArray[np.int64]:
         """How many people each row stands for, together ``most`` or fewer."""
