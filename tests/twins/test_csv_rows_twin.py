@@ -306,7 +306,13 @@ def test_rows_in_the_middle_of_a_text(
     here = text[max(at - len(wanted), 0) : at] if backwards else text[at : at + len(wanted)]
     end = (at - len(wanted) if backwards else at + len(wanted)) if here == wanted else None
     longest = columns * int(length.max())
-    assert same_rows(codes, cells, longest, np.frombuffer(text, np.uint8), at, backwards=backwards) == end
+    around = np.frombuffer(wanted + text + wanted, np.uint8)  # what lies outside of the text does not count
+    there = around[len(wanted) : len(wanted) + len(text)]
+    assert same_rows(codes, cells, longest, there, at, backwards=backwards) == end
+    cut = data.draw(st.integers(0, len(wanted)))
+    there = around[len(around) - len(wanted) + cut :] if backwards else around[: len(wanted) - cut]
+    expected = None if cut else 0 if backwards else len(wanted)
+    assert same_rows(codes, cells, longest, there, len(there) if backwards else 0, backwards=backwards) == expected
 
 
 def test_what_was_compared_does_not_stay_in_memory(tmp_path: Path) -> None:

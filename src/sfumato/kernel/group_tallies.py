@@ -40,13 +40,26 @@ class Coded(NamedTuple):
         return max(self.size - 1, 0).bit_length()
 
 
+class Cells(NamedTuple):
+    """How many rows some groups have with each value: a line per group, in which the values of each counted column
+    begin at a place of ``firsts``."""
+
+    counts: NDArray[np.int32]
+    firsts: list[int]
+
+    def of(self, column: int, size: int) -> NDArray[np.int32]:
+        """The counts of one column, which has so many values."""
+        return self.counts[:, self.firsts[column] : self.firsts[column] + size]
+
+
 class GroupTallies(NamedTuple):
     """How many rows each group has, for each counted column its values by group, and the codes that all rows of a group
-    have, in one number."""
+    have, in one number; ``cells``: in the same order of groups, unless they are not kept."""
 
     size: NDArray[np.int64]
     values: list[ValueCounts]
     codes: NDArray[np.uint64]
+    cells: list[Cells] | None
 
 
 class _Keys(NamedTuple):
@@ -169,10 +182,11 @@ def _count_codes(codes: Any, shift: int, ones: Any, size: Any, of_code: Any) -> 
         of_code[(codes[g] >> np.uint64(shift)) & ones] += size[g]
 
 
-def group_tallies(by: Sequence[Coded], counted: Sequence[Coded]) -> GroupTallies:
+def group_tallies(by: Sequence[Coded], counted: Sequence[Coded], kept_cells: int = 0) -> GroupTallies:
     """Group the rows that agree on all columns of ``by``, and count in each group the values of each other column.
 
-    The groups are in no particular order. All codes of a row must fit into a number (`fits`).
+    The groups are in no particular order. All codes of a row must fit into a number (`fits`). The cells are kept if
+    they are not more than ``kept_cells``.
 
     >>> found = group_tallies([Coded(np.array([1, 0, 1]), 2)], [Coded(np.array([2, 2, 0]), 3)])
     >>> sorted(found.size.tolist()), found.values[0].of_value.tolist()
@@ -189,12 +203,15 @@ def group_tallies(by: Sequence[Coded], counted: Sequence[Coded]) -> GroupTallies
         starts = np.cumsum(np.append(0, sizes.T.ravel()))[:-1].reshape(parts, _THREADS).T.copy()
         firsts = np.append(starts[0], rows)
         list(pool.map(lambda t: _fill(columns, keys, ends[t], ends[t + 1], starts[t], kept), range(_THREADS)))
-        found = [x for some in pool.map(lambda here: _tallied(kept, firsts, here, keys, counted), some) for x in some]
+        most = kept_cells // _THREADS
+        found = [x for some in pool.map(lambda t: _tallied(kept, firsts, t, keys, counted, most), some) for x in some]
     size = np.concatenate([part.size for part in found])
     codes = np.concatenate([part.mixed for part in found])
     _unmix(codes, np.uint64(keys.back), np.uint64((1 << keys.bits) - 1))
     of_parts = zip(*(part.values for part in found), strict=True)
-    return GroupTallies(size, [_joined(size, values) for values in of_parts] if counted else [], codes)
+    cells = [part.cells for part in found if part.cells is not None]
+    values = [_joined(size, values) for values in of_parts] if counted else []
+    return GroupTallies(size, values, codes, cells if counted and len(cells) == len(found) else None)
 
 
 def rows_by_code(tallies: GroupTallies, by: Sequence[Coded], at: int) -> NDArray[np.int64]:
@@ -242,22 +259,28 @@ class _Part(NamedTuple):
     size: NDArray[np.int64]
     mixed: NDArray[np.uint64]
     values: list[ValueCounts]
+    cells: Cells | None
 
 
 def _tallied(
-    kept: NDArray[Any], firsts: NDArray[np.int64], parts: range, keys: _Keys, counted: Sequence[Coded]
+    kept: NDArray[Any],
+    firsts: NDArray[np.int64],
+    parts: range,
+    keys: _Keys,
+    counted: Sequence[Coded],
+    kept_cells: int,
 ) -> list[_Part]:
     """The groups of some parts."""
     longest = int(np.diff(firsts[parts.start : parts.stop + 1]).max(initial=0))
-    counting = _Counting(keys, counted, longest)
+    counting = _Counting(keys, counted, longest, kept_cells)
     return [counting.groups_of(kept[firsts[part] : firsts[part + 1]], part) for part in parts]
 
 
 class _Counting:
     """Counts one part after the other, with room for as many groups as the parts before had."""
 
-    def __init__(self, keys: _Keys, counted: Sequence[Coded], longest: int) -> None:
-        self._keys, self._longest = keys, longest
+    def __init__(self, keys: _Keys, counted: Sequence[Coded], longest: int, kept_cells: int) -> None:
+        self._keys, self._longest, self._left = keys, longest, kept_cells
         self._columns = counted or [Coded(np.empty(0, np.uint8), 1)]  # one cell per group, for its rows
         widths = [1 << column.bits for column in self._columns]
         self._firsts = [sum(widths[:at]) for at in range(len(widths))]
@@ -279,7 +302,12 @@ class _Counting:
         values = [
             self._values(groups, column, first) for column, first in zip(self._columns, self._firsts, strict=True)
         ]
-        return _Part(values[0].size, self._mixed[:groups].copy(), values)
+        return _Part(values[0].size, self._mixed[:groups].copy(), values, self._kept(groups))
+
+    def _kept(self, groups: int) -> Cells | None:
+        """The cells of a part, as long as there is room for them."""
+        self._left -= groups * self._width
+        return Cells(self._cells[:groups].copy(), self._firsts) if self._left >= 0 else None
 
     def _count(self, kept: NDArray[Any], upper: int) -> int:
         return int(_count_part(kept, self._keys.below, upper, self._fields, *self._slots, self._mixed, self._cells))

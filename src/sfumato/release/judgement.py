@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.engine.counts import Counted, Counts, combine, tally, totals
+from sfumato.engine.counts import Block, Counted, Counts, combine, tally, totals
 from sfumato.errors import Infeasible, PolicyError, SfumatoError
 from sfumato.release.people import refuse_rows_for_people
 from sfumato.requirement.base import GroupRequirement, Key, Requirement, Schema, Tally
@@ -66,21 +66,22 @@ def judge(
     counted = {key: columns(key[0]) for key in requirement.columns()}
     distinct = {key: combine([columns(name) for name in key]) for key in requirement.distinct_columns()}
     whole = {key: totals(c, weights) for key, c in counted.items()}
+    return judge_blocks(requirement, schema, tally(group, groups, counted, distinct, weights), whole)
+
+
+def judge_blocks(
+    requirement: GroupRequirement, schema: Schema, blocks: Iterable[Block], whole: Mapping[Key, NDArray[np.int64]]
+) -> Judgement:
+    """Judge groups that have been counted; ``whole``: the counts of the whole table."""
     achieved: dict[str, float] | None = None
-    failing = 0
-    for block in tally(group, groups, counted, distinct, weights):
+    failing = groups = 0
+    for block in blocks:
         counts = Tally(block.sizes, block.counts, block.distinct, whole)
         failing += int((~requirement.holds(schema, counts)).sum())
+        groups += len(block.sizes)
         here = requirement.achieved(schema, counts)
         achieved = here if achieved is None else requirement.worse(achieved, here)
     return Judgement(requirement, achieved or {}, groups, failing)
-
-
-def judge_sizes(requirement: GroupRequirement, schema: Schema, sizes: NDArray[np.int64]) -> Judgement:
-    """Judge groups of which only the sizes are known."""
-    counts = Tally(sizes, {}, {}, {})
-    failing = int((~requirement.holds(schema, counts)).sum())
-    return Judgement(requirement, requirement.achieved(schema, counts), len(sizes), failing)
 
 
 def judged(requirement: GroupRequirement, counts: Counts, group: NDArray[np.int64], groups: int) -> Judgement:

@@ -1,15 +1,22 @@
 """The groups that a large table shows, and the sensitive values in each: counted at once, rows are not numbered."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from sfumato.engine.counts import Block
 from sfumato.kernel.group import MANY
-from sfumato.kernel.group_tallies import Coded, fits, group_tallies, rows_by_code
+from sfumato.kernel.group_tallies import Cells, Coded, fits, group_tallies, rows_by_code
 from sfumato.release.best_guess import CountedValues
+from sfumato.release.check.public import PublicSchema
+from sfumato.release.judgement import Judgement, judge_blocks
+from sfumato.release.manifest import LabelAttribute, ValueAttribute
+from sfumato.requirement.base import GroupRequirement, Key, names
+from sfumato.requirement.k_anonymity import KAnonymity
 from sfumato.table.encode import Role
 from sfumato.table.published import label_codes, listed_words, shown_texts
 
@@ -20,15 +27,94 @@ _MOST_VALUES = 256
 """An attribute with more values is not counted here: there would be too many cells."""
 _MOST_CELLS = 1024
 """Nor is one with which a group would have more cells than this."""
+_MOST_KEPT = 1 << 26
+"""More cells than this are not kept: claims about values are then judged by numbering the rows."""
+_BLOCK = 1 << 16
+"""How many groups are judged at a time, about."""
 
 
-class ShownGroups(NamedTuple):
+@dataclass(frozen=True)
+class ShownGroups:
     """How many rows each group has, for some sensitive attributes its values, and how many rows show each label of
-    each quasi-identifier; groups are in no order."""
+    each quasi-identifier; groups are in no order. ``cells``: the values of the same attributes in each group."""
 
     size: NDArray[np.int64]
     values: dict[str, CountedValues]
     labels: dict[str, dict[str, int]]
+    cells: list[Cells] | None
+
+    def judge(self, requirement: GroupRequirement, view: PublicSchema) -> Judgement | None:
+        """Judge all groups; None if something that this needs was not counted."""
+        keys = [*requirement.columns(), *requirement.distinct_columns()]
+        if names(requirement.groups_by()) or any(len(key) != 1 for key in keys):
+            return None
+        places = {name: self._places(name, view) for (name,) in keys}
+        if keys and (self.cells is None or None in places.values()):
+            return None
+        found = {name: place for name, place in places.items() if place is not None}
+        whole: dict[Key, NDArray[np.int64]] = {
+            key: found[key[0]].rows(self.values[key[0]].counts.of_value[None])[0] for key in requirement.columns()
+        }
+        return judge_blocks(requirement, view, self._blocks(requirement, found), whole)
+
+    def _places(self, name: str, view: PublicSchema) -> "_Places | None":
+        """Where the values of an attribute are in its domain; None if it was not counted, or states none."""
+        entry = view.attributes.get(name)
+        if name not in self.values or not isinstance(entry, ValueAttribute | LabelAttribute):
+            return None
+        counts, words = self.values[name]
+        place = {str(value): at for at, value in enumerate(entry.domain)}
+        codes = np.flatnonzero(counts.of_value)
+        there = [place.get(words[code], -1) for code in codes.tolist()]
+        return None if -1 in there else _Places(codes, np.array(there, np.int64), len(entry.domain))
+
+    def _blocks(self, requirement: GroupRequirement, places: Mapping[str, "_Places"]) -> Iterator[Block]:
+        """The groups with what the requirement needs, some at a time."""
+        if not places:
+            yield Block(self.size, {}, {})
+            return
+        columns = [*self.values]
+        first = 0
+        for cells in _together(self.cells or []):
+            counts = {
+                name: here.rows(cells.of(columns.index(name), len(self.values[name].words)))
+                for name, here in places.items()
+            }
+            last = first + len(cells.counts)
+            yield Block(
+                self.size[first:last],
+                {key: counts[key[0]] for key in requirement.columns()},
+                {key: (counts[key[0]] > 0).sum(axis=1) for key in requirement.distinct_columns()},
+            )
+            first = last
+
+
+class _Places(NamedTuple):
+    """The codes that occur, the place of each in the domain, and the size of the domain."""
+
+    codes: NDArray[np.int64]
+    places: NDArray[np.int64]
+    size: int
+
+    def rows(self, counts: NDArray[Any]) -> NDArray[np.int64]:
+        """Counts by code, a line per group, as counts by place in the domain."""
+        if len(self.codes) == self.size and (self.codes == self.places).all():  # as a release of ours has them
+            return counts[:, : self.size].astype(np.int64)
+        found = np.zeros((len(counts), self.size), np.int64)
+        for code, place in zip(self.codes.tolist(), self.places.tolist(), strict=True):
+            found[:, place] = counts[:, code]
+        return found
+
+
+def _together(cells: list[Cells]) -> Iterator[Cells]:
+    """The same lines in fewer blocks, none of which is empty."""
+    waiting: list[Cells] = []
+    full = [some for some in cells if len(some.counts)]
+    for at, some in enumerate(full):
+        waiting.append(some)
+        if at == len(full) - 1 or sum(len(block.counts) for block in waiting) >= _BLOCK:
+            yield Cells(np.concatenate([block.counts for block in waiting]), some.firsts)
+            waiting = []
 
 
 def shown_groups(release: "Release") -> ShownGroups | None:
@@ -44,11 +130,12 @@ def shown_groups(release: "Release") -> ShownGroups | None:
         found = _coded(table, name)
         if found is not None and _is_counted(found, by, [*counted.values()]):
             counted[name] = found
-    tallies = group_tallies(by, list(counted.values()))
+    values_matter = any(claim.model != KAnonymity.model for claim in release.description.requirements)
+    tallies = group_tallies(by, list(counted.values()), _MOST_KEPT if values_matter else 0)
     words = [listed_words(table[name]).to_list() for name in counted]
     values = dict(zip(counted, map(CountedValues, tallies.values, words), strict=True))
     labels = {name: shown_texts(table[name], rows_by_code(tallies, by, at)) for at, name in enumerate(quasi)}
-    return ShownGroups(tallies.size, values, labels)
+    return ShownGroups(tallies.size, values, labels, tallies.cells)
 
 
 def _is_counted(column: Coded, by: Sequence[Coded], others: Sequence[Coded]) -> bool:

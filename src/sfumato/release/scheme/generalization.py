@@ -10,11 +10,11 @@ from sfumato.release.best_guess import CountedValues, GroupValues
 from sfumato.release.check.label_looks import labels_explained, losses_fit
 from sfumato.release.check.public import PublicSchema
 from sfumato.release.describe import attribute_entries
-from sfumato.release.judgement import Judgement, judge_sizes, judged
+from sfumato.release.judgement import Judgement, judged
 from sfumato.release.manifest import AttributeEntry, LabelAttribute, SchemeName
 from sfumato.release.scheme.base import Grouped, Look, Made, Progress, Scheme
 from sfumato.release.scheme.group_labels import by_labels, show
-from sfumato.requirement.base import GroupRequirement, Requirement, names
+from sfumato.requirement.base import GroupRequirement, Requirement
 from sfumato.table.encode import Role
 from sfumato.table.published import distinct_texts
 
@@ -32,12 +32,10 @@ class Generalization(Scheme):
     looks: ClassVar[tuple[Look, ...]] = (labels_explained, losses_fit)
 
     def judge(self, release: "Release", bound: GroupRequirement, view: PublicSchema) -> Judgement:
-        """Judge a requirement on the groups that are shown; if it is about their sizes alone, rows need no numbers."""
-        by_size = not (bound.columns() or bound.distinct_columns() or names(bound.groups_by()))
-        groups = release.shown_groups() if by_size else None
-        if groups is None:
-            return super().judge(release, bound, view)
-        return judge_sizes(bound, view, groups.size)
+        """Judge a requirement on the groups that are shown; if what it needs was counted, rows need no numbers."""
+        groups = release.shown_groups()
+        judgement = None if groups is None else groups.judge(bound, view)
+        return super().judge(release, bound, view) if judgement is None else judgement
 
     def counted_by_group(self, release: "Release", name: str) -> CountedValues | None:
         groups = release.shown_groups()

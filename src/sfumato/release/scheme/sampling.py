@@ -13,7 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.engine.base import Engine
-from sfumato.engine.counts import Counts
+from sfumato.engine.counts import Block, Counts
 from sfumato.engine.decision import Grouping
 from sfumato.engine.draws import Draws
 from sfumato.engine.local import as_published, recode
@@ -25,7 +25,7 @@ from sfumato.release.check.label_looks import labels_explained, losses_fit
 from sfumato.release.check.noise import one_sensitive, sample_plausible
 from sfumato.release.check.public import PublicSchema
 from sfumato.release.describe import attribute_entries
-from sfumato.release.judgement import Judgement, judge_sizes
+from sfumato.release.judgement import Judgement, judge_blocks
 from sfumato.release.label_meaning import LabelMeaning, fits, masks_of, read
 from sfumato.release.manifest import AttributeEntry, BoxAttribute, LabelAttribute, Manifest, SchemeName
 from sfumato.release.scheme.base import Grouped, Look, Made, Progress, Scheme
@@ -103,7 +103,7 @@ class Sampling(Scheme):
         group_of_row = release.same_labels(names(bound.groups_by()))
         sizes = np.zeros(int(group_of_row.max()) + 1, np.int64)
         np.add.at(sizes, group_of_row, self.weights(release))
-        return judge_sizes(bound, view, sizes)
+        return judge_blocks(bound, view, [Block(sizes, {}, {})], {})
 
     def _sizes(self, release: "Release", most: int) -> NDArray[np.int64]:
         """How many people each row stands for, together ``most`` or fewer."""
