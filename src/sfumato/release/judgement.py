@@ -30,6 +30,16 @@ class Judgement:
         """Whether every group satisfies the requirement."""
         return self.failing == 0
 
+    def and_other(self, other: "Judgement") -> "Judgement":
+        """How these groups and others fare together."""
+        groups, failing = self.groups + other.groups, self.failing + other.failing
+        if not self.groups or not other.groups:
+            achieved = self.achieved or other.achieved
+        else:
+            assert isinstance(self.requirement, GroupRequirement)
+            achieved = self.requirement.worse(self.achieved, other.achieved)
+        return Judgement(self.requirement, achieved, groups, failing)
+
 
 class TableSchema(Schema):
     """What requirements may ask about microdata, or about their counts."""

@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from sfumato.background import in_background
 from sfumato.engine.counts import Block
 from sfumato.kernel.group import MANY
 from sfumato.kernel.group_tallies import Cells, Coded, fits, group_tallies, rows_by_code
@@ -48,14 +49,22 @@ class ShownGroups:
         keys = [*requirement.columns(), *requirement.distinct_columns()]
         if names(requirement.groups_by()) or any(len(key) != 1 for key in keys):
             return None
+        if not keys:
+            return judge_blocks(requirement, view, [Block(self.size, {}, {})], {})
         places = {name: self._places(name, view) for (name,) in keys}
-        if keys and (self.cells is None or None in places.values()):
+        if self.cells is None or None in places.values():
             return None
         found = {name: place for name, place in places.items() if place is not None}
         whole: dict[Key, NDArray[np.int64]] = {
             key: found[key[0]].rows(self.values[key[0]].counts.of_value[None])[0] for key in requirement.columns()
         }
-        return judge_blocks(requirement, view, self._blocks(requirement, found), whole)
+        # two threads: all that takes long runs without the lock
+        middle = len(self.cells) // 2
+        later = in_background(
+            judge_blocks, requirement, view, self._blocks(requirement, found, self.cells[middle:]), whole
+        )
+        first = judge_blocks(requirement, view, self._blocks(requirement, found, self.cells[:middle]), whole)
+        return first.and_other(later.result())
 
     def _places(self, name: str, view: PublicSchema) -> "_Places | None":
         """Where the values of an attribute are in its domain; None if it was not counted, or states none."""
@@ -68,25 +77,21 @@ class ShownGroups:
         there = [place.get(words[code], -1) for code in codes.tolist()]
         return None if -1 in there else _Places(codes, np.array(there, np.int64), len(entry.domain))
 
-    def _blocks(self, requirement: GroupRequirement, places: Mapping[str, "_Places"]) -> Iterator[Block]:
-        """The groups with what the requirement needs, some at a time."""
-        if not places:
-            yield Block(self.size, {}, {})
-            return
+    def _blocks(
+        self, requirement: GroupRequirement, places: Mapping[str, "_Places"], cells: list[Cells]
+    ) -> Iterator[Block]:
+        """Some groups with what the requirement needs, not too many at a time."""
         columns = [*self.values]
-        first = 0
-        for cells in _together(self.cells or []):
+        for some in _together(cells):
             counts = {
-                name: here.rows(cells.of(columns.index(name), len(self.values[name].words)))
+                name: here.rows(some.of(columns.index(name), len(self.values[name].words)))
                 for name, here in places.items()
             }
-            last = first + len(cells.counts)
             yield Block(
-                self.size[first:last],
+                counts[next(iter(places))].sum(axis=1),
                 {key: counts[key[0]] for key in requirement.columns()},
                 {key: (counts[key[0]] > 0).sum(axis=1) for key in requirement.distinct_columns()},
             )
-            first = last
 
 
 class _Places(NamedTuple):
