@@ -19,6 +19,7 @@ from benchmarks.measure import Line, best_times
 _COPY = "Polars read_csv + write_csv + write_parquet"
 _READ = "Polars read_parquet"
 _QUESTION = "SELECT COUNT(*) WHERE age >= 30 AND age < 50 AND occupation = 'Sales'"
+_DIVERSE = '[[require]]\nmodel = "l-diversity"\nl = 2\n'
 _ALONE = """
 import atexit, pathlib, sys
 from sfumato.cli import main
@@ -35,7 +36,10 @@ def lines() -> Iterator[Line]:
             folder = Path(name)
             policy = tables.write_job(folder, rows)
             yield from _published(folder, policy, rows)
-            yield from _received(folder / "new" / "release", rows)
+            diverse = folder / "diverse.toml"
+            diverse.write_text(policy.read_text().replace("[method]", _DIVERSE + "[method]"))
+            _publish_here(diverse, folder / "diverse")
+            yield from _received(folder / "new" / "release", folder / "diverse" / "release", rows)
 
 
 def _published(folder: Path, policy: Path, rows: int) -> Iterator[Line]:
@@ -55,8 +59,9 @@ def _published(folder: Path, policy: Path, rows: int) -> Iterator[Line]:
     yield Line("publish, peak memory", rows, min(peaks), "the table in Arrow", arrow, 6.0, unit="MB")
 
 
-def _received(release: Path, rows: int) -> Iterator[Line]:
-    """What a recipient does, in this process; the reading of the parquet file is part of each.
+def _received(release: Path, diverse: Path, rows: int) -> Iterator[Line]:
+    """What a recipient does, in this process; the reading of the parquet file is part of each. ``diverse`` is a release
+    with l-diversity, too.
 
     The targets are for ten million rows: one million are read in 14 ms, too little for a ratio.
     """
@@ -67,9 +72,10 @@ def _received(release: Path, rows: int) -> Iterator[Line]:
         "load": lambda: sf.load(release),
         "query": lambda: sf.Analyst(sf.load(release)).query(_QUESTION),
         "check": lambda: sf.load(release).check(),
+        "check, k and l": lambda: sf.load(diverse).check(),
     }
     took = best_times(works, repeats=5 if rows <= 1_000_000 else 3)
-    for name in ("load", "query", "check"):
+    for name in ("load", "query", "check", "check, k and l"):
         yield Line(name, rows, took[name], _READ, took["floor"], 3.0 if rows > 1_000_000 else None)
     peak = _peak("query", str(release), _QUESTION)
     arrow = pl.read_parquet(release / "data.parquet").estimated_size() / 1024**2

@@ -40,7 +40,7 @@ class Coded(NamedTuple):
         return max(self.size - 1, 0).bit_length()
 
 
-class Cells(NamedTuple):
+class GroupCells(NamedTuple):
     """How many rows some groups have with each value: a line per group, in which the values of each counted column
     begin at a place of ``firsts``."""
 
@@ -59,7 +59,7 @@ class GroupTallies(NamedTuple):
     size: NDArray[np.int64]
     values: list[ValueCounts]
     codes: NDArray[np.uint64]
-    cells: list[Cells] | None
+    cells: list[GroupCells] | None
 
 
 class _Keys(NamedTuple):
@@ -259,7 +259,7 @@ class _Part(NamedTuple):
     size: NDArray[np.int64]
     mixed: NDArray[np.uint64]
     values: list[ValueCounts]
-    cells: Cells | None
+    cells: GroupCells | None
 
 
 def _tallied(
@@ -304,10 +304,10 @@ class _Counting:
         ]
         return _Part(values[0].size, self._mixed[:groups].copy(), values, self._kept(groups))
 
-    def _kept(self, groups: int) -> Cells | None:
+    def _kept(self, groups: int) -> GroupCells | None:
         """The cells of a part, as long as there is room for them."""
         self._left -= groups * self._width
-        return Cells(self._cells[:groups].copy(), self._firsts) if self._left >= 0 else None
+        return GroupCells(self._cells[:groups].copy(), self._firsts) if self._left >= 0 else None
 
     def _count(self, kept: NDArray[Any], upper: int) -> int:
         return int(_count_part(kept, self._keys.below, upper, self._fields, *self._slots, self._mixed, self._cells))

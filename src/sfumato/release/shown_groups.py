@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sfumato.background import in_background
 from sfumato.engine.counts import Block
 from sfumato.kernel.group import MANY
-from sfumato.kernel.group_tallies import Cells, Coded, fits, group_tallies, rows_by_code
+from sfumato.kernel.group_tallies import Coded, GroupCells, fits, group_tallies, rows_by_code
 from sfumato.release.best_guess import CountedValues
 from sfumato.release.check.public import PublicSchema
 from sfumato.release.judgement import Judgement, judge_blocks
@@ -42,7 +42,7 @@ class ShownGroups:
     size: NDArray[np.int64]
     values: dict[str, CountedValues]
     labels: dict[str, dict[str, int]]
-    cells: list[Cells] | None
+    cells: list[GroupCells] | None
 
     def judge(self, requirement: GroupRequirement, view: PublicSchema) -> Judgement | None:
         """Judge all groups; None if something that this needs was not counted."""
@@ -78,7 +78,7 @@ class ShownGroups:
         return None if -1 in there else _Places(codes, np.array(there, np.int64), len(entry.domain))
 
     def _blocks(
-        self, requirement: GroupRequirement, places: Mapping[str, "_Places"], cells: list[Cells]
+        self, requirement: GroupRequirement, places: Mapping[str, "_Places"], cells: list[GroupCells]
     ) -> Iterator[Block]:
         """Some groups with what the requirement needs, not too many at a time."""
         columns = [*self.values]
@@ -111,14 +111,14 @@ class _Places(NamedTuple):
         return found
 
 
-def _together(cells: list[Cells]) -> Iterator[Cells]:
+def _together(cells: list[GroupCells]) -> Iterator[GroupCells]:
     """The same lines in fewer blocks, none of which is empty."""
-    waiting: list[Cells] = []
+    waiting: list[GroupCells] = []
     full = [some for some in cells if len(some.counts)]
     for at, some in enumerate(full):
         waiting.append(some)
         if at == len(full) - 1 or sum(len(block.counts) for block in waiting) >= _BLOCK:
-            yield Cells(np.concatenate([block.counts for block in waiting]), some.firsts)
+            yield GroupCells(np.concatenate([block.counts for block in waiting]), some.firsts)
             waiting = []
 
 
