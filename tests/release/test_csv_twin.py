@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import time
 from pathlib import Path
 
 import polars as pl
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.cli import main
+from sfumato.release.check import statement
 from sfumato.release.earlier import as_earlier
 from sfumato.release.files import store
 from sfumato.release.files.csv_twin import same_bytes, same_values
@@ -219,3 +221,52 @@ def test_a_forged_twin_is_an_error_whatever_else_is_wrong_unless_the_structure_i
         sf.load(folder).findings()
     restate(folder, rows=5)
     assert sf.load(folder).findings()[-1].status == "broken"
+
+
+@pytest.mark.parametrize("fault", ["digest", "structure"])
+def test_no_file_is_in_use_when_a_check_has_failed(folder: Path, monkeypatch: pytest.MonkeyPatch, fault: str) -> None:
+    """Whoever then shortens a file that is still mapped into memory would end this process."""
+    ended: list[bool] = []
+
+    def slow(*args: object) -> bool:
+        time.sleep(0.3)
+        ended.append(True)
+        return True
+
+    monkeypatch.setattr(store, "same_bytes", slow)
+    release = sf.load(folder)
+    if fault == "structure":
+        release.manifest["rows"] += 1
+    else:
+        next(table for table in release.manifest["tables"] if table["file"] == "data.csv")["sha256"] = "0" * 64
+    with pytest.raises(sf.ReleaseError):
+        release.check(digests=True)
+    assert ended
+
+
+@pytest.mark.parametrize("inner", [[], {}, (), 1, "text", [1]])
+def test_a_manifest_may_be_nested_120_levels_deep(inner: object) -> None:
+    for levels in (118, 119, 120, 121):
+        plain: object = inner
+        for _ in range(levels):
+            plain = [plain]
+        depth = levels + 1 + (inner == [1])
+        if depth > 120:
+            with pytest.raises(sf.ReleaseError, match="nested more than 120 levels"):
+                statement._check_numbers({"a": plain})
+        else:
+            statement._check_numbers({"a": plain})
+
+
+def test_a_manifest_that_contains_itself_is_refused_at_once() -> None:
+    endless: list[object] = []
+    endless += [endless, endless]
+    with pytest.raises(sf.ReleaseError, match="nested more than 120 levels"):
+        statement._check_numbers({"a": endless})
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("-inf"), 2**62 + 1, -(10**400)])
+def test_numbers_that_no_release_has_are_refused(number: float) -> None:
+    statement._check_numbers({"a": [{"b": (2**62, True, 1e300)}]})
+    with pytest.raises(sf.ReleaseError, match=r"not a number|beyond 2"):
+        statement._check_numbers({"a": [{"b": (1, number)}]})

@@ -1,6 +1,9 @@
 """Comparing a csv file cell by cell, against the text that Polars writes for the whole table."""
 
 import datetime as dt
+import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -323,3 +326,49 @@ def test_what_was_compared_does_not_stay_in_memory(tmp_path: Path) -> None:
     for first, last in [(0, len(text)), (5, 4097), (4096, 4096), (9000, 16384)]:
         text.forget(first, last)
         assert text.bytes.tobytes() == before  # it is read again
+
+
+_EVERYWHERE = """
+import numpy as np
+from sfumato.kernel.csv_rows import BEYOND, CsvCells, same_rows
+
+for length in (1, 2, 63, 64, 65, 128, 130):
+    cells = CsvCells(np.arange(length + BEYOND, dtype=np.uint8), np.zeros(1, np.int64), np.array([length]))
+    row = np.arange(length, dtype=np.uint8)
+    for before, after in ((b, a) for b in (0, 1, 64, 200) for a in (0, 1, 63, 64, 200)):
+        text = np.concatenate([np.zeros(before, np.uint8), row, row, np.zeros(after, np.uint8)])
+        end = before + 2 * length
+        codes = np.zeros((1, 2), np.uint32)
+        assert same_rows(codes, cells, length, text, before, backwards=False) == end
+        assert same_rows(codes, cells, length, text, end, backwards=True) == before
+        text[end - 1] ^= 1
+        assert same_rows(codes, cells, length, text, before, backwards=False) is None
+        assert same_rows(codes, cells, length, text, end, backwards=True) is None
+print("all within the text")
+"""
+
+
+def test_nothing_beyond_the_text_is_read() -> None:
+    """Without compilation an index outside of an array is an error."""
+    told = subprocess.run(
+        [sys.executable, "-c", _EVERYWHERE],
+        env=os.environ | {"NUMBA_DISABLE_JIT": "1"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert told.stdout == "all within the text\n", told.stderr
+
+
+@pytest.mark.parametrize("content", [b"a,b\n1,2\n", b""])
+def test_a_file_that_cannot_be_mapped_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes) -> None:
+    def refuse(*args: object, **kwargs: object) -> None:
+        raise OSError("No such device")
+
+    monkeypatch.setattr(csv_twin.mmap, "mmap", refuse)
+    (tmp_path / "data.csv").write_bytes(content)
+    text = csv_twin._Text(tmp_path / "data.csv")
+    text.forget(0, len(text))
+    assert text.bytes.tobytes() == content
+    assert same_bytes(tmp_path / "data.csv", pl.DataFrame({"a": [1], "b": [2]}), None, many=0) == bool(content)

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
+from sfumato.engine import counts
 from sfumato.errors import SfumatoError
 from sfumato.kernel import group_tallies as kernel
 from sfumato.kernel.group_tallies import Coded, GroupTallies, fits, group_tallies, rows_by_code
@@ -57,6 +58,7 @@ def test_counting_by_parts(data: st.DataObject, rows: int, part: int, block: int
         patched.setattr(kernel, "_BLOCK", block)
         patched.setattr(kernel, "_LEAST_SLOTS", data.draw(st.sampled_from([4, 16, 1 << 10])))  # grows as needed
         found = group_tallies(by, counted)
+    assert found is not None
     assert plain(found) == twin(by, counted)
     for at, column in enumerate(by):
         assert rows_by_code(found, by, at).tolist() == np.bincount(column.codes, minlength=column.size).tolist()
@@ -119,18 +121,28 @@ def judged(release: sf.Release, requirement: GroupRequirement) -> object:
 
 
 SIZES = st.builds(sf.AlphaK, alpha=st.just(1), k=st.integers(1, 9))
+RARE = st.builds(
+    sf.MConfidentiality, m=st.just(2), sensitive=st.just("ill"), values=st.sampled_from([None, "a", ["b", "c"]])
+)
+TEMPLATES = st.one_of(
+    st.builds(sf.Anonymity, y=st.sampled_from([None, "ill"]), k=st.integers(1, 4)),
+    st.builds(sf.Confidentiality, y=st.just({"ill": ["a", "c"]}), k=st.sampled_from([0.25, 0.5])),
+)
 BY_AGE = st.builds(sf.Anonymity, x=st.just("age"), y=st.just("ill"), k=st.integers(1, 4))
 
 
 @given(
     releases(),
-    st.tuples(SIZES, BY_AGE, REQUIREMENTS, REQUIREMENTS, REQUIREMENTS).map(list),
-    st.sampled_from([1, 3, 1 << 16]),
+    st.tuples(SIZES, BY_AGE, RARE, TEMPLATES, REQUIREMENTS, REQUIREMENTS).map(list),
+    st.sampled_from([1, 9, 1 << 20]),
 )
 @examples(200)
 def test_groups_are_judged_by_their_cells(release: sf.Release, required: list[GroupRequirement], block: int) -> None:
     """Every model, met or not, is judged as by numbering the rows."""
     expected = [judged(release, requirement) for requirement in required]
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(counts, "_BLOCK_CELLS", block)
+        assert [replaced(judged(release, requirement)) for requirement in required] == [*map(replaced, expected)]
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(shown_groups, "MANY", 1)
         patched.setattr(kernel, "_PART", 3)
@@ -142,7 +154,7 @@ def test_groups_are_judged_by_their_cells(release: sf.Release, required: list[Gr
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(shown_groups, "_BLOCK", block)
         found = [judged(again, requirement) for requirement in required]
-    assert [replaced(each) for each in found] == [replaced(each) for each in expected]
+    assert [*map(replaced, found)] == [*map(replaced, expected)]
 
 
 def replaced(judgement: object) -> object:
@@ -156,6 +168,7 @@ def replaced(judgement: object) -> object:
 def test_cells_are_kept_as_long_as_there_is_room(most: int) -> None:
     by, counted = [Coded(np.arange(40) % 9, 9)], [Coded(np.arange(40) % 4, 4), Coded(np.arange(40) % 3, 3)]
     found = group_tallies(by, counted, most)
+    assert found is not None
     if most < 9 * 8:
         assert found.cells is None
         return
@@ -165,6 +178,17 @@ def test_cells_are_kept_as_long_as_there_is_room(most: int) -> None:
         assert counts.sum(axis=1).tolist() == found.size.tolist()
         assert counts.max(axis=1).tolist() == found.values[column].most.tolist()
         assert counts.sum(axis=0).tolist() == found.values[column].of_value.tolist()
+
+
+def test_too_many_cells_are_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Thousands of groups in one part, each with hundreds of values: the rows are numbered then."""
+    monkeypatch.setattr(kernel, "_MOST_CELLS", 2000)
+    monkeypatch.setattr(kernel, "_LEAST_SLOTS", 4)
+    assert group_tallies([Coded(np.arange(300), 300)], [Coded(np.arange(300) % 100, 100)]) is None
+    assert group_tallies([Coded(np.arange(300), 300)], [Coded(np.arange(300) % 2, 2)]) is not None
+    monkeypatch.setattr(shown_groups, "MANY", 1)
+    monkeypatch.setattr(kernel, "_MOST_CELLS", 1)
+    assert published().shown_groups() is None
 
 
 def published(rows: int = 400) -> sf.Release:

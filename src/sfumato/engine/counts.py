@@ -116,11 +116,12 @@ class Counts(CodedColumns):
 
 @dataclass(frozen=True)
 class Block:
-    """The counts of a range of groups."""
+    """The counts of some groups; ``largest``: the rows of the largest group of all."""
 
     sizes: Integers
     counts: Mapping[Key, Integers]
     distinct: Mapping[Key, Integers]
+    largest: int = 0
 
 
 def tally(
@@ -135,6 +136,7 @@ def tally(
     ``group`` is the group of each entry; an entry stands for as many rows as its weight, or for one without weights.
     """
     sizes = _weighed(group, groups, weights)
+    largest = int(sizes.max(initial=0))
     different = {key: _distinct_in(group, groups, c) for key, c in distinct.items()}
     if groups and not counted:  # there are no cells
         yield Block(sizes, {}, different)
@@ -152,6 +154,7 @@ def tally(
             sizes[first:last],
             {key: _matrix(inside, last - first, c.codes[here], c.size, weight) for key, c in counted.items()},
             {key: d[first:last] for key, d in different.items()},
+            largest,
         )
 
 

@@ -24,6 +24,8 @@ _PART = 1 << 15
 _MOST_PART_BITS = 8
 """Rows are not spread over more parts: there would be more places to write to than the processor keeps track of."""
 _LEAST_SLOTS = 1 << 10
+_MOST_CELLS = 1 << 24
+"""If more cells than this, in a part, are not enough, nothing is counted here."""
 _ODD = 0x9E3779B97F4A7C15
 """Any odd number with bits all over."""
 
@@ -182,13 +184,14 @@ def _count_codes(codes: Any, shift: int, ones: Any, size: Any, of_code: Any) -> 
         of_code[(codes[g] >> np.uint64(shift)) & ones] += size[g]
 
 
-def group_tallies(by: Sequence[Coded], counted: Sequence[Coded], kept_cells: int = 0) -> GroupTallies:
+def group_tallies(by: Sequence[Coded], counted: Sequence[Coded], kept_cells: int = 0) -> GroupTallies | None:
     """Group the rows that agree on all columns of ``by``, and count in each group the values of each other column.
 
     The groups are in no particular order. All codes of a row must fit into a number (`fits`). The cells are kept if
-    they are not more than ``kept_cells``.
+    they are not more than ``kept_cells``. None if a part would have too many of them, as if a forger chose the codes.
 
     >>> found = group_tallies([Coded(np.array([1, 0, 1]), 2)], [Coded(np.array([2, 2, 0]), 3)])
+    >>> assert found is not None
     >>> sorted(found.size.tolist()), found.values[0].of_value.tolist()
     ([1, 2], [1, 0, 2])
     """
@@ -204,7 +207,10 @@ def group_tallies(by: Sequence[Coded], counted: Sequence[Coded], kept_cells: int
         firsts = np.append(starts[0], rows)
         list(pool.map(lambda t: _fill(columns, keys, ends[t], ends[t + 1], starts[t], kept), range(_THREADS)))
         most = kept_cells // _THREADS
-        found = [x for some in pool.map(lambda t: _tallied(kept, firsts, t, keys, counted, most), some) for x in some]
+        halves = list(pool.map(lambda t: _tallied(kept, firsts, t, keys, counted, most), some))
+    if None in halves:
+        return None
+    found = [part for half in halves for part in half or ()]
     size = np.concatenate([part.size for part in found])
     codes = np.concatenate([part.mixed for part in found])
     _unmix(codes, np.uint64(keys.back), np.uint64((1 << keys.bits) - 1))
@@ -218,7 +224,9 @@ def rows_by_code(tallies: GroupTallies, by: Sequence[Coded], at: int) -> NDArray
     """How many rows have each code of one of the columns that make the groups.
 
     >>> by = [Coded(np.array([1, 0, 1]), 2), Coded(np.array([0, 3, 3]), 4)]
-    >>> rows_by_code(group_tallies(by, []), by, 1).tolist()
+    >>> found = group_tallies(by, [])
+    >>> assert found is not None
+    >>> rows_by_code(found, by, 1).tolist()
     [1, 0, 0, 2]
     """
     of_code = np.zeros(1 << by[at].bits, np.int64)
@@ -269,11 +277,17 @@ def _tallied(
     keys: _Keys,
     counted: Sequence[Coded],
     kept_cells: int,
-) -> list[_Part]:
-    """The groups of some parts."""
+) -> list[_Part] | None:
+    """The groups of some parts; None if there are too many cells."""
     longest = int(np.diff(firsts[parts.start : parts.stop + 1]).max(initial=0))
     counting = _Counting(keys, counted, longest, kept_cells)
-    return [counting.groups_of(kept[firsts[part] : firsts[part + 1]], part) for part in parts]
+    found = []
+    for part in parts:
+        groups = counting.groups_of(kept[firsts[part] : firsts[part + 1]], part)
+        if groups is None:
+            return None
+        found.append(groups)
+    return found
 
 
 class _Counting:
@@ -294,10 +308,12 @@ class _Counting:
         groups = min(slots // 3, self._longest)
         self._mixed, self._cells = np.empty(groups, np.uint64), np.empty((groups, self._width), np.int32)
 
-    def groups_of(self, kept: NDArray[Any], part: int) -> _Part:
-        """The groups of a part."""
+    def groups_of(self, kept: NDArray[Any], part: int) -> _Part | None:
+        """The groups of a part; None if they have too many cells."""
         upper = part << (self._keys.bits - self._keys.of_part)
         while (groups := self._count(kept, upper)) < 0:
+            if self._cells.size > _MOST_CELLS:
+                return None
             self._make_room(2 * len(self._slots[0]))
         values = [
             self._values(groups, column, first) for column, first in zip(self._columns, self._firsts, strict=True)

@@ -1,6 +1,7 @@
 """A release as the outside world sees it: the manifest and the tables, nothing else."""
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from concurrent.futures import wait
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -195,13 +196,16 @@ class Release:
             self.manifest, self.tables, page=self.page
         )  # the mapping may have been changed since it was first read
         twins = in_background(self.verify_twins, digests=digests)
-        found = list(structure(now))
-        if any(finding.status == "broken" for finding in found):
-            return found  # whatever the csv files hold
         try:
-            found += _claims(now, given_after(now, after))
+            found = list(structure(now))
+            if any(finding.status == "broken" for finding in found):
+                return found  # whatever the csv files hold
+            try:
+                found += _claims(now, given_after(now, after))
+            finally:
+                left_out = twins.result()  # a csv file with other rows is an error, whatever else was found
         finally:
-            left_out = twins.result()  # a csv file with other rows is an error, whatever else was found
+            wait([twins])  # the files are not in use any more when this ends, however it ends
         return found + not_summed(left_out)
 
     def verify_twins(self, *, digests: bool) -> list[str]:

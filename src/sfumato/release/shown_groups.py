@@ -30,8 +30,8 @@ _MOST_CELLS = 1024
 """Nor is one with which a group would have more cells than this."""
 _MOST_KEPT = 1 << 26
 """More cells than this are not kept: claims about values are then judged by numbering the rows."""
-_BLOCK = 1 << 16
-"""How many groups are judged at a time, about."""
+_BLOCK = 1 << 20
+"""How many cells are judged at a time, about."""
 
 
 @dataclass(frozen=True)
@@ -47,10 +47,11 @@ class ShownGroups:
     def judge(self, requirement: GroupRequirement, view: PublicSchema) -> Judgement | None:
         """Judge all groups; None if something that this needs was not counted."""
         keys = [*requirement.columns(), *requirement.distinct_columns()]
-        if names(requirement.groups_by()) or any(len(key) != 1 for key in keys):
+        by = names(requirement.groups_by())
+        if (by and {*by} != {*view.quasi_names()}) or any(len(key) != 1 for key in keys):
             return None
         if not keys:
-            return judge_blocks(requirement, view, [Block(self.size, {}, {})], {})
+            return judge_blocks(requirement, view, [Block(self.size, {}, {}, int(self.size.max(initial=0)))], {})
         places = {name: self._places(name, view) for (name,) in keys}
         if self.cells is None or None in places.values():
             return None
@@ -91,6 +92,7 @@ class ShownGroups:
                 counts[next(iter(places))].sum(axis=1),
                 {key: counts[key[0]] for key in requirement.columns()},
                 {key: (counts[key[0]] > 0).sum(axis=1) for key in requirement.distinct_columns()},
+                int(self.size.max()),
             )
 
 
@@ -112,14 +114,21 @@ class _Places(NamedTuple):
 
 
 def _together(cells: list[GroupCells]) -> Iterator[GroupCells]:
-    """The same lines in fewer blocks, none of which is empty."""
+    """The same lines in blocks of about as many cells as are judged at a time, none of which is empty."""
     waiting: list[GroupCells] = []
-    full = [some for some in cells if len(some.counts)]
+    full = [part for some in cells for part in _split(some)]
     for at, some in enumerate(full):
         waiting.append(some)
-        if at == len(full) - 1 or sum(len(block.counts) for block in waiting) >= _BLOCK:
+        if at == len(full) - 1 or sum(block.counts.size for block in waiting) >= _BLOCK:
             yield GroupCells(np.concatenate([block.counts for block in waiting]), some.firsts)
             waiting = []
+
+
+def _split(cells: GroupCells) -> Iterator[GroupCells]:
+    """The same lines, none of them twice, in parts of not many more cells than are judged at a time."""
+    lines = max(1, _BLOCK // cells.counts.shape[1])
+    for first in range(0, len(cells.counts), lines):
+        yield GroupCells(cells.counts[first : first + lines], cells.firsts)
 
 
 def shown_groups(release: "Release") -> ShownGroups | None:
@@ -137,6 +146,8 @@ def shown_groups(release: "Release") -> ShownGroups | None:
             counted[name] = found
     values_matter = any(claim.model != KAnonymity.model for claim in release.description.requirements)
     tallies = group_tallies(by, list(counted.values()), _MOST_KEPT if values_matter else 0)
+    if tallies is None:
+        return None
     words = [listed_words(table[name]).to_list() for name in counted]
     values = dict(zip(counted, map(CountedValues, tallies.values, words), strict=True))
     labels = {name: shown_texts(table[name], rows_by_code(tallies, by, at)) for at, name in enumerate(quasi)}

@@ -23,13 +23,15 @@ class Tally:
     """The counts that requirements judge, one row per group.
 
     ``counts[key]`` is groups x values of one column, ``distinct[key]`` how many distinct values
-    occur in each group, ``totals[key]`` the counts of the whole table.
+    occur in each group, ``totals[key]`` the counts of the whole table. ``largest``: the rows of the largest group of
+    all, if these are only some of them.
     """
 
     sizes: NDArray[np.int64]
     counts: Mapping[Key, NDArray[np.int64]]
     distinct: Mapping[Key, NDArray[np.int64]]
     totals: Mapping[Key, NDArray[np.int64]]
+    largest: int = 0
 
 
 @dataclass(frozen=True)

@@ -109,7 +109,8 @@ class MConfidentiality(GroupRequirement):
 
     def achieved(self, schema: Schema, tally: Tally) -> dict[str, float]:
         most = self._most(schema, tally)
-        parts = np.divide(tally.sizes, most, out=np.full(len(most), float(tally.sizes.max())), where=most > 0)
+        none = float(max(tally.largest, tally.sizes.max()))  # the figure of a group in which nobody has a listed value
+        parts = np.divide(tally.sizes, most, out=np.full(len(most), none), where=most > 0)
         return {"m": settled(float(parts.min()), self.m)}
 
     def words(self) -> str:

@@ -131,18 +131,17 @@ def _check_explained(name: str, said: object) -> None:
 def _check_numbers(plain: dict[str, Any]) -> None:
     """Refuse numbers that are not finite or larger than any count can be, and excessive nesting."""
     level: list[Any] = [plain]
-    for _ in range(_DEEPEST):
+    for depth in range(1, _DEEPEST + 2):
         below = [v for value in level for v in (value.values() if isinstance(value, Mapping) else value)]
+        if depth > _DEEPEST and below:
+            raise ReleaseError(f"manifest.json is nested more than {_DEEPEST} levels deep")
         others = [value for value in below if type(value) is not str]  # most are strings: the rest is slow for them
         for value in others:
             if isinstance(value, float) and not math.isfinite(value):
                 raise ReleaseError(f"manifest.json contains {value}, which is not a number")
             if isinstance(value, int) and abs(value) > _LARGEST:
                 raise ReleaseError("manifest.json contains a number beyond 2^62, which no release has")
-        level = [value for value in others if isinstance(value, _CONTAINERS)]
-        if not level:
-            return
-    raise ReleaseError(f"manifest.json is nested more than {_DEEPEST} levels deep")
+        level = [*{id(value): value for value in others if isinstance(value, _CONTAINERS)}.values()]  # each once
 
 
 def _check_keys(what: str, entry: object, form: type[ManifestEntry], scheme: str | None = None) -> None:

@@ -2,6 +2,7 @@
 
 import mmap
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from threading import Lock
 
@@ -60,10 +61,8 @@ class _Text:
     """The bytes of a file, which the system reads when they are looked at."""
 
     def __init__(self, file: Path) -> None:
-        with file.open("rb") as there:
-            empty = there.seek(0, 2) == 0
-            self._map = None if empty else mmap.mmap(there.fileno(), 0, access=mmap.ACCESS_READ)
-        self.bytes = np.frombuffer(self._map or b"", np.uint8)
+        self._map = _mapped(file)
+        self.bytes = np.fromfile(file, np.uint8) if self._map is None else np.frombuffer(self._map, np.uint8)
 
     def __len__(self) -> int:
         return len(self.bytes)
@@ -82,6 +81,13 @@ class _Text:
         first, last = (-(-at // mmap.PAGESIZE) * mmap.PAGESIZE for at in (first, last))
         if self._map and first < last <= len(self) and hasattr(mmap, "MADV_DONTNEED"):
             self._map.madvise(mmap.MADV_DONTNEED, first, last - first)
+
+
+def _mapped(file: Path) -> mmap.mmap | None:
+    """A file in memory; None if it is empty, or its file system cannot do that."""
+    with file.open("rb") as there, suppress(OSError, ValueError):
+        return mmap.mmap(there.fileno(), 0, access=mmap.ACCESS_READ)
+    return None
 
 
 class _Rows:

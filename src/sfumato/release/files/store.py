@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from concurrent.futures import wait
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -125,8 +126,11 @@ def _verify_twin(
     ``summed`` asks for the digest. It is computed in any case if the bytes do not follow from the table.
     """
     same = in_background(same_bytes, file, table, output) if table is not None else known(False)
-    if summed:
-        _refuse_other_digest(file, entry)
+    try:
+        if summed:
+            _refuse_other_digest(file, entry)
+    finally:
+        wait([same])  # the file is not in use any more when this ends, however it ends
     if same.result():
         return summed
     if not summed:
