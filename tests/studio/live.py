@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 PATIENCE = 300
@@ -83,11 +84,13 @@ def running(folder: Path, *arguments: str, **env: str) -> Iterator[Studio]:
             process.wait()
 
 
-def await_that(condition: Callable[[], object]) -> None:
-    """Wait until something holds."""
+def await_that(condition: Callable[[], object], page: Any = None) -> None:
+    """Wait until something holds; if it never does, say what a page shows."""
     until = time.monotonic() + PATIENCE
     while not condition():
-        assert time.monotonic() < until, "this took too long"
+        if time.monotonic() > until:
+            shown = page.locator("body").inner_text() if page else "no page given"
+            raise AssertionError(f"this took too long; the page shows: {shown}")
         time.sleep(0.02)
 
 

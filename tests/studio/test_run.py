@@ -109,7 +109,7 @@ def held(tmp_path: Path, browser: Any, request: pytest.FixtureRequest) -> Iterat
         page = context.new_page()
         page.goto(studio.url)
         publish(page, place / "out")
-        await_that(lambda: any(place.glob(".out.*.draft/new/private/*")) if place.exists() else False)
+        await_that(lambda: any(place.glob(".out.*.draft/new/private/*")) if place.exists() else False, page)
         yield studio, page, place
         context.close()
 
