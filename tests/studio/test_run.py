@@ -88,6 +88,31 @@ def test_an_infeasible_requirement_is_explained(window: Callable[..., Any], tmp_
     assert not (tmp_path / "out").exists()
 
 
+CLICK_FIRST = """
+let clicked = false, connected = false;
+addEventListener("click", () => { clicked = true; }, true);
+Object.defineProperty(window, "did_handshake", { get: () => connected && clicked, set: (v) => { connected = v; } });
+"""
+"""Events before a click wait for their timers, as while a page connects; that of the click does not."""
+
+
+def test_a_click_takes_what_its_page_shows(window: Callable[..., Any], tmp_path: Path) -> None:
+    page = window()
+    page.add_init_script(CLICK_FIRST)
+    page.goto(page.url)
+    page.get_by_label("Path or URL").fill(str(example_folder() / "policy.toml"))
+    page.wait_for_function("() => window.socket?.connected")
+    page.get_by_role("button", name="Open", exact=True).click()
+    page.get_by_role("heading", name="The columns").wait_for()
+    page.get_by_role("link", name="Run").click()
+    page.get_by_label("Title of the release").fill("A later title")
+    page.get_by_label("Folder to write to").fill(str(tmp_path / "out"))
+    page.wait_for_function("() => window.socket?.connected")
+    page.get_by_role("button", name="Publish").click()
+    page.get_by_text("rows published by").wait_for()
+    assert "A later title" in (tmp_path / "out" / "release" / "README.html").read_text()
+
+
 HOLD = """
 import sys, time
 if "sfumato.studio.worker" in sys.orig_argv:

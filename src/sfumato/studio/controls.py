@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from nicegui import ui
+from nicegui import events, ui
 
 from sfumato.studio.fields import Act, Field
 from sfumato.studio.widgets import text
@@ -64,6 +64,19 @@ def text_file(label: str, endings: str, act: Callable[[str, str | None], Any]) -
     made.on(
         "change", lambda e: act(str(e.args[0]), e.args[1] if e.args[1] is None else str(e.args[1])), js_handler=read
     )
+
+
+def on_click(button: ui.button, act: Callable[..., Any], *inputs: ui.input) -> ui.button:
+    """Let a click call ``act`` with what the inputs hold in the browser at that moment.
+
+    While a page connects, NiceGUI holds each event back by a timer of its own: the click can come before the text.
+    """
+    held = ", ".join(f"getElement({i.id})?.inputValue ?? null" for i in inputs)
+
+    def clicked(e: events.GenericEventArguments) -> Any:
+        return act(*[(i.value if held is None else held) or "" for i, held in zip(inputs, e.args, strict=True)])
+
+    return button.on("click", clicked, js_handler=f"() => emit([{held}])")
 
 
 @contextmanager

@@ -1,11 +1,13 @@
 """The run: publish in a process of its own, see its stages, cancel it."""
 
 import asyncio
+from functools import partial
 from typing import TYPE_CHECKING
 
 from nicegui import background_tasks, ui
 
 from sfumato.errors import SfumatoError
+from sfumato.studio.controls import on_click
 from sfumato.studio.frame import go, next_step
 from sfumato.studio.job import Job
 from sfumato.studio.run import StudioRun
@@ -49,7 +51,7 @@ def _ask(job: Job) -> None:
         out = ui.input("Folder to write to (optional)").props("outlined dense").style("width: 100%; max-width: 44rem")
         text("p", "Without a folder, the release is kept here until the studio ends; download it as a zip.", "small")
         with ui.element("div").classes("actions"):
-            primary("Publish", lambda: _start(job, title.value or "", out.value or ""))
+            on_click(primary("Publish"), partial(_start, job), title, out)
 
 
 _PLACES = {"attributes": "roles", "require": "requirements", "method": "requirements", "data": "table"}

@@ -9,7 +9,7 @@ from sfumato.adversary.sequential_join import SequentialJoin
 from sfumato.errors import SfumatoError
 from sfumato.report.plots import percent
 from sfumato.studio import earlier
-from sfumato.studio.controls import choice
+from sfumato.studio.controls import choice, on_click
 from sfumato.studio.earlier import JoinFindings
 from sfumato.studio.job import Job
 from sfumato.studio.widgets import (
@@ -58,7 +58,7 @@ class _Page:
                         self._line(number, folder)
             with ui.element("div").classes("actions tight"):
                 place = ui.input("Folder of a release").props("outlined dense").classes("grow")
-                quiet("Add", lambda: self._change(lambda: earlier.choose(self.job, place.value or "")))
+                on_click(quiet("Add"), lambda given: self._change(lambda: earlier.choose(self.job, given)), place)
             if known:
                 now = earlier.regard(self.job)
                 regards = lambda what: self._change(lambda: earlier.set_regard(self.job, what))  # noqa: E731

@@ -1,10 +1,12 @@
 """The table: open it, look at it, see what each column is like."""
 
 import asyncio
+from functools import partial
 from typing import TYPE_CHECKING
 
 from nicegui import events, ui
 
+from sfumato.studio.controls import on_click
 from sfumato.studio.distribution import Distribution, distribution
 from sfumato.studio.frame import go, next_step
 from sfumato.studio.guard import UPLOADS
@@ -77,7 +79,7 @@ def _ways(job: Job) -> None:
         query = ui.input("Query (databases only)").props("outlined dense").style("width: 100%; max-width: 44rem")
         query.bind_visibility_from(place, "value", lambda v: "://" in (v or ""))
         with ui.element("div").classes("actions"):
-            opened = primary("Open", lambda: _open(job, place.value or "", query.value or None))
+            opened = on_click(primary("Open"), partial(_open, job), place, query)
             quiet("Use the bundled example", lambda: _open_example(job))
         place.on("keydown.enter", lambda: opened.run_method("click"))
 
@@ -113,14 +115,14 @@ def _uploader(job: Job) -> None:
     up.on("rejected", lambda: complain("This kind of file cannot be read."))
 
 
-async def _open(job: Job, given: str, query: str | None) -> None:
+async def _open(job: Job, given: str, query: str = "") -> None:
     if job.lock.locked():
         return
     note = ui.notification(READING, spinner=True, timeout=None)
     far = ui.timer(0.25, lambda: setattr(note, "message", f"{READING} {job.reading:.0%}" if job.reading else READING))
     try:
         async with job.lock:
-            await in_thread(job.open, given, query=query)
+            await in_thread(job.open, given, query=query or None)
     except Exception as error:
         complain(explained(error))
         return
@@ -133,7 +135,7 @@ async def _open(job: Job, given: str, query: str | None) -> None:
 async def _open_example(job: Job) -> None:
     from sfumato.datasets import example_folder
 
-    await _open(job, str(example_folder() / "policy.toml"), None)
+    await _open(job, str(example_folder() / "policy.toml"))
 
 
 def _opened(job: Job) -> None:
