@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 
 from sfumato.adversary.linkage import linkage_risk, quasi_groups
@@ -20,7 +21,6 @@ from sfumato.publisher.propose import without_markers
 from sfumato.publisher.read_job import entities, refuse_odd
 from sfumato.release.best_guess import best_guesses
 from sfumato.release.release import Release
-from sfumato.report.risk import shown_classes
 from sfumato.report.summary import summarize
 from sfumato.requirement.templates import Confidentiality
 
@@ -78,13 +78,14 @@ def _measured(job: Policy, release: Release, counts: Counts, sampled: bool) -> T
     """Loss and risk; of an attribute of which some values are bounded, the confidence in these."""
     claims = [c for c in release.description.requirements if c.model == Confidentiality.model]
     bounded = {name: list(c.achieved.values()) for c in claims for name in c.required["y"]}
+    shown = release.class_sizes()
     return Trial(
         rows=counts.rows,
         sampled=sampled,
         method=job.method.name,
         kept=summarize(release, counts).information,
         risk_before=linkage_risk(quasi_groups(counts), weights=counts.weights).prosecutor,
-        risk_after=linkage_risk(shown_classes(release), weights=release.row_weights).prosecutor,
+        risk_after=linkage_risk(np.arange(len(shown)), weights=shown).prosecutor,
         guesses={name: guess.worst for name, guess in best_guesses(release).items() if name not in bounded},
         bounded={name: max(limits) for name, limits in bounded.items()},
     )

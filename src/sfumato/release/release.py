@@ -105,10 +105,12 @@ class Release:
         return self.remembered(("shown groups", self.scheme, *self.quasi()), lambda: shown_groups(self))
 
     def group_sizes(self, x: tuple[str, ...] = ()) -> NDArray[np.int64]:
-        """How many rows each group has, counted without reading a table that is in parts."""
-        if self.row_weights is None:
-            return np.bincount(self.groups(x))
-        return np.bincount(self.counted_labels(x), weights=self.row_weights).astype(np.int64)
+        """How many rows each group has, in no order; counted without reading a table that is in parts."""
+        return self.scheme_class.group_sizes(self, x)
+
+    def class_sizes(self) -> NDArray[np.int64]:
+        """How many people each class has, in no order: those who show the same quasi-identifiers."""
+        return self.scheme_class.class_sizes(self)
 
     @property
     def scheme(self) -> str:
@@ -277,7 +279,7 @@ class Release:
 
     def exact_quasi(self) -> str:
         """Why a bucketized release cannot promise that people are indistinguishable."""
-        sizes = np.bincount(self.classes())
+        sizes = self.class_sizes()
         return (
             f"bucketization shows exact quasi-identifiers, by which {int((sizes == 1).sum())} of {sizes.sum()} rows "
             "are unique; a bucketized release cannot claim this"

@@ -71,8 +71,8 @@ def risk_of(
     ``population`` is how many people the table is a sample of, if known; ``weighted`` are the classes with the weights
     of their rows, if there are weights.
     """
-    weights, held, shown = release.row_weights, table.weights, shown_classes(release)
-    expected = None
+    held, shown, expected = table.weights, release.class_sizes(), None
+    shown_class = np.arange(len(shown))
     if isinstance(table, Overview) and table.class_sizes is not None:
         classes, held, guesses = np.arange(len(table.class_sizes)), table.class_sizes, {}
     else:
@@ -83,13 +83,13 @@ def risk_of(
         after = (
             None
             if release.scheme_class.randomizes
-            else population_risk(shown, population, rows=table.rows, weights=weights)
+            else population_risk(shown_class, population, rows=table.rows, weights=shown)
         )
         expected = population_risk(classes, population, weights=held), after
     if weighted is not None:
         expected = _by_weights(weighted, expected)
     before = linkage_risk(classes, weights=held)
-    return Risk(classes, before, linkage_risk(shown, weights=weights), guesses, expected)
+    return Risk(classes, before, linkage_risk(shown_class, weights=shown), guesses, expected)
 
 
 def _by_weights(
@@ -100,11 +100,6 @@ def _by_weights(
     uniques = plain[0].uniques if plain else None
     after = None if weighted.after is None else weighted_risk(weighted.after, weighted.size)
     return replace(before, uniques=uniques), after
-
-
-def shown_classes(release: Release) -> NDArray[np.int64]:
-    """The class of each row of a release, or of each of its counted rows: those that show the same."""
-    return release.classes() if release.row_weights is None else release.counted_labels(())
 
 
 def risks(release: Release, table: Microdata | Counts, entity: str | None, risk: Risk) -> Facts:

@@ -151,6 +151,16 @@ class Scheme(ABC):
         """The class of each person: those who show the same quasi-identifiers."""
         return release.groups()
 
+    def group_sizes(self, release: "Release", x: tuple[str, ...]) -> NDArray[np.int64]:
+        """How many rows each of these groups has, in no order."""
+        if release.row_weights is None:
+            return np.bincount(self.groups(release, x))
+        return np.bincount(release.counted_labels(x), weights=release.row_weights).astype(np.int64)
+
+    def class_sizes(self, release: "Release") -> NDArray[np.int64]:
+        """How many people each class has, in no order."""
+        return self.group_sizes(release, ())
+
     def judge(self, release: "Release", bound: GroupRequirement, view: PublicSchema) -> Judgement:
         """Judge a requirement on the groups that are shown."""
         if not {n for key in (*bound.columns(), *bound.distinct_columns()) for n in key} <= {*release.counted_columns}:

@@ -94,6 +94,9 @@ class Bucketization(Scheme):
         """Quasi-identifiers are exact, whatever the buckets."""
         return release.same_labels(()) if release.quasi() else release.groups()
 
+    def class_sizes(self, release: "Release") -> NDArray[np.int64]:
+        return np.bincount(self.classes(release))
+
     def judge(self, release: "Release", bound: GroupRequirement, view: PublicSchema) -> Judgement:
         refuse_exact([bound])
         sensitive = release.tables["sensitive"]

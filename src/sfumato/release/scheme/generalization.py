@@ -3,6 +3,9 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from sfumato.engine.base import AsIs, ByGroup, Engine, Output
 from sfumato.engine.counts import Counts
 from sfumato.engine.draws import Draws
@@ -36,6 +39,10 @@ class Generalization(Scheme):
         groups = release.shown_groups()
         judgement = None if groups is None else groups.judge(bound, view)
         return super().judge(release, bound, view) if judgement is None else judgement
+
+    def group_sizes(self, release: "Release", x: tuple[str, ...]) -> NDArray[np.int64]:
+        groups = None if x else release.shown_groups()
+        return super().group_sizes(release, x) if groups is None else groups.size
 
     def counted_by_group(self, release: "Release", name: str) -> CountedValues | None:
         groups = release.shown_groups()
