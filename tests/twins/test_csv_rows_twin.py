@@ -16,7 +16,10 @@ from hypothesis import strategies as st
 
 from sfumato.background import Later, known
 from sfumato.engine.parts import Parts, compress, write_parts
-from sfumato.kernel.csv_rows import BEYOND, CsvCells, same_rows
+from sfumato.kernel import csv_rows
+from sfumato.kernel.code_columns import CodeColumns
+from sfumato.kernel.csv_match import same_rows
+from sfumato.kernel.csv_rows import BEYOND, CsvCells, CsvRows
 from sfumato.release.files import csv_cells, csv_twin
 from sfumato.release.files.csv_twin import same_bytes, same_values
 from sfumato.release.files.spreadsheet import csv_of
@@ -280,6 +283,37 @@ def test_an_error_of_one_thread_ends_the_others(tmp_path: Path, monkeypatch: pyt
 
 
 TEXT = st.text(st.sampled_from("ab\n"), min_size=1, max_size=3)
+WIDTHS = (np.uint8, np.uint16, np.uint32, np.int64)
+
+
+def as_rows(codes: np.ndarray, cells: CsvCells, skipped: int, own: bool) -> CsvRows:
+    """Rows after some others, given the cell of each in each run (a line per run); ``own``: in the last run each row
+    has its own cell, a copy. Otherwise the last run has two columns."""
+    filled = np.zeros((len(codes), skipped), np.int64)
+    columns = [*np.append(filled, codes, axis=1)]
+    worths, ends = [1] * len(columns), [*range(1, len(columns) + 1)]
+    starts = [0] * len(columns)
+    if own:
+        starts[-1] = len(cells.places)
+        cells = CsvCells(cells.text, np.append(cells.places, cells.places[columns.pop()[skipped:]]))
+        ends[-1] -= 1
+        worths.pop()
+    else:
+        halves = columns.pop()
+        columns += [halves // 2, halves % 2]
+        worths = [*worths[:-1], 2, 1]
+        ends[-1] += 1
+    typed = [codes.astype(WIDTHS[at % len(WIDTHS)]) for at, codes in enumerate(columns)]
+    longest = len(ends) * int(cells.length.max())
+    return CsvRows(
+        cells,
+        CodeColumns(typed),
+        np.array(worths, np.uint32),
+        np.array(ends),
+        np.array(starts, np.uint32),
+        skipped,
+        longest,
+    )
 
 
 @given(
@@ -289,16 +323,25 @@ TEXT = st.text(st.sampled_from("ab\n"), min_size=1, max_size=3)
     st.integers(0, 80),
     st.integers(0, 80),
     st.booleans(),
+    st.tuples(st.integers(0, 3), st.booleans(), st.sampled_from([1, 2, 4, 1024])),
     st.data(),
 )
 @examples(500)
 def test_rows_in_the_middle_of_a_text(
-    words: list[str], rows: int, columns: int, before: int, after: int, backwards: bool, data: st.DataObject
+    words: list[str],
+    rows: int,
+    columns: int,
+    before: int,
+    after: int,
+    backwards: bool,
+    way: tuple[int, bool, int],
+    data: st.DataObject,
 ) -> None:
     """Cells of up to several times the bytes that are compared at once, wherever the text begins and ends."""
+    skipped, own, tile = way
     length = np.array([len(word) for word in words])
     joined = np.frombuffer("".join(words).encode() + bytes(BEYOND), np.uint8)
-    cells = CsvCells(joined, np.cumsum(length) - length, length)
+    cells = CsvCells.at(joined, np.cumsum(length) - length, length)
     place = st.integers(0, len(words) - 1)
     codes = np.array(data.draw(st.lists(place, min_size=rows * columns, max_size=rows * columns)), np.uint32)
     codes = codes.reshape(columns, rows)
@@ -308,14 +351,20 @@ def test_rows_in_the_middle_of_a_text(
     at = before + len(middle) if backwards else before
     here = text[max(at - len(wanted), 0) : at] if backwards else text[at : at + len(wanted)]
     end = (at - len(wanted) if backwards else at + len(wanted)) if here == wanted else None
-    longest = columns * int(length.max())
+    given = as_rows(codes, cells, skipped, own)
+
+    def found(there: np.ndarray, at: int) -> int | None:
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(csv_rows, "TILE", tile)
+            return same_rows(given, skipped, skipped + rows, there, at, backwards=backwards)
+
     around = np.frombuffer(wanted + text + wanted, np.uint8)  # what lies outside of the text does not count
     there = around[len(wanted) : len(wanted) + len(text)]
-    assert same_rows(codes, cells, longest, there, at, backwards=backwards) == end
+    assert found(there, at) == end
     cut = data.draw(st.integers(0, len(wanted)))
     there = around[len(around) - len(wanted) + cut :] if backwards else around[: len(wanted) - cut]
     expected = None if cut else 0 if backwards else len(wanted)
-    assert same_rows(codes, cells, longest, there, len(there) if backwards else 0, backwards=backwards) == expected
+    assert found(there, len(there) if backwards else 0) == expected
 
 
 def test_what_was_compared_does_not_stay_in_memory(tmp_path: Path) -> None:
@@ -330,20 +379,23 @@ def test_what_was_compared_does_not_stay_in_memory(tmp_path: Path) -> None:
 
 _EVERYWHERE = """
 import numpy as np
-from sfumato.kernel.csv_rows import BEYOND, CsvCells, same_rows
+from sfumato.kernel.code_columns import CodeColumns
+from sfumato.kernel.csv_match import same_rows
+from sfumato.kernel.csv_rows import BEYOND, CsvCells, CsvRows
 
 for length in (1, 2, 63, 64, 65, 128, 130):
-    cells = CsvCells(np.arange(length + BEYOND, dtype=np.uint8), np.zeros(1, np.int64), np.array([length]))
+    cells = CsvCells.at(np.arange(length + BEYOND, dtype=np.uint8), np.zeros(1, np.int64), np.array([length]))
     row = np.arange(length, dtype=np.uint8)
     for before, after in ((b, a) for b in (0, 1, 64, 200) for a in (0, 1, 63, 64, 200)):
         text = np.concatenate([np.zeros(before, np.uint8), row, row, np.zeros(after, np.uint8)])
         end = before + 2 * length
-        codes = np.zeros((1, 2), np.uint32)
-        assert same_rows(codes, cells, length, text, before, backwards=False) == end
-        assert same_rows(codes, cells, length, text, end, backwards=True) == before
+        one, zero = np.ones(1, np.uint32), np.zeros(1, np.uint32)
+        rows = CsvRows(cells, CodeColumns([np.zeros(2, np.uint16)]), one, np.array([1]), zero, 0, length)
+        assert same_rows(rows, 0, 2, text, before, backwards=False) == end
+        assert same_rows(rows, 0, 2, text, end, backwards=True) == before
         text[end - 1] ^= 1
-        assert same_rows(codes, cells, length, text, before, backwards=False) is None
-        assert same_rows(codes, cells, length, text, end, backwards=True) is None
+        assert same_rows(rows, 0, 2, text, before, backwards=False) is None
+        assert same_rows(rows, 0, 2, text, end, backwards=True) is None
 print("all within the text")
 """
 

@@ -42,7 +42,7 @@ def inner_of(function: Callable[..., Any], *, lean: bool) -> Any:
 
 
 def on_bytes_of(in_llvm: Callable[..., Any]) -> Any:
-    """A function that only kernels call, of which ``in_llvm`` writes the instructions."""
+    """A function of bytes that only kernels call, of which ``in_llvm`` writes the instructions."""
 
     def typed(_: Any, left: Any, at: Any, right: Any, place: Any) -> Any:
         def instructions(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -58,6 +58,23 @@ def on_bytes_of(in_llvm: Callable[..., Any]) -> Any:
 
     def call(left: Any, at: Any, right: Any, place: Any) -> Any:
         return intrinsic(left, at, right, place)
+
+    return inner_of(call, lean=True)
+
+
+def on_address_of(in_llvm: Callable[..., Any]) -> Any:
+    """A function of an address and a number that only kernels call, of which ``in_llvm`` writes the instructions."""
+
+    def typed(_: Any, address: Any, number: Any) -> Any:
+        def instructions(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            return in_llvm(builder, *args)
+
+        return _types.uint64(_types.uint64, _types.uint64), instructions
+
+    intrinsic = _intrinsic(typed)
+
+    def call(address: Any, number: Any) -> Any:
+        return intrinsic(address, number)
 
     return inner_of(call, lean=True)
 

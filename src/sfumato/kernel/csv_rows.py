@@ -1,45 +1,62 @@
-"""Rows that are given as numbers of cells, as the bytes of a csv file: written, or compared with a file."""
+"""Rows that are given as cells, as the bytes of a csv file."""
 
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.kernel.differing import WIDTH, differing
-from sfumato.kernel.jit import inner, kernel
+from sfumato.kernel.code_columns import TILE, CodeColumns, add_codes
+from sfumato.kernel.differing import WIDTH
+from sfumato.kernel.jit import inner, kernel, lean
 
 BEYOND = WIDTH
 """How many bytes must follow the last cell: as many are compared at a time."""
 _COPIED = 32
 """How many bytes of a cell are copied at a time."""
+_LENGTH_BITS = 32
+_LENGTHS = (1 << _LENGTH_BITS) - 1
 
 
 class CsvCells(NamedTuple):
-    """Different cells, each with the comma or the line end that follows it: cell c is ``text[begin[c]:][:length[c]]``.
+    """Different cells of a text, each with the comma or the line end that follows it.
 
-    ``text`` goes on for `BEYOND` bytes after the last of them.
+    ``places`` has where each begins and how many bytes it has, in one number: to look up two would take longer.
+    ``text`` goes on for `BEYOND` bytes after the last cell.
     """
 
     text: NDArray[np.uint8]
-    begin: NDArray[np.int64]
-    length: NDArray[np.int64]
+    places: NDArray[np.uint64]
+
+    @classmethod
+    def at(cls, text: NDArray[np.uint8], begin: NDArray[np.int64], length: NDArray[np.int64]) -> "CsvCells":
+        """The cells ``text[begin[c]:][:length[c]]``."""
+        return cls(text, (begin << _LENGTH_BITS | length).astype(np.uint64))
+
+    @property
+    def length(self) -> NDArray[np.int64]:
+        """How many bytes each cell has."""
+        return (self.places & np.uint64(_LENGTHS)).astype(np.int64)
+
+    def following(self, bytes_before: int) -> NDArray[np.uint64]:
+        """The places of these cells if the text follows so many other bytes."""
+        return self.places + np.uint64(bytes_before << _LENGTH_BITS)
 
 
-@kernel
-def _add_places(out: Any, places: Any, worth: int) -> None:
-    for row in range(len(out)):
-        out[row] += np.uint32(places[row]) * np.uint32(worth)
+class CsvRows(NamedTuple):
+    """The rows of a table as cells, a cell for each run of neighbouring columns.
 
-
-def add_places(out: NDArray[np.uint32], places: NDArray[Any], worth: int) -> None:
-    """Add places to numbers of cells, each times ``worth``.
-
-    >>> out = np.array([5, 5], np.uint32)
-    >>> add_places(out, np.array([3, 1], np.uint8), 10)
-    >>> out.tolist()
-    [35, 15]
+    A row's code in a column counts ``worths`` of that column; the sum over a run, from the number in ``starts`` on, is
+    the number of its cell. ``ends``: before which column a run ends. In a run without columns each row has its own
+    cell; the first of these cells is that of the row ``first``. No row has more than ``longest`` bytes.
     """
-    _add_places(out, places, worth)
+
+    cells: CsvCells
+    columns: CodeColumns
+    worths: NDArray[np.uint32]
+    ends: NDArray[np.int64]
+    starts: NDArray[np.uint32]
+    first: int
+    longest: int
 
 
 @inner
@@ -61,19 +78,48 @@ def _put_word(text: Any, at: Any, word: Any) -> None:
     text[at + u(6)], text[at + u(7)] = byte(word >> u(48)), byte(word >> u(56))
 
 
-@kernel
-def _put_rows(codes: Any, first: int, cells: Any, begin: Any, length: Any, text: Any, limit: int) -> Any:
+@inner
+def begin_of(place: Any) -> Any:
+    """Where a cell begins in the text."""
+    return place >> np.uint64(_LENGTH_BITS)
+
+
+@inner
+def length_of(place: Any) -> Any:
+    """How many bytes a cell has."""
+    return place & np.uint64(_LENGTHS)
+
+
+@inner
+def number_rows(
+    where: Any, worths: Any, ends: Any, starts: Any, own: Any, first: Any, count: Any, numbers: Any
+) -> None:
+    """The cells of some rows, a line of numbers per run; ``own``: how many rows lie between the first that has its own
+    cell and these."""
+    column = 0
+    for run in range(len(ends)):
+        line = numbers[run, :count]
+        line[:] = starts[run]
+        if column == ends[run]:
+            for i in range(len(line)):
+                line[i] += np.uint32(own + i)
+        while column < ends[run]:
+            add_codes(where, column, first, worths[column], line)
+            column += 1
+
+
+@lean
+def _put_tile(numbers: Any, rows: Any, cells: Any, places: Any, text: Any, at: Any, limit: Any) -> Any:
     """Each cell is copied 32 bytes at a time; what is copied beyond its end is overwritten by the next cell."""
     u = np.uint64
     step, eight, half = u(_COPIED), u(8), u(16)
-    at = u(0)
-    for row in range(first, codes.shape[1]):
-        if at >= u(limit):
-            return row, np.int64(at)
-        for column in range(codes.shape[0]):
-            cell = codes[column, row]
-            place = u(begin[cell])
-            end = at + u(length[cell])
+    for row in range(u(rows)):
+        if at >= limit:
+            return row, at
+        for run in range(u(numbers.shape[0])):
+            cell = places[numbers[run, row]]
+            place = begin_of(cell)
+            end = at + length_of(cell)
             while at < end:
                 one, two = word(cells, place), word(cells, place + eight)
                 three, four = word(cells, place + half), word(cells, place + half + eight)
@@ -84,92 +130,60 @@ def _put_rows(codes: Any, first: int, cells: Any, begin: Any, length: Any, text:
                 at += step
                 place += step
             at = end
-    return codes.shape[1], np.int64(at)
+    return u(rows), at
 
 
-def put_rows(
-    codes: NDArray[np.uint32], first: int, cells: CsvCells, text: NDArray[np.uint8], limit: int
-) -> tuple[int, int]:
-    """Write the rows from ``first`` on into a text, as long as a row starts before ``limit``.
+@kernel
+def _put_rows(
+    where: Any,
+    worths: Any,
+    ends: Any,
+    starts: Any,
+    own: int,
+    first: int,
+    last: int,
+    cells: Any,
+    places: Any,
+    text: Any,
+    limit: int,
+    numbers: Any,
+) -> Any:
+    row, at = np.int64(first), np.uint64(0)
+    while row < last and at < np.uint64(limit):
+        count = min(numbers.shape[1], last - row)
+        number_rows(where, worths, ends, starts, row - own, row, count, numbers)
+        done, at = _put_tile(numbers, count, cells, places, text, at, np.uint64(limit))
+        row += np.int64(done)
+    return row, np.int64(at)
 
-    ``codes`` has a line per column: the cell of each row. Returns the row before which it stopped, and where the text
-    ends. From ``limit`` on, the text has room for a row and `BEYOND` bytes.
 
-    >>> cells = CsvCells(np.frombuffer(b"1,2,a\\n" + bytes(BEYOND), np.uint8), np.array([0, 2, 4]), np.array([2, 2, 2]))
+def put_rows(rows: CsvRows, first: int, last: int, text: NDArray[np.uint8], limit: int) -> tuple[int, int]:
+    """Write the rows from ``first`` to before ``last`` into a text, as long as a row starts before ``limit``.
+
+    Returns the row before which it stopped, and where the text ends. From ``limit`` on, the text has room for a row and
+    `BEYOND` bytes.
+
+    >>> cells = CsvCells.at(np.frombuffer(b"1,2,a\\n" + bytes(BEYOND), np.uint8), np.array([0, 2, 4]), np.full(3, 2))
+    >>> columns = CodeColumns([np.array([0, 1], np.uint8), np.array([0, 0], np.uint16)])
+    >>> rows = CsvRows(cells, columns, np.ones(2, np.uint32), np.array([1, 2]), np.array([0, 2], np.uint32), 0, 4)
     >>> text = np.empty(8 + BEYOND, np.uint8)
-    >>> put_rows(np.array([[0, 1], [2, 2]], np.uint32), 0, cells, text, 8)
+    >>> put_rows(rows, 0, 2, text, 8)
     (2, 8)
     >>> text[:8].tobytes()
     b'1,a\\n2,a\\n'
     """
-    row, end = _put_rows(codes, first, *cells, text, limit)
+    rows.columns.refuse_beyond(first, last)
+    row, end = _put_rows(*numbering(rows), first, last, *rows.cells, text, limit, room_for(rows))
     return int(row), int(end)
 
 
-@kernel
-def _same_words(codes: Any, cells: Any, begin: Any, length: Any, text: Any, at: int, backwards: bool) -> int:
-    """Many bytes at a time. Whatever the rows are, there must be room for them and for `BEYOND` more bytes in the text:
-    to test that for each cell would take twice as long."""
-    u = np.uint64
-    place, width, columns, rows = u(at), u(BEYOND), u(codes.shape[0]), u(codes.shape[1])
-    other = u(0)
-    for row in range(rows):
-        for column in range(columns):
-            cell = codes[columns - u(1) - column, rows - u(1) - row] if backwards else codes[column, row]
-            there, left = u(begin[cell]), u(length[cell])
-            if backwards:
-                place -= left
-            here = place
-            while left > width:
-                other |= differing(text, here, cells, there)
-                here, there, left = here + width, there + width, left - width
-            # What follows the cell is shifted out: byte 0 is bit 0. (A cell has at least the byte that ends it.)
-            other |= differing(text, here, cells, there) << (width - left)
-            if not backwards:
-                place = here + left
-    return -1 if other else np.int64(place)
+def numbering(
+    rows: CsvRows,
+) -> tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.int64], NDArray[np.uint32], int]:
+    """What `number_rows` needs to know of the rows."""
+    return rows.columns.where, rows.worths, rows.ends, rows.starts, rows.first
 
 
-@kernel
-def _same_bytes(codes: Any, cells: Any, begin: Any, length: Any, text: Any, at: int, backwards: bool) -> int:
-    """A byte at a time, wherever the text ends."""
-    u = np.uint64
-    place, end, columns, rows = u(at), u(len(text)), u(codes.shape[0]), u(codes.shape[1])
-    for row in range(rows):
-        for column in range(columns):
-            cell = codes[columns - u(1) - column, rows - u(1) - row] if backwards else codes[column, row]
-            there, left = u(begin[cell]), u(length[cell])
-            if left > (place if backwards else end - place):
-                return -1
-            if backwards:
-                place -= left
-            for i in range(left):
-                if text[place + i] != cells[there + i]:
-                    return -1
-            if not backwards:
-                place += left
-    return np.int64(place)
-
-
-def same_rows(
-    codes: NDArray[np.uint32], cells: CsvCells, longest: int, text: NDArray[np.uint8], at: int, *, backwards: bool
-) -> int | None:
-    """Where some rows end that a text must have from a place on; None if a byte differs, or the text is too short.
-
-    ``codes`` has a line per column: the cell of each row. No row has more than ``longest`` bytes. ``backwards``: the
-    rows must end at the place; returns where they begin.
-
-    >>> text = np.frombuffer(b"1,a\\n2,a\\n", np.uint8)
-    >>> cells = CsvCells(np.frombuffer(b"1,2,a\\n" + bytes(BEYOND), np.uint8), np.array([0, 2, 4]), np.array([2, 2, 2]))
-    >>> same_rows(np.array([[0, 1], [2, 2]], np.uint32), cells, 4, text, 0, backwards=False)
-    8
-    >>> same_rows(np.array([[1], [2]], np.uint32), cells, 4, text, 8, backwards=True)
-    4
-    >>> same_rows(np.array([[0], [2]], np.uint32), cells, 4, text, 8, backwards=True) is None
-    True
-    """
-    before, after = at, len(text) - at
-    room, beyond = (before, after) if backwards else (after - BEYOND, BEYOND)
-    fits = codes.shape[1] * longest <= room and beyond >= BEYOND
-    found = int((_same_words if fits else _same_bytes)(codes, *cells, text, at, backwards))
-    return None if found < 0 else found
+def room_for(rows: CsvRows) -> NDArray[np.uint32]:
+    """What the numbers of some rows are written into, a line per run."""
+    return np.empty((len(rows.ends), TILE), np.uint32)

@@ -1,45 +1,20 @@
-"""The groups of equal rows and the values in each, counted without a number for every row.
+"""The groups of equal rows and the values in each, counted by parts, without a number for every row."""
 
-Rows are first spread over parts, by a hash of what they are grouped by: the rows of a group are then in the same part,
-and all that is counted there stays in the cache. Two threads share the rows, and then the parts.
-"""
-
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.kernel.code_columns import Coded
+from sfumato.kernel.group_parts import THREADS, RowsByPart, shifts, spread
 from sfumato.kernel.group_values import ValueCounts
-from sfumato.kernel.jit import inner, kernel
+from sfumato.kernel.jit import kernel, lean
 
-_KEY_BITS = 63
-"""The codes of a row, grouped by and counted, must fit into so many bits together."""
-_BLOCK = 1 << 16
-"""How many rows are packed at a time."""
-_THREADS = 2
-_PART = 1 << 15
-"""How many rows a part has, about."""
-_MOST_PART_BITS = 8
-"""Rows are not spread over more parts: there would be more places to write to than the processor keeps track of."""
 _LEAST_SLOTS = 1 << 10
 _MOST_CELLS = 1 << 24
 """If more cells than this, in a part, are not enough, nothing is counted here."""
-_ODD = 0x9E3779B97F4A7C15
-"""Any odd number with bits all over."""
-
-
-class Coded(NamedTuple):
-    """The code of each row in a column, below ``size``."""
-
-    codes: NDArray[Any]
-    size: int
-
-    @property
-    def bits(self) -> int:
-        """How many bits a code needs."""
-        return max(self.size - 1, 0).bit_length()
 
 
 class GroupCells(NamedTuple):
@@ -64,124 +39,162 @@ class GroupTallies(NamedTuple):
     cells: list[GroupCells] | None
 
 
-class _Keys(NamedTuple):
-    """How the codes of a row become a key and a part, and what is kept of the key there.
+class _Fields(NamedTuple):
+    """For each column where its code begins in a number, its bits as ones, and where its cells begin in a line;
+    ``widths``: how many cells each has."""
 
-    The key has the codes that rows are grouped by. It is multiplied by an odd number and cut to its own number of bits,
-    which keeps different keys different. The upper bits, which depend on all others, are the part. The others are kept,
-    and below them the counted codes; in half the memory where they fit.
-    """
+    of_columns: NDArray[np.uint64]
+    widths: NDArray[np.int64]
 
-    bits: int
-    of_part: int
-    below: int
-
-    @property
-    def kept(self) -> type[np.uint32] | type[np.uint64]:
-        """The type of what is kept of a row."""
-        return np.uint32 if self.bits - self.of_part + self.below <= 32 else np.uint64
+    @classmethod
+    def of(cls, columns: Sequence[Coded]) -> "_Fields":
+        """Without columns there is one cell per group, for its rows."""
+        columns = columns or [Coded(np.empty(0, np.uint8), 1)]
+        widths = np.array([1 << column.bits for column in columns], np.int64)
+        firsts = np.cumsum(widths) - widths
+        return cls(np.array([shifts(columns), widths - 1, firsts], np.uint64).T.copy(), widths)
 
     @property
-    def back(self) -> int:
-        """What undoes the multiplication."""
-        return pow(_ODD, -1, 1 << self.bits)
+    def firsts(self) -> list[int]:
+        """Where the values of each column begin in a line of cells."""
+        return [int(first) for first in self.of_columns[:, 2]]
 
 
-def _keys_of(by: Sequence[Coded], counted: Sequence[Coded], rows: int) -> _Keys:
-    bits = sum(column.bits for column in by)
-    parts = max(1, (rows // _PART).bit_length())
-    return _Keys(bits, min(parts, _MOST_PART_BITS, bits), sum(column.bits for column in counted))
-
-
-@kernel
-def _pack(keys: Any, codes: Any, bits: int) -> None:
-    for row in range(len(keys)):
-        keys[row] = keys[row] << np.uint64(bits) | np.uint64(codes[row])
-
-
-@inner
-def _mixed(key: Any, bits: int, below: int) -> Any:
-    mask = (np.uint64(1) << np.uint64(bits)) - np.uint64(1)
-    return ((key >> np.uint64(below)) * np.uint64(_ODD)) & mask
-
-
-@kernel
-def _sizes_of_parts(keys: Any, bits: int, of_part: int, below: int, size: Any) -> None:
-    rest = np.uint64(bits - of_part)
-    for row in range(len(keys)):
-        size[_mixed(keys[row], bits, below) >> rest] += 1
-
-
-@kernel
-def _spread(keys: Any, bits: int, of_part: int, below: int, free: Any, out: Any) -> None:
-    """What is kept of each row goes to the next free place of its part."""
-    rest, one = np.uint64(bits - of_part), np.uint64(1)
-    of_rest, of_counted = (one << rest) - one, (one << np.uint64(below)) - one
-    for row in range(len(keys)):
-        mixed = _mixed(keys[row], bits, below)
-        place = free[mixed >> rest]
-        out[place] = (mixed & of_rest) << np.uint64(below) | (keys[row] & of_counted)
-        free[mixed >> rest] = place + 1
-
-
-@kernel
+@lean
 def _count_part(
-    kept: Any, below: int, upper: int, fields: Any, slot_key: Any, slot_group: Any, of_group: Any, cells: Any
-) -> int:
+    kept: Any,
+    first: Any,
+    last: Any,
+    below: Any,
+    of_rest: Any,
+    upper: Any,
+    fields: Any,
+    slots: Any,
+    mixed: Any,
+    done: Any,
+    cells: Any,
+) -> Any:
     """Count the rows of each group of a part by their values, in a line of cells per group.
 
-    Groups are found by open addressing; of each also the mixed key, of which ``upper`` are the bits of the part.
-    Returns how many there are; a negative number if ``cells`` has fewer lines.
+    Groups are found by open addressing: a slot has the lower half of a key and the number of its group. The whole mixed
+    keys, of which ``upper`` are the bits of the part, are written from ``done`` on. Returns how many groups there are;
+    a negative number if ``cells`` has fewer lines.
     """
-    mask = np.uint64(len(slot_group) - 1)
-    slot_group[:] = 0
+    u = np.uint64
+    mask, half = u(len(slots) - 1), u(32)
+    sure = of_rest <= 32
+    one, ones = len(fields) == 1, fields[0, 1]
+    slots[:] = 0
     groups = 0
-    for row in range(len(kept)):
-        codes = np.uint64(kept[row])
-        key = codes >> np.uint64(below)
-        h = (key ^ (key >> np.uint64(32))) * np.uint64(0xC4CEB9FE1A85EC53)
-        slot = (h ^ (h >> np.uint64(29))) & mask
-        while slot_group[slot] and slot_key[slot] != key:
-            slot = (slot + np.uint64(1)) & mask
-        if not slot_group[slot]:
+    for row in range(u(first), u(last)):
+        codes = u(kept[row])
+        key = codes >> below
+        h = (key ^ (key >> half)) * u(0xC4CEB9FE1A85EC53)
+        slot = (h ^ (h >> u(29))) & mask
+        found = slots[slot]
+        while found and (
+            np.uint32(found) != np.uint32(key)
+            or (not sure and mixed[u(done) + (found >> half) - u(1)] != upper << u(of_rest) | key)
+        ):
+            slot = (slot + u(1)) & mask
+            found = slots[slot]
+        if not found:
             if groups == len(cells):
                 return -1
-            for cell in range(cells.shape[1]):
-                cells[groups, cell] = 0
-            of_group[groups] = np.uint64(upper) | key
+            for cell in range(u(cells.shape[1])):
+                cells[u(groups), cell] = 0
+            mixed[u(done) + u(groups)] = upper << u(of_rest) | key
             groups += 1
-            slot_key[slot], slot_group[slot] = key, groups
-        group = slot_group[slot] - 1
-        for column in range(len(fields)):
-            shift, ones, first = fields[column, 0], fields[column, 1], fields[column, 2]
-            cells[group, ((codes >> shift) & ones) + first] += 1
+            found = u(groups) << half | u(np.uint32(key))
+            slots[slot] = found
+        group = (found >> half) - u(1)
+        if one:
+            cells[group, codes & ones] += 1
+        else:
+            for column in range(u(len(fields))):
+                cells[group, ((codes >> fields[column, 0]) & fields[column, 1]) + fields[column, 2]] += 1
     return groups
 
 
-@kernel
-def _summarize(cells: Any, first: int, size: Any, most: Any, squares: Any, of_value: Any) -> None:
+@lean
+def _summarize(
+    cells: Any,
+    start: Any,
+    width: Any,
+    groups: Any,
+    done: Any,
+    size: Any,
+    most: Any,
+    squares: Any,
+    of_value: Any,
+    at: Any,
+) -> None:
     """Of each line the rows, those with the most frequent value and the sum of squares; and the rows of each value."""
-    for g in range(len(size)):
-        rows, top, square = np.int64(0), np.int64(0), 0.0
-        for value in range(len(of_value)):
-            held = np.int64(cells[g, first + value])
+    u = np.uint64
+    for g in range(u(groups)):
+        rows, top, square = np.int64(0), np.int64(0), np.int64(0)  # fewer than 2^31 rows
+        for value in range(u(width)):
+            of_value[at, value] += np.int64(cells[g, u(start) + value])
+        for value in range(u(width)):
+            held = np.int64(cells[g, u(start) + value])
             rows += held
             top = max(top, held)
-            square += np.float64(held * held)
-            of_value[value] += held
-        size[g], most[g], squares[g] = rows, top, square
+            square += held * held
+        size[u(done) + g], most[at, u(done) + g], squares[at, u(done) + g] = rows, top, square
 
 
 @kernel
-def _unmix(mixed: Any, back: Any, ones: Any) -> None:
-    for g in range(len(mixed)):
-        mixed[g] = (mixed[g] * back) & ones
+def _count_parts(
+    kept: Any,
+    firsts: Any,
+    part: int,
+    last: int,
+    below: int,
+    of_rest: int,
+    fields: Any,
+    slots: Any,
+    cells: Any,
+    done: int,
+    mixed: Any,
+    size: Any,
+    most: Any,
+    squares: Any,
+    of_value: Any,
+    kept_cells: Any,
+) -> Any:
+    """Count some parts, as long as there are lines enough for the groups of each; ``done`` groups are there already."""
+    while part < last:
+        groups = _count_part(
+            kept,
+            firsts[part],
+            firsts[part + 1],
+            np.uint64(below),
+            of_rest,
+            np.uint64(part),
+            fields,
+            slots,
+            mixed,
+            done,
+            cells,
+        )
+        if groups < 0:
+            break
+        for at in range(len(fields)):
+            start, width = fields[at, 2], fields[at, 1] + np.uint64(1)
+            _summarize(cells, start, width, groups, done, size, most, squares, of_value, at)
+        if done + groups <= len(kept_cells):
+            kept_cells[done : done + groups] = cells[:groups]
+        done += groups
+        part += 1
+    return part, done
 
 
 @kernel
-def _count_codes(codes: Any, shift: int, ones: Any, size: Any, of_code: Any) -> None:
+def _count_codes(codes: Any, fields: Any, size: Any, of_code: Any) -> None:
     for g in range(len(codes)):
-        of_code[(codes[g] >> np.uint64(shift)) & ones] += size[g]
+        for column in range(len(fields)):
+            code = (codes[g] >> fields[column, 0]) & fields[column, 1]
+            of_code[fields[column, 2] + code] += size[g]
 
 
 def group_tallies(by: Sequence[Coded], counted: Sequence[Coded], kept_cells: int = 0) -> GroupTallies | None:
@@ -195,158 +208,108 @@ def group_tallies(by: Sequence[Coded], counted: Sequence[Coded], kept_cells: int
     >>> sorted(found.size.tolist()), found.values[0].of_value.tolist()
     ([1, 2], [1, 0, 2])
     """
-    rows = len(by[0].codes)
-    keys = _keys_of(by, counted, rows)
-    parts, columns = 1 << keys.of_part, [*by, *counted]
-    ends = [rows * thread // _THREADS for thread in range(_THREADS + 1)]
-    some = [range(parts * t // _THREADS, parts * (t + 1) // _THREADS) for t in range(_THREADS)]
-    kept = np.empty(rows, keys.kept)
-    with ThreadPoolExecutor(_THREADS) as pool:
-        sizes = np.array(list(pool.map(lambda t: _sizes(columns, keys, ends[t], ends[t + 1]), range(_THREADS))))
-        starts = np.cumsum(np.append(0, sizes.T.ravel()))[:-1].reshape(parts, _THREADS).T.copy()
-        firsts = np.append(starts[0], rows)
-        list(pool.map(lambda t: _fill(columns, keys, ends[t], ends[t + 1], starts[t], kept), range(_THREADS)))
-        most = kept_cells // _THREADS
-        halves = list(pool.map(lambda t: _tallied(kept, firsts, t, keys, counted, most), some))
-    if None in halves:
+    rows, fields = spread(by, counted), _Fields.of(counted)
+    parts, most = len(rows.firsts) - 1, kept_cells // THREADS
+    some = [range(parts * t // THREADS, parts * (t + 1) // THREADS) for t in range(THREADS)]
+    with ThreadPoolExecutor(THREADS) as pool:
+        halves = list(pool.map(lambda t: _Counting(rows, t, fields, most).of_all_parts(), some))
+    found = [half for half in halves if half is not None]
+    if len(found) < len(halves):
         return None
-    found = [part for half in halves for part in half or ()]
-    size = np.concatenate([part.size for part in found])
-    codes = np.concatenate([part.mixed for part in found])
-    _unmix(codes, np.uint64(keys.back), np.uint64((1 << keys.bits) - 1))
-    of_parts = zip(*(part.values for part in found), strict=True)
-    cells = [part.cells for part in found if part.cells is not None]
-    values = [_joined(size, values) for values in of_parts] if counted else []
+    size = np.concatenate([half.size for half in found])
+    values = [
+        ValueCounts(
+            size,
+            np.concatenate([half.most[at] for half in found]),
+            np.concatenate([half.squares[at] for half in found]),
+            np.sum([half.of_value[at, : column.size] for half in found], axis=0),
+        )
+        for at, column in enumerate(counted)
+    ]
+    cells = [GroupCells(half.cells, fields.firsts) for half in found if half.cells is not None]
+    codes = rows.keys.unmixed(np.concatenate([half.mixed for half in found]))
     return GroupTallies(size, values, codes, cells if counted and len(cells) == len(found) else None)
 
 
-def rows_by_code(tallies: GroupTallies, by: Sequence[Coded], at: int) -> NDArray[np.int64]:
-    """How many rows have each code of one of the columns that make the groups.
+def rows_by_code(tallies: GroupTallies, by: Sequence[Coded]) -> list[NDArray[np.int64]]:
+    """How many rows have each code of each column that makes the groups.
 
     >>> by = [Coded(np.array([1, 0, 1]), 2), Coded(np.array([0, 3, 3]), 4)]
     >>> found = group_tallies(by, [])
     >>> assert found is not None
-    >>> rows_by_code(found, by, 1).tolist()
-    [1, 0, 0, 2]
+    >>> [rows.tolist() for rows in rows_by_code(found, by)]
+    [[1, 2], [1, 0, 0, 2]]
     """
-    of_code = np.zeros(1 << by[at].bits, np.int64)
-    _count_codes(tallies.codes, _shifts(by)[at], np.uint64(len(of_code) - 1), tallies.size, of_code)
-    return of_code[: by[at].size]
+    fields = _Fields.of(by)
+    of_code = np.zeros(int(fields.widths.sum()), np.int64)
+    _count_codes(tallies.codes, fields.of_columns, tallies.size, of_code)
+    return [of_code[first : first + column.size] for first, column in zip(fields.firsts, by, strict=True)]
 
 
-def _packed(columns: Sequence[Coded], first: int, last: int) -> Iterator[NDArray[np.uint64]]:
-    """The codes of each row in one number: some at a time, which stay in the cache."""
-    room = np.empty(min(_BLOCK, last - first), np.uint64)
-    for start in range(first, last, _BLOCK):
-        keys = room[: min(_BLOCK, last - start)]
-        keys[:] = 0
-        for column in columns:
-            _pack(keys, column.codes[start : start + len(keys)], column.bits)
-        yield keys
-
-
-def _sizes(columns: Sequence[Coded], keys: _Keys, first: int, last: int) -> NDArray[np.int64]:
-    """How many of some rows each part gets."""
-    size = np.zeros(1 << keys.of_part, np.int64)
-    for packed in _packed(columns, first, last):
-        _sizes_of_parts(packed, *keys, size)
-    return size
-
-
-def _fill(
-    columns: Sequence[Coded], keys: _Keys, first: int, last: int, free: NDArray[np.int64], kept: NDArray[Any]
-) -> None:
-    """Put some rows into their parts. They are packed again: to write all of them down would take longer."""
-    for packed in _packed(columns, first, last):
-        _spread(packed, *keys, free, kept)
-
-
-class _Part(NamedTuple):
-    """The groups of a part: how many rows each has, its mixed key, and its values."""
+class _Half(NamedTuple):
+    """The groups of some parts: how many rows each has and its mixed key; by counted column and group the rows with the
+    most frequent value and the sum of squares, by column and value the rows; the cells, unless they are too many."""
 
     size: NDArray[np.int64]
     mixed: NDArray[np.uint64]
-    values: list[ValueCounts]
-    cells: GroupCells | None
-
-
-def _tallied(
-    kept: NDArray[Any],
-    firsts: NDArray[np.int64],
-    parts: range,
-    keys: _Keys,
-    counted: Sequence[Coded],
-    kept_cells: int,
-) -> list[_Part] | None:
-    """The groups of some parts; None if there are too many cells."""
-    longest = int(np.diff(firsts[parts.start : parts.stop + 1]).max(initial=0))
-    counting = _Counting(keys, counted, longest, kept_cells)
-    found = []
-    for part in parts:
-        groups = counting.groups_of(kept[firsts[part] : firsts[part + 1]], part)
-        if groups is None:
-            return None
-        found.append(groups)
-    return found
+    most: NDArray[np.int64]
+    squares: NDArray[np.float64]
+    of_value: NDArray[np.int64]
+    cells: NDArray[np.int32] | None
 
 
 class _Counting:
-    """Counts one part after the other, with room for as many groups as the parts before had."""
+    """Counts some parts, with as many lines of cells as the part with the most groups needs."""
 
-    def __init__(self, keys: _Keys, counted: Sequence[Coded], longest: int, kept_cells: int) -> None:
-        self._keys, self._longest, self._left = keys, longest, kept_cells
-        self._columns = counted or [Coded(np.empty(0, np.uint8), 1)]  # one cell per group, for its rows
-        widths = [1 << column.bits for column in self._columns]
-        self._firsts = [sum(widths[:at]) for at in range(len(widths))]
-        self._width = sum(widths)
-        ones = [width - 1 for width in widths]
-        self._fields = np.array([_shifts(self._columns), ones, self._firsts], np.uint64).T.copy()
-        self._make_room(_LEAST_SLOTS)
+    def __init__(self, rows: RowsByPart, parts: range, fields: _Fields, kept_cells: int) -> None:
+        self._rows, self._parts, self._fields = rows, parts, fields
+        sizes = np.diff(rows.firsts[parts.start : parts.stop + 1])
+        self._longest, self._width = int(sizes.max(initial=0)), int(fields.widths.sum())
+        columns, all_rows = len(fields.widths), int(sizes.sum())
+        # Room for as many groups as rows; the system has it where something was written.
+        self._size, self._mixed = np.empty(all_rows, np.int64), np.empty(all_rows, np.uint64)
+        self._most, self._squares = np.empty((columns, all_rows), np.int64), np.empty((columns, all_rows))
+        self._of_value = np.zeros((columns, int(fields.widths.max())), np.int64)
+        self._kept = np.empty((min(all_rows, kept_cells // self._width), self._width), np.int32)
 
-    def _make_room(self, slots: int) -> None:
-        self._slots = np.empty(slots, self._keys.kept), np.empty(slots, np.int32)
-        groups = min(slots // 3, self._longest)
-        self._mixed, self._cells = np.empty(groups, np.uint64), np.empty((groups, self._width), np.int32)
-
-    def groups_of(self, kept: NDArray[Any], part: int) -> _Part | None:
-        """The groups of a part; None if they have too many cells."""
-        upper = part << (self._keys.bits - self._keys.of_part)
-        while (groups := self._count(kept, upper)) < 0:
-            if self._cells.size > _MOST_CELLS:
+    def of_all_parts(self) -> _Half | None:
+        """The groups of all parts; None if one has too many cells."""
+        (part, last), groups, slots = (self._parts.start, self._parts.stop), 0, _LEAST_SLOTS
+        while True:
+            lines = min(slots // 4, self._longest)
+            part, groups = self._count(part, last, groups, slots, lines)
+            if part == last:
+                break
+            if lines * self._width > _MOST_CELLS:
                 return None
-            self._make_room(2 * len(self._slots[0]))
-        values = [
-            self._values(groups, column, first) for column, first in zip(self._columns, self._firsts, strict=True)
-        ]
-        return _Part(values[0].size, self._mixed[:groups].copy(), values, self._kept(groups))
+            slots *= 2
+        return _Half(
+            self._size[:groups],
+            self._mixed[:groups],
+            self._most[:, :groups],
+            self._squares[:, :groups],
+            self._of_value,
+            self._kept[:groups] if groups <= len(self._kept) else None,
+        )
 
-    def _kept(self, groups: int) -> GroupCells | None:
-        """The cells of a part, as long as there is room for them."""
-        self._left -= groups * self._width
-        return GroupCells(self._cells[:groups].copy(), self._firsts) if self._left >= 0 else None
-
-    def _count(self, kept: NDArray[Any], upper: int) -> int:
-        return int(_count_part(kept, self._keys.below, upper, self._fields, *self._slots, self._mixed, self._cells))
-
-    def _values(self, groups: int, column: Coded, first: int) -> ValueCounts:
-        size, most, squares = np.empty(groups, np.int64), np.empty(groups, np.int64), np.empty(groups)
-        of_value = np.zeros(column.size, np.int64)
-        _summarize(self._cells, first, size, most, squares, of_value)
-        return ValueCounts(size, most, squares, of_value)
-
-
-def _shifts(columns: Sequence[Coded]) -> list[int]:
-    """Where the codes of each column begin in a key of these columns; the last is in its lowest bits."""
-    return [sum(column.bits for column in columns[at + 1 :]) for at in range(len(columns))]
-
-
-def _joined(size: NDArray[np.int64], of_parts: Sequence[ValueCounts]) -> ValueCounts:
-    """The values of one column in the groups of all parts."""
-    most = np.concatenate([values.most for values in of_parts])
-    squares = np.concatenate([values.squares for values in of_parts])
-    return ValueCounts(size, most, squares, np.sum([values.of_value for values in of_parts], axis=0))
-
-
-def fits(by: Sequence[Coded], counted: Sequence[Coded]) -> bool:
-    """Whether `group_tallies` can count these columns."""
-    return sum(column.bits for column in (*by, *counted)) <= _KEY_BITS
+    def _count(self, part: int, last: int, done: int, slots: int, lines: int) -> tuple[int, int]:
+        keys, cells = self._rows.keys, np.empty((lines, self._width), np.int32)
+        reached, groups = _count_parts(
+            self._rows.kept,
+            self._rows.firsts,
+            part,
+            last,
+            keys.below,
+            keys.of_rest,
+            self._fields.of_columns,
+            np.empty(slots, np.uint64),
+            cells,
+            done,
+            self._mixed,
+            self._size,
+            self._most,
+            self._squares,
+            self._of_value,
+            self._kept,
+        )
+        return int(reached), int(groups)

@@ -73,20 +73,20 @@ class Kernel:
 
 
 class Inner:
-    """A function that only kernels call; it is compiled if one of them is, ``in_llvm`` if that is given."""
+    """A function that only kernels call; it is compiled if one of them is, or ``instead`` says what takes its place."""
 
     def __init__(
-        self, function: Callable[..., Any], *, lean: bool = False, in_llvm: Callable[..., Any] | None = None
+        self, function: Callable[..., Any], *, lean: bool = False, instead: Callable[[], Any] | None = None
     ) -> None:
-        self.py_func, self.is_lean, self.in_llvm = function, lean, in_llvm
+        self.py_func, self.is_lean, self._instead = function, lean, instead
         self.__doc__, self.__name__, self.__module__ = function.__doc__, function.__name__, function.__module__
 
     @cached_property
     def compiled(self) -> Any:
         """The function as Numba compiles it."""
-        from sfumato.kernel.compiled import inner_of, on_bytes_of
+        from sfumato.kernel.compiled import inner_of
 
-        return on_bytes_of(self.in_llvm) if self.in_llvm else inner_of(self.py_func, lean=self.is_lean)
+        return self._instead() if self._instead else inner_of(self.py_func, lean=self.is_lean)
 
     @property
     def _numba_type_(self) -> Any:
@@ -124,8 +124,32 @@ def on_bytes(in_llvm: Callable[..., Any]) -> Callable[[F], F]:
     says the same in Python.
     """
 
+    def compiled() -> Any:
+        from sfumato.kernel.compiled import on_bytes_of
+
+        return on_bytes_of(in_llvm)
+
+    return _instead(compiled)
+
+
+def on_address(in_llvm: Callable[..., Any]) -> Callable[[F], F]:
+    """As ``inner``, for a function of an address in memory and a number, both uint64, that returns a uint64.
+
+    ``in_llvm`` writes its instructions, given a builder of llvmlite and the arguments; the function itself says the
+    same in Python. Whoever calls it vouches for the address.
+    """
+
+    def compiled() -> Any:
+        from sfumato.kernel.compiled import on_address_of
+
+        return on_address_of(in_llvm)
+
+    return _instead(compiled)
+
+
+def _instead(compiled: Callable[[], Any]) -> Callable[[F], F]:
     def made(function: F) -> F:
-        return cast(F, Inner(function, in_llvm=in_llvm)) if _is_compiled() else function
+        return cast(F, Inner(function, instead=compiled)) if _is_compiled() else function
 
     return made
 

@@ -10,8 +10,10 @@ from numpy.typing import NDArray
 
 from sfumato.background import in_background
 from sfumato.engine.counts import Block
+from sfumato.kernel.code_columns import Coded
 from sfumato.kernel.group import MANY
-from sfumato.kernel.group_tallies import Coded, GroupCells, fits, group_tallies, rows_by_code
+from sfumato.kernel.group_parts import fits
+from sfumato.kernel.group_tallies import GroupCells, group_tallies, rows_by_code
 from sfumato.release.best_guess import CountedValues
 from sfumato.release.check.public import PublicSchema
 from sfumato.release.judgement import Judgement, judge_blocks
@@ -150,7 +152,8 @@ def shown_groups(release: "Release") -> ShownGroups | None:
         return None
     words = [listed_words(table[name]).to_list() for name in counted]
     values = dict(zip(counted, map(CountedValues, tallies.values, words), strict=True))
-    labels = {name: shown_texts(table[name], rows_by_code(tallies, by, at)) for at, name in enumerate(quasi)}
+    of_code = rows_by_code(tallies, by)
+    labels = {name: shown_texts(table[name], rows) for name, rows in zip(quasi, of_code, strict=True)}
     return ShownGroups(tallies.size, values, labels, tallies.cells)
 
 

@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from sfumato.errors import SfumatoError
-from sfumato.kernel.csv_rows import BEYOND, CsvCells, add_places
+from sfumato.kernel.code_columns import CodeColumns
+from sfumato.kernel.csv_rows import BEYOND, CsvCells, CsvRows
 from sfumato.release.files.spreadsheet import csv_of
 from sfumato.release.manifest import OutputEntry
 from sfumato.table.encode import Codes
@@ -21,14 +21,6 @@ from sfumato.table.encode import Codes
 _QUOTE, _COMMA, _LINE_END = b'",\n'
 _TOGETHER = 1 << 10
 """Columns with at most this many combinations of words are written together: these stay in the nearest cache."""
-
-
-class CodedRows(NamedTuple):
-    """Some rows as numbers of cells, a line per run of columns; ``longest``: the bytes of no row are more."""
-
-    codes: NDArray[np.uint32]
-    cells: CsvCells
-    longest: int
 
 
 class _Run(NamedTuple):
@@ -49,7 +41,7 @@ def header(schema: pl.Schema, output: OutputEntry | None) -> bytes:
 
 
 class CodedFrame:
-    """A frame of which any rows can be given as numbers of cells."""
+    """A frame of which any rows can be given as cells."""
 
     def __init__(self, frame: pl.DataFrame, output: OutputEntry | None) -> None:
         self._frame, self._output = frame, output
@@ -59,21 +51,32 @@ class CodedFrame:
             _written(_combinations(run), output, end) if run.words else None
             for run, end in zip(self._runs, self._endings, strict=True)
         ]
-        self._places = [_places(run, frame) for run in self._runs]
-        self._joined = _joined([cells for cells in self._listed if cells]) if all(self._listed) else None
+        places = [_places(run, frame) for run in self._runs]
+        self._columns = CodeColumns([codes for run in places for codes, _ in run])
+        self._worths = np.array([worth for run in places for _, worth in run], np.uint32)
+        self._ends = np.cumsum([len(run) for run in places])
+        self._whole = self._joined([cells for cells in self._listed if cells], 0) if all(self._listed) else None
 
-    def rows(self, first: int, last: int) -> CodedRows:
-        """The rows from ``first`` to before ``last``."""
-        found = self._joined or _joined(
+    def rows(self, first: int, last: int) -> CsvRows:
+        """What the rows from ``first`` to before ``last`` need; others may be in it, too."""
+        return self._whole or self._joined(
             [
                 cells or _of_rows(run, self._frame, range(first, last), self._output, end)
                 for run, cells, end in zip(self._runs, self._listed, self._endings, strict=True)
-            ]
+            ],
+            first,
         )
-        codes = np.empty((len(self._runs), last - first), np.uint32)
-        for line, numbers, start in zip(codes, self._places, found.starts, strict=True):
-            _number(line, numbers, first, start)
-        return CodedRows(codes, found.cells, found.longest)
+
+    def _joined(self, runs: Sequence[CsvCells], first: int) -> CsvRows:
+        """The cells of all runs, one after the other."""
+        texts = np.cumsum([0, *(len(cells.text) for cells in runs)]).tolist()
+        cells = CsvCells(
+            np.concatenate([*(cells.text for cells in runs), np.zeros(BEYOND, np.uint8)]),
+            np.concatenate([cells.following(before) for cells, before in zip(runs, texts[:-1], strict=True)]),
+        )
+        starts = np.cumsum([0, *(len(cells.places) for cells in runs[:-1])]).astype(np.uint32)
+        longest = sum(int(cells.length.max(initial=0)) for cells in runs)
+        return CsvRows(cells, self._columns, self._worths, self._ends, starts, first, longest)
 
 
 def _runs(frame: pl.DataFrame) -> list[_Run]:
@@ -119,16 +122,6 @@ def _places(run: _Run, frame: pl.DataFrame) -> list[tuple[Codes, int]]:
     return found
 
 
-def _number(out: NDArray[np.uint32], places: Sequence[tuple[Codes, int]], first: int, start: int) -> None:
-    """The combination of words that each row from ``first`` on has, or the row itself; numbered from ``start`` on."""
-    if not places:
-        out[:] = np.arange(start, start + len(out))
-        return
-    out[:] = start
-    for column, worth in places:
-        add_places(out, column[first : first + len(out)], worth)
-
-
 def _of_rows(run: _Run, frame: pl.DataFrame, rows: range, output: OutputEntry | None, ending: int) -> CsvCells:
     """The cells of some rows."""
     here = [frame[name].slice(rows.start, len(rows)) for name in run.names]  # "*" may be a name
@@ -148,23 +141,4 @@ def _written(frame: pl.DataFrame, output: OutputEntry | None, ending: int) -> Cs
         raise SfumatoError(f"Polars wrote {frame.height} rows as {len(last)} lines of csv; please report this bug")
     text[last] = ending
     begin = np.append(0, last[:-1] + 1)
-    return CsvCells(text, begin, last + 1 - begin)
-
-
-class _Joined(NamedTuple):
-    """The cells of all runs, one after the other: the number of each run's first; no row has more bytes."""
-
-    cells: CsvCells
-    starts: list[int]
-    longest: int
-
-
-def _joined(runs: Sequence[CsvCells]) -> _Joined:
-    texts = np.cumsum([0, *(len(cells.text) for cells in runs)])
-    cells = CsvCells(
-        np.concatenate([*(cells.text for cells in runs), np.zeros(BEYOND, np.uint8)]),
-        np.concatenate([cells.begin + start for cells, start in zip(runs, texts[:-1], strict=True)]),
-        np.concatenate([cells.length for cells in runs]),
-    )
-    starts = np.cumsum([0, *(len(cells.begin) for cells in runs[:-1])]).tolist()
-    return _Joined(cells, starts, sum(int(cells.length.max()) for cells in runs))
+    return CsvCells.at(text, begin, last + 1 - begin)

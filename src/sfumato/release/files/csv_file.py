@@ -58,9 +58,10 @@ def _blocks(frame: pl.DataFrame, output: OutputEntry | None) -> Iterator[bytes |
     here, there = np.empty(0, np.uint8), np.empty(0, np.uint8)
     coded, step = CodedFrame(frame, output), max(1, _CELLS // frame.width)
     for first in range(0, frame.height, step):
-        rows = coded.rows(first, min(first + step, frame.height))
-        done, needed = 0, _BYTES + rows.longest + BEYOND
-        while done < rows.codes.shape[1]:
+        last = min(first + step, frame.height)
+        rows, done = coded.rows(first, last), first
+        needed = _BYTES + rows.longest + BEYOND
+        while done < last:
             here, there = there if len(there) >= needed else np.empty(needed, np.uint8), here
-            done, end = put_rows(rows.codes, done, rows.cells, here, _BYTES)
+            done, end = put_rows(rows, done, last, here, _BYTES)
             yield here[:end].data

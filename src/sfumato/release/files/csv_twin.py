@@ -11,12 +11,12 @@ import polars as pl
 
 from sfumato.background import in_background
 from sfumato.engine.parts import Parts
-from sfumato.kernel.csv_rows import same_rows
+from sfumato.kernel.csv_match import same_rows
 from sfumato.release.files.csv_cells import CodedFrame, header
 from sfumato.release.files.spreadsheet import csv_of
 from sfumato.release.manifest import OutputEntry
 
-_CELLS = 1 << 18
+_CELLS = 1 << 21
 """How many cells are numbered at a time: their numbers stay in the cache until they are compared."""
 _MANY = 1 << 16
 """A frame with fewer rows is written by Polars and compared: loading the kernels would take longer."""
@@ -120,8 +120,7 @@ class _Frame:
         """Where the rows from ``first`` to before ``last`` end in a text, if they begin at a place; None if a byte
         differs. ``backwards``: where they begin, if they end there."""
         if self._coded is not None:
-            rows = self._coded.rows(first, last)
-            return same_rows(*rows, text.bytes, at, backwards=backwards)
+            return same_rows(self._coded.rows(first, last), first, last, text.bytes, at, backwards=backwards)
         written = csv_of(self._frame[first:last], self._output).write_csv(include_header=False).encode()
         return text.before(written, at) if backwards else text.after(written, at)
 

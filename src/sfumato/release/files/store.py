@@ -31,6 +31,8 @@ RELEASE_FILES = (MANIFEST, README, *(f"{name}.{end}" for name in _TABLES for end
 """All names that a file of a release can have."""
 DIGEST_LIMIT = 256 * 1024 * 1024
 """The SHA-256 of a larger csv file is computed only on request, if every byte was compared with the parquet file."""
+_MOST_ROWS = 1 << 32
+"""A frame of Polars has fewer rows."""
 _MANIFEST_LIMIT = 512 * 1024 * 1024
 _README_LIMIT = 64 * 1024 * 1024
 
@@ -227,12 +229,11 @@ def _read_table_of(entry: dict[str, Any], file: Path, most: int) -> pl.DataFrame
 def _read_table(file: Path, entry: dict[str, Any], most: int) -> pl.DataFrame:
     """A table with at most a given number of rows; a small file can expand to more than memory holds."""
     try:
-        rows = pl.scan_parquet(file, glob=False).select(pl.len()).collect().item()
-        if rows > most:
-            raise ReleaseError(f"{file.name} has {rows} rows, but the manifest states {most}; {DAMAGED}")
-        frame = pl.read_parquet(file, glob=False).rechunk()
+        frame = pl.read_parquet(file, glob=False, n_rows=min(most, _MOST_ROWS) + 1).rechunk()
     except (pl.exceptions.PolarsError, OSError):
         raise ReleaseError(f"{file.name} cannot be read as parquet; {DAMAGED}") from None
+    if frame.height > most:
+        raise ReleaseError(f"{file.name} has more rows than the {most} that the manifest states; {DAMAGED}")
     if frame.columns != entry["columns"]:
         raise ReleaseError(f"{file.name} does not have the columns that the manifest lists")
     for column in frame.get_columns():
