@@ -52,9 +52,11 @@ class MixedKeys(NamedTuple):
         """How many bits of a mixed key are kept."""
         return self.bits - self.of_part
 
-    def unmixed(self, mixed: NDArray[np.uint64]) -> NDArray[np.uint64]:
-        """The keys again."""
-        return (mixed * np.uint64(self.back)) & np.uint64((1 << self.bits) - 1)
+    def unmix(self, mixed: NDArray[np.uint64]) -> NDArray[np.uint64]:
+        """The keys again, where the mixed ones were."""
+        mixed *= np.uint64(self.back)
+        mixed &= np.uint64((1 << self.bits) - 1)
+        return mixed
 
 
 class RowsByPart(NamedTuple):

@@ -13,6 +13,8 @@ from sfumato.kernel.group_values import ValueCounts
 from sfumato.kernel.jit import kernel, lean
 
 _LEAST_SLOTS = 1 << 10
+_SLOTS_PER_GROUP = 4
+"""At least so many: then few groups are not in the first slot that is looked at."""
 _MOST_CELLS = 1 << 24
 """If more cells than this, in a part, are not enough, nothing is counted here."""
 
@@ -154,15 +156,17 @@ def _count_parts(
     fields: Any,
     slots: Any,
     cells: Any,
+    begin: int,
     done: int,
-    mixed: Any,
     size: Any,
+    mixed: Any,
     most: Any,
     squares: Any,
     of_value: Any,
     kept_cells: Any,
 ) -> Any:
-    """Count some parts, as long as there are lines enough for the groups of each; ``done`` groups are there already."""
+    """Count some parts, as long as there are lines enough for the groups of each; those from ``begin`` to before
+    ``done`` are there already. Returns the part before which it stopped, and where the groups end."""
     while part < last:
         groups = _count_part(
             kept,
@@ -182,8 +186,8 @@ def _count_parts(
         for at in range(len(fields)):
             start, width = fields[at, 2], fields[at, 1] + np.uint64(1)
             _summarize(cells, start, width, groups, done, size, most, squares, of_value, at)
-        if done + groups <= len(kept_cells):
-            kept_cells[done : done + groups] = cells[:groups]
+        if done + groups - begin <= len(kept_cells):
+            kept_cells[done - begin : done - begin + groups] = cells[:groups]
         done += groups
         part += 1
     return part, done
@@ -210,25 +214,24 @@ def group_tallies(by: Sequence[Coded], counted: Sequence[Coded], kept_cells: int
     """
     rows, fields = spread(by, counted), _Fields.of(counted)
     parts, most = len(rows.firsts) - 1, kept_cells // THREADS
-    some = [range(parts * t // THREADS, parts * (t + 1) // THREADS) for t in range(THREADS)]
+    found = _Found.room_for(rows, fields)
+    halves = [
+        _Half(rows, range(parts * t // THREADS, parts * (t + 1) // THREADS), fields, found, most)
+        for t in range(THREADS)
+    ]
     with ThreadPoolExecutor(THREADS) as pool:
-        halves = list(pool.map(lambda t: _Counting(rows, t, fields, most).of_all_parts(), some))
-    found = [half for half in halves if half is not None]
-    if len(found) < len(halves):
-        return None
-    size = np.concatenate([half.size for half in found])
+        if not all(list(pool.map(_Half.count, halves))):
+            return None
+    size, mixed, most_frequent, squares = found.together([half.groups for half in halves])
     values = [
         ValueCounts(
-            size,
-            np.concatenate([half.most[at] for half in found]),
-            np.concatenate([half.squares[at] for half in found]),
-            np.sum([half.of_value[at, : column.size] for half in found], axis=0),
+            size, most_frequent[at], squares[at], np.sum([half.of_value[at, : column.size] for half in halves], axis=0)
         )
         for at, column in enumerate(counted)
     ]
-    cells = [GroupCells(half.cells, fields.firsts) for half in found if half.cells is not None]
-    codes = rows.keys.unmixed(np.concatenate([half.mixed for half in found]))
-    return GroupTallies(size, values, codes, cells if counted and len(cells) == len(found) else None)
+    cells = [GroupCells(half.cells, fields.firsts) for half in halves if half.cells is not None]
+    kept = counted and len(cells) == len(halves)
+    return GroupTallies(size, values, rows.keys.unmix(mixed), cells if kept else None)
 
 
 def rows_by_code(tallies: GroupTallies, by: Sequence[Coded]) -> list[NDArray[np.int64]]:
@@ -246,70 +249,86 @@ def rows_by_code(tallies: GroupTallies, by: Sequence[Coded]) -> list[NDArray[np.
     return [of_code[first : first + column.size] for first, column in zip(fields.firsts, by, strict=True)]
 
 
-class _Half(NamedTuple):
-    """The groups of some parts: how many rows each has and its mixed key; by counted column and group the rows with the
-    most frequent value and the sum of squares, by column and value the rows; the cells, unless they are too many."""
+class _Found(NamedTuple):
+    """How many rows each group has and its mixed key; by counted column and group the rows with the most frequent value
+    and the sum of squares. There is room for as many groups as rows; the system has it where something was written."""
 
     size: NDArray[np.int64]
     mixed: NDArray[np.uint64]
     most: NDArray[np.int64]
     squares: NDArray[np.float64]
-    of_value: NDArray[np.int64]
-    cells: NDArray[np.int32] | None
 
-
-class _Counting:
-    """Counts some parts, with as many lines of cells as the part with the most groups needs."""
-
-    def __init__(self, rows: RowsByPart, parts: range, fields: _Fields, kept_cells: int) -> None:
-        self._rows, self._parts, self._fields = rows, parts, fields
-        sizes = np.diff(rows.firsts[parts.start : parts.stop + 1])
-        self._longest, self._width = int(sizes.max(initial=0)), int(fields.widths.sum())
-        columns, all_rows = len(fields.widths), int(sizes.sum())
-        # Room for as many groups as rows; the system has it where something was written.
-        self._size, self._mixed = np.empty(all_rows, np.int64), np.empty(all_rows, np.uint64)
-        self._most, self._squares = np.empty((columns, all_rows), np.int64), np.empty((columns, all_rows))
-        self._of_value = np.zeros((columns, int(fields.widths.max())), np.int64)
-        self._kept = np.empty((min(all_rows, kept_cells // self._width), self._width), np.int32)
-
-    def of_all_parts(self) -> _Half | None:
-        """The groups of all parts; None if one has too many cells."""
-        (part, last), groups, slots = (self._parts.start, self._parts.stop), 0, _LEAST_SLOTS
-        while True:
-            lines = min(slots // 4, self._longest)
-            part, groups = self._count(part, last, groups, slots, lines)
-            if part == last:
-                break
-            if lines * self._width > _MOST_CELLS:
-                return None
-            slots *= 2
-        return _Half(
-            self._size[:groups],
-            self._mixed[:groups],
-            self._most[:, :groups],
-            self._squares[:, :groups],
-            self._of_value,
-            self._kept[:groups] if groups <= len(self._kept) else None,
+    @classmethod
+    def room_for(cls, rows: RowsByPart, fields: _Fields) -> "_Found":
+        """Room for the groups of some rows."""
+        most, columns = len(rows.kept), len(fields.widths)
+        return cls(
+            np.empty(most, np.int64),
+            np.empty(most, np.uint64),
+            np.empty((columns, most), np.int64),
+            np.empty((columns, most), np.float64),
         )
 
-    def _count(self, part: int, last: int, done: int, slots: int, lines: int) -> tuple[int, int]:
-        keys, cells = self._rows.keys, np.empty((lines, self._width), np.int32)
-        reached, groups = _count_parts(
+    def together(self, groups: Sequence[range]) -> "_Found":
+        """Some groups, which are moved to the beginning."""
+        done = 0
+        for some in groups:
+            for figures in self:
+                figures[..., done : done + len(some)] = figures[..., some.start : some.stop]
+            done += len(some)
+        return _Found(*(figures[..., :done] for figures in self))
+
+
+class _Half:
+    """Some parts and their groups, which have lines of cells as long as they are not too many.
+
+    Groups are written from the place on where the rows of these parts begin.
+    """
+
+    def __init__(self, rows: RowsByPart, parts: range, fields: _Fields, found: _Found, kept_cells: int) -> None:
+        self._rows, self._parts, self._fields, self._found = rows, parts, fields, found
+        sizes = np.diff(rows.firsts[parts.start : parts.stop + 1])
+        self._longest, self._width = int(sizes.max(initial=0)), int(fields.widths.sum())
+        begin = int(rows.firsts[parts.start])
+        self.groups = range(begin, begin)
+        self.of_value = np.zeros((len(fields.widths), int(fields.widths.max())), np.int64)
+        self._kept = np.empty((min(int(sizes.sum()), kept_cells // self._width), self._width), np.int32)
+
+    @property
+    def cells(self) -> NDArray[np.int32] | None:
+        """How many rows each group has with each value; None if they were too many to keep."""
+        return self._kept[: len(self.groups)] if len(self.groups) <= len(self._kept) else None
+
+    def count(self) -> bool:
+        """Count all parts, with as many lines as the one with most groups needs; whether none has too many cells."""
+        part, slots = self._parts.start, _LEAST_SLOTS
+        while (part := self._count(part, slots)) < self._parts.stop:
+            if self._lines(slots) * self._width > _MOST_CELLS:
+                return False
+            slots *= 2
+        return True
+
+    def _lines(self, slots: int) -> int:
+        return min(slots // _SLOTS_PER_GROUP, self._longest)
+
+    def _count(self, part: int, slots: int) -> int:
+        """Count from a part on; returns the part before which it stopped."""
+        keys, cells = self._rows.keys, np.empty((self._lines(slots), self._width), np.int32)
+        reached, end = _count_parts(
             self._rows.kept,
             self._rows.firsts,
             part,
-            last,
+            self._parts.stop,
             keys.below,
             keys.of_rest,
             self._fields.of_columns,
             np.empty(slots, np.uint64),
             cells,
-            done,
-            self._mixed,
-            self._size,
-            self._most,
-            self._squares,
-            self._of_value,
+            self.groups.start,
+            self.groups.stop,
+            *self._found,
+            self.of_value,
             self._kept,
         )
-        return int(reached), int(groups)
+        self.groups = range(self.groups.start, int(end))
+        return int(reached)

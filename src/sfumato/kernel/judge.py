@@ -67,6 +67,9 @@ def _product(a: Any, b: Any) -> Any:
 @lean
 def at_most(a: Any, b: Any, c: Any, d: Any) -> bool:
     """Whether a*b <= c*d, exactly, for non-negative 63-bit integers."""
+    u = np.uint64
+    if (u(a) | u(b) | u(c) | u(d)) >> u(32) == u(0):  # as most counts and limits are
+        return u(a) * u(b) <= u(c) * u(d)
     h1, l1 = _product(a, b)
     h2, l2 = _product(c, d)
     return h1 < h2 or (h1 == h2 and l1 <= l2)
@@ -289,6 +292,27 @@ def verdicts(spec: NDArray[np.int64], aux: NDArray[np.int64], counts: NDArray[np
     out = np.empty(len(counts), np.int8)
     _judge_rows(spec, aux, counts, costly_tests(Tests(spec, aux), counts.shape[1]), out)
     return out
+
+
+@kernel
+def _greatest(counts: Any, sizes: Any, most: Any) -> None:
+    for g in range(len(counts)):
+        n, top = np.int64(0), np.int64(0)
+        for c in counts[g]:
+            n += c
+            top = max(top, c)
+        sizes[g], most[g] = n, top
+
+
+def greatest(counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The sum and the greatest count of each row of a matrix: NumPy takes ten times as long for rows of few counts.
+
+    >>> [found.tolist() for found in greatest(np.array([[3, 1, 0], [2, 2, 2]]))]
+    [[4, 6], [3, 2]]
+    """
+    sizes, most = np.empty(len(counts), np.int64), np.empty(len(counts), np.int64)
+    _greatest(counts, sizes, most)
+    return sizes, most
 
 
 @kernel

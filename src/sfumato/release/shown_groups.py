@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -61,13 +62,13 @@ class ShownGroups:
         whole: dict[Key, NDArray[np.int64]] = {
             key: found[key[0]].rows(self.values[key[0]].counts.of_value[None])[0] for key in requirement.columns()
         }
-        # two threads: all that takes long runs without the lock
-        middle = len(self.cells) // 2
-        later = in_background(
-            judge_blocks, requirement, view, self._blocks(requirement, found, self.cells[middle:]), whole
-        )
-        first = judge_blocks(requirement, view, self._blocks(requirement, found, self.cells[:middle]), whole)
-        return first.and_other(later.result())
+        judged, done = [], 0
+        for cells in self.cells:  # one thread each: all that takes long runs without the lock
+            sizes = self.size[done : done + len(cells.counts)]
+            blocks = self._blocks(requirement, found, cells, sizes)
+            judged.append(in_background(judge_blocks, requirement, view, blocks, whole))
+            done += len(sizes)
+        return reduce(Judgement.and_other, [judgement.result() for judgement in judged])
 
     def _places(self, name: str, view: PublicSchema) -> "_Places | None":
         """Where the values of an attribute are in its domain; None if it was not counted, or states none."""
@@ -81,20 +82,26 @@ class ShownGroups:
         return None if -1 in there else _Places(codes, np.array(there, np.int64), len(entry.domain))
 
     def _blocks(
-        self, requirement: GroupRequirement, places: Mapping[str, "_Places"], cells: list[GroupCells]
+        self,
+        requirement: GroupRequirement,
+        places: Mapping[str, "_Places"],
+        cells: GroupCells,
+        sizes: NDArray[np.int64],
     ) -> Iterator[Block]:
-        """Some groups with what the requirement needs, not too many at a time."""
-        columns = [*self.values]
-        for some in _together(cells):
+        """Some groups after the other with what the requirement needs, about as many cells as are judged at a time."""
+        columns, largest = [*self.values], int(self.size.max())
+        lines = max(1, _BLOCK // cells.counts.shape[1])
+        for first in range(0, len(sizes), lines):
+            some = GroupCells(cells.counts[first : first + lines], cells.firsts)
             counts = {
                 name: here.rows(some.of(columns.index(name), len(self.values[name].words)))
                 for name, here in places.items()
             }
             yield Block(
-                counts[next(iter(places))].sum(axis=1),
+                sizes[first : first + lines],
                 {key: counts[key[0]] for key in requirement.columns()},
                 {key: (counts[key[0]] > 0).sum(axis=1) for key in requirement.distinct_columns()},
-                int(self.size.max()),
+                largest,
             )
 
 
@@ -113,24 +120,6 @@ class _Places(NamedTuple):
         for code, place in zip(self.codes.tolist(), self.places.tolist(), strict=True):
             found[:, place] = counts[:, code]
         return found
-
-
-def _together(cells: list[GroupCells]) -> Iterator[GroupCells]:
-    """The same lines in blocks of about as many cells as are judged at a time, none of which is empty."""
-    waiting: list[GroupCells] = []
-    full = [part for some in cells for part in _split(some)]
-    for at, some in enumerate(full):
-        waiting.append(some)
-        if at == len(full) - 1 or sum(block.counts.size for block in waiting) >= _BLOCK:
-            yield GroupCells(np.concatenate([block.counts for block in waiting]), some.firsts)
-            waiting = []
-
-
-def _split(cells: GroupCells) -> Iterator[GroupCells]:
-    """The same lines, none of them twice, in parts of not many more cells than are judged at a time."""
-    lines = max(1, _BLOCK // cells.counts.shape[1])
-    for first in range(0, len(cells.counts), lines):
-        yield GroupCells(cells.counts[first : first + lines], cells.firsts)
 
 
 def shown_groups(release: "Release") -> ShownGroups | None:

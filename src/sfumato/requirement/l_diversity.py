@@ -92,11 +92,11 @@ class LDiversity(SensitiveValues):
         return {"l": settled(min(worst), self.l)}
 
     def _worst(self, counts: NDArray[np.int64]) -> float:
-        sizes = counts.sum(axis=1)
         if self.variant == "distinct":
             return int((counts > 0).sum(axis=1).min())
+        sizes, most = judge.greatest(counts)
         if self.variant == "frequency":
-            return float((sizes / counts.max(axis=1)).min())
+            return float((sizes / most).min())
         if self.variant == "entropy":
             parts = counts / sizes[:, None]
             logs = np.log(parts, out=np.zeros_like(parts), where=parts > 0)
