@@ -27,7 +27,7 @@ def test_every_second_code_and_codes_at_odd_addresses() -> None:
     for codes in (np.arange(12, dtype=np.uint16)[::2] // 2, odd):
         one, start = np.ones(1, np.uint32), np.zeros(1, np.uint32)
         rows = CsvRows(cells, CodeColumns([codes]), one, np.array([1]), start, 0, 1)
-        assert same_rows(rows, 0, 6, np.frombuffer(b"abcdef", np.uint8), 0, backwards=False) == 6
+        assert same_rows(rows, 0, 6, np.frombuffer(b"abcdef" + bytes(BEYOND), np.uint8), 0, 6) == (0, 6)
 
 
 def test_rows_that_are_not_there_are_not_read() -> None:
@@ -37,9 +37,12 @@ def test_rows_that_are_not_there_are_not_read() -> None:
     text = np.zeros(1000, np.uint8)
     for first, last in [(0, 6), (-1, 3), (4, 3)]:
         with pytest.raises(IndexError, match="do not have the rows"):
-            same_rows(rows, first, last, text, 0, backwards=False)
+            same_rows(rows, first, last, text, 0, 500)
         with pytest.raises(IndexError, match="do not have the rows"):
             put_rows(rows, first, last, text, 500)
+    for at, end in [(0, 1000), (-1, 5), (6, 5)]:
+        with pytest.raises(IndexError, match="has no place"):
+            same_rows(rows, 0, 5, text, at, end)
 
 
 _IN_PYTHON = """

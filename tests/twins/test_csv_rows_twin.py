@@ -16,12 +16,14 @@ from hypothesis import strategies as st
 
 from sfumato.background import Later, known
 from sfumato.engine.parts import Parts, compress, write_parts
+from sfumato.errors import ReleaseError
 from sfumato.kernel import csv_rows
 from sfumato.kernel.code_columns import CodeColumns
 from sfumato.kernel.csv_match import same_rows
 from sfumato.kernel.csv_rows import BEYOND, CsvCells, CsvRows
-from sfumato.release.files import csv_cells, csv_twin
+from sfumato.release.files import csv_cells, csv_twin, csv_window
 from sfumato.release.files.csv_twin import same_bytes, same_values
+from sfumato.release.files.csv_window import CsvWindow
 from sfumato.release.files.spreadsheet import csv_of
 from sfumato.release.manifest import OutputEntry
 from strategies import examples
@@ -105,23 +107,23 @@ MANY = st.sampled_from([0, 0, 0, 4, 99])
 
 
 @contextmanager
-def holding(number: int) -> Iterator[None]:
-    """Keep about so many bytes of the file in memory."""
-    before, csv_twin._HELD = csv_twin._HELD, number
+def reading(number: int) -> Iterator[None]:
+    """Read about so many bytes of the file at a time."""
+    before, csv_window.CHUNK = csv_window.CHUNK, number
     try:
         yield
     finally:
-        csv_twin._HELD = before
+        csv_window.CHUNK = before
 
 
-@given(frames(), st.sampled_from(OUTPUTS), st.integers(1, 40), st.sampled_from([0, 9, 1 << 24]), MANY, st.data())
+@given(frames(), st.sampled_from(OUTPUTS), st.integers(1, 40), st.sampled_from([1, 9, 100, 1 << 21]), MANY, st.data())
 @examples(500)
 def test_cell_by_cell(
     tmp_path_factory: pytest.TempPathFactory,
     frame: pl.DataFrame,
     output: OutputEntry | None,
     cells: int,
-    held: int,
+    chunk: int,
     many: int,
     data: st.DataObject,
 ) -> None:
@@ -129,7 +131,7 @@ def test_cell_by_cell(
     content = data.draw(files(text))
     file = tmp_path_factory.getbasetemp() / "cells.csv"
     file.write_bytes(content)
-    with holding(held):
+    with reading(chunk):
         assert same_bytes(file, frame, output, cells, many) == (content == text)
 
 
@@ -151,7 +153,8 @@ def test_part_by_part(
     text = csv_of(frame, output).write_csv().encode()
     content = data.draw(files(text))
     (folder / "data.csv").write_bytes(content)
-    assert same_bytes(folder / "data.csv", parts, output, cells, many) == (content == text)
+    with reading(data.draw(st.sampled_from([1, 50, 1 << 21]))):
+        assert same_bytes(folder / "data.csv", parts, output, cells, many) == (content == text)
 
 
 def wide(rows: int = 5000) -> pl.DataFrame:
@@ -353,28 +356,59 @@ def test_rows_in_the_middle_of_a_text(
     end = (at - len(wanted) if backwards else at + len(wanted)) if here == wanted else None
     given = as_rows(codes, cells, skipped, own)
 
-    def found(there: np.ndarray, at: int) -> int | None:
+    def found(there: bytes, at: int, *, more: bool = False) -> tuple[int, int] | None:
+        """With the wanted text around it: what lies outside of the text does not count."""
+        around = np.frombuffer(wanted + there + wanted + bytes(BEYOND), np.uint8)[len(wanted) :]
         with pytest.MonkeyPatch.context() as patched:
             patched.setattr(csv_rows, "TILE", tile)
-            return same_rows(given, skipped, skipped + rows, there, at, backwards=backwards)
+            last = skipped + rows
+            return same_rows(given, skipped, last, around, at, len(there), more=more, backwards=backwards)
 
-    around = np.frombuffer(wanted + text + wanted, np.uint8)  # what lies outside of the text does not count
-    there = around[len(wanted) : len(wanted) + len(text)]
-    assert found(there, at) == end
+    assert found(text, at) == (None if end is None else (0, end))
     cut = data.draw(st.integers(0, len(wanted)))
-    there = around[len(around) - len(wanted) + cut :] if backwards else around[: len(wanted) - cut]
-    expected = None if cut else 0 if backwards else len(wanted)
-    assert found(there, len(there) if backwards else 0) == expected
+    some = wanted[cut:] if backwards else wanted[: len(wanted) - cut]
+    at = len(some) if backwards else 0
+    assert found(some, at) == (None if cut else (0, 0 if backwards else len(wanted)))
+    begun = found(some, at, more=True)  # as many rows as are surely there
+    assert begun is not None
+    left, place = begun
+    assert 0 <= left <= rows
+    assert (place if backwards else len(some) - place) < given.longest or not left
+    lengths = length[codes].sum(axis=0)
+    compared = lengths[left:] if backwards else lengths[: rows - left]
+    assert place == (at - compared.sum() if backwards else compared.sum())
 
 
-def test_what_was_compared_does_not_stay_in_memory(tmp_path: Path) -> None:
+@pytest.mark.parametrize("backwards", [False, True])
+@pytest.mark.parametrize("chunk", [1, 3, 64, 1 << 21])
+def test_the_bytes_of_a_file_come_one_after_the_other(tmp_path: Path, backwards: bool, chunk: int) -> None:
+    file, text = tmp_path / "data.csv", bytes(range(256)) * 5
+    file.write_bytes(text)
+    left = text
+    with CsvWindow(file, backwards=backwards) as window, reading(chunk):
+        for number in (0, 1, 100, 3, 700, 76, 400):
+            wrong = b"x" * number
+            assert window.passes(wrong) == (not number)
+            some, left = (
+                (left[len(left) - number :], left[: len(left) - number])
+                if backwards
+                else (left[:number], left[number:])
+            )
+            assert window.passes(some)
+            assert window.at == (len(left) if backwards else len(text) - len(left))
+            assert len(window.bytes) <= 2 * max(chunk, 700) + BEYOND
+        assert not left
+        assert not window.more
+        assert not window.passes(b"x")
+
+
+def test_a_file_that_becomes_shorter_meanwhile_is_damaged(tmp_path: Path) -> None:
     file = tmp_path / "data.csv"
-    file.write_bytes(bytes(range(256)) * 64)
-    text = csv_twin._Text(file)
-    before = text.bytes.tobytes()
-    for first, last in [(0, len(text)), (5, 4097), (4096, 4096), (9000, 16384)]:
-        text.forget(first, last)
-        assert text.bytes.tobytes() == before  # it is read again
+    file.write_bytes(bytes(100))
+    with CsvWindow(file, backwards=True) as window:
+        file.write_bytes(b"")
+        with pytest.raises(ReleaseError, match="became shorter while it was read"):
+            window.passes(bytes(10))
 
 
 _EVERYWHERE = """
@@ -387,15 +421,15 @@ for length in (1, 2, 63, 64, 65, 128, 130):
     cells = CsvCells.at(np.arange(length + BEYOND, dtype=np.uint8), np.zeros(1, np.int64), np.array([length]))
     row = np.arange(length, dtype=np.uint8)
     for before, after in ((b, a) for b in (0, 1, 64, 200) for a in (0, 1, 63, 64, 200)):
-        text = np.concatenate([np.zeros(before, np.uint8), row, row, np.zeros(after, np.uint8)])
-        end = before + 2 * length
+        text = np.concatenate([np.zeros(before, np.uint8), row, row, np.zeros(after + BEYOND, np.uint8)])
+        end, all_of_it = before + 2 * length, len(text) - BEYOND
         one, zero = np.ones(1, np.uint32), np.zeros(1, np.uint32)
         rows = CsvRows(cells, CodeColumns([np.zeros(2, np.uint16)]), one, np.array([1]), zero, 0, length)
-        assert same_rows(rows, 0, 2, text, before, backwards=False) == end
-        assert same_rows(rows, 0, 2, text, end, backwards=True) == before
+        assert same_rows(rows, 0, 2, text, before, all_of_it) == (0, end)
+        assert same_rows(rows, 0, 2, text, end, all_of_it, backwards=True) == (0, before)
         text[end - 1] ^= 1
-        assert same_rows(rows, 0, 2, text, before, backwards=False) is None
-        assert same_rows(rows, 0, 2, text, end, backwards=True) is None
+        assert same_rows(rows, 0, 2, text, before, all_of_it) is None
+        assert same_rows(rows, 0, 2, text, end, all_of_it, backwards=True) is None
 print("all within the text")
 """
 
@@ -413,14 +447,7 @@ def test_nothing_beyond_the_text_is_read() -> None:
     assert told.stdout == "all within the text\n", told.stderr
 
 
-@pytest.mark.parametrize("content", [b"a,b\n1,2\n", b""])
-def test_a_file_that_cannot_be_mapped_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes) -> None:
-    def refuse(*args: object, **kwargs: object) -> None:
-        raise OSError("No such device")
-
-    monkeypatch.setattr(csv_twin.mmap, "mmap", refuse)
-    (tmp_path / "data.csv").write_bytes(content)
-    text = csv_twin._Text(tmp_path / "data.csv")
-    text.forget(0, len(text))
-    assert text.bytes.tobytes() == content
-    assert same_bytes(tmp_path / "data.csv", pl.DataFrame({"a": [1], "b": [2]}), None, many=0) == bool(content)
+def test_an_empty_file_holds_no_table(tmp_path: Path) -> None:
+    (tmp_path / "data.csv").write_bytes(b"")
+    for many in (0, 99):
+        assert not same_bytes(tmp_path / "data.csv", pl.DataFrame({"a": [1], "b": [2]}), None, many=many)

@@ -116,12 +116,14 @@ class Counts(CodedColumns):
 
 @dataclass(frozen=True)
 class Block:
-    """The counts of some groups; ``largest``: the rows of the largest group of all."""
+    """The counts of some groups; ``largest``: the rows of the largest group of all; ``most``: the rows with the most
+    frequent value, where they are known."""
 
     sizes: Integers
     counts: Mapping[Key, Integers]
     distinct: Mapping[Key, Integers]
     largest: int = 0
+    most: Mapping[Key, Integers] = field(default_factory=dict)
 
 
 def tally(

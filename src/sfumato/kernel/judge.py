@@ -316,6 +316,23 @@ def greatest(counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.i
 
 
 @kernel
+def _shares_at_most(sizes: Any, most: Any, p: int, q: int, out: Any) -> None:
+    for g in range(len(sizes)):
+        out[g] = at_most(most[g], q, p, sizes[g])
+
+
+def shares_at_most(sizes: NDArray[np.int64], most: NDArray[np.int64], p: int, q: int) -> NDArray[np.bool_]:
+    """Whether the most frequent value of each group makes up at most ``p/q`` of it, exactly.
+
+    >>> shares_at_most(np.array([3, 3]), np.array([1, 2]), 1, 3).tolist()
+    [True, False]
+    """
+    out = np.empty(len(sizes), np.bool_)
+    _shares_at_most(sizes, most, p, q, out)
+    return out
+
+
+@kernel
 def _measure_rows(op: int, counts: Any, aux: Any, room: Any, out: Any) -> None:
     for g in range(len(counts)):
         n = np.int64(0)

@@ -86,7 +86,7 @@ def judge_blocks(
     achieved: dict[str, float] | None = None
     failing = groups = 0
     for block in blocks:
-        counts = Tally(block.sizes, block.counts, block.distinct, whole, block.largest)
+        counts = Tally(block.sizes, block.counts, block.distinct, whole, block.largest, block.most)
         failing += int((~requirement.holds(schema, counts)).sum())
         groups += len(block.sizes)
         here = requirement.achieved(schema, counts)

@@ -1,8 +1,8 @@
 """The groups that a large table shows, and the sensitive values in each: counted at once, rows are not numbered."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import cache, reduce
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -64,10 +64,9 @@ class ShownGroups:
         }
         judged, done = [], 0
         for cells in self.cells:  # one thread each: all that takes long runs without the lock
-            sizes = self.size[done : done + len(cells.counts)]
-            blocks = self._blocks(requirement, found, cells, sizes)
+            blocks = self._blocks(requirement, found, cells, done)
             judged.append(in_background(judge_blocks, requirement, view, blocks, whole))
-            done += len(sizes)
+            done += len(cells.counts)
         return reduce(Judgement.and_other, [judgement.result() for judgement in judged])
 
     def _places(self, name: str, view: PublicSchema) -> "_Places | None":
@@ -86,23 +85,42 @@ class ShownGroups:
         requirement: GroupRequirement,
         places: Mapping[str, "_Places"],
         cells: GroupCells,
-        sizes: NDArray[np.int64],
+        begin: int,
     ) -> Iterator[Block]:
-        """Some groups after the other with what the requirement needs, about as many cells as are judged at a time."""
+        """Some groups after the other with what the requirement needs, about as many cells as are judged at a time;
+        ``begin``: the first of all groups that has cells here."""
         columns, largest = [*self.values], int(self.size.max())
         lines = max(1, _BLOCK // cells.counts.shape[1])
-        for first in range(0, len(sizes), lines):
+        for first in range(0, len(cells.counts), lines):
             some = GroupCells(cells.counts[first : first + lines], cells.firsts)
-            counts = {
-                name: here.rows(some.of(columns.index(name), len(self.values[name].words)))
-                for name, here in places.items()
-            }
+            groups = slice(begin + first, begin + first + len(some.counts))
+
+            def counted(key: Key, some: GroupCells = some) -> NDArray[np.int64]:
+                return places[key[0]].rows(some.of(columns.index(key[0]), len(self.values[key[0]].words)))
+
             yield Block(
-                sizes[first : first + lines],
-                {key: counts[key[0]] for key in requirement.columns()},
-                {key: (counts[key[0]] > 0).sum(axis=1) for key in requirement.distinct_columns()},
+                self.size[groups],
+                _OnDemand(requirement.columns(), counted),
+                {key: (counted(key) > 0).sum(axis=1) for key in requirement.distinct_columns()},
                 largest,
+                {key: self.values[key[0]].counts.most[groups] for key in requirement.columns()},
             )
+
+
+class _OnDemand(Mapping[Key, NDArray[np.int64]]):
+    """The counts of some groups by value, which are put together when they are needed: often the greatest suffice."""
+
+    def __init__(self, keys: Sequence[Key], counted: Callable[[Key], NDArray[np.int64]]) -> None:
+        self._keys, self._counted = keys, cache(counted)
+
+    def __getitem__(self, key: Key) -> NDArray[np.int64]:
+        return self._counted(key)
+
+    def __iter__(self) -> Iterator[Key]:
+        return iter(self._keys)
+
+    def __len__(self) -> int:
+        return len(self._keys)
 
 
 class _Places(NamedTuple):

@@ -60,7 +60,7 @@ class AlphaK(SensitiveValues):
         return tests
 
     def achieved(self, schema: Schema, tally: Tally) -> dict[str, float]:
-        shares = [float((tally.counts[key].max(axis=1) / tally.sizes).max()) for key in self.columns()]
+        shares = [float((tally.sizes_and_most(key)[1] / tally.sizes).max()) for key in self.columns()]
         return {"alpha": settled(max(shares), self.alpha), "k": int(np.min(tally.sizes))}
 
     def exceeded(self, attack: str, attribute: str, belief: Floats, before: Floats) -> bool:

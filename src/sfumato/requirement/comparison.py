@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, localcontext
 from fractions import Fraction
 from functools import cached_property
@@ -24,7 +24,7 @@ class Tally:
 
     ``counts[key]`` is groups x values of one column, ``distinct[key]`` how many distinct values
     occur in each group, ``totals[key]`` the counts of the whole table. ``largest``: the rows of the largest group of
-    all, if these are only some of them.
+    all, if these are only some of them. ``most[key]``: the rows with the most frequent value, if they are known.
     """
 
     sizes: NDArray[np.int64]
@@ -32,6 +32,11 @@ class Tally:
     distinct: Mapping[Key, NDArray[np.int64]]
     totals: Mapping[Key, NDArray[np.int64]]
     largest: int = 0
+    most: Mapping[Key, NDArray[np.int64]] = field(default_factory=dict)
+
+    def sizes_and_most(self, key: Key) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The rows of each group that have a value in a column, and those with the most frequent one."""
+        return (self.sizes, self.most[key]) if key in self.most else judge.greatest(self.counts[key])
 
 
 @dataclass(frozen=True)
@@ -77,6 +82,9 @@ class Test:
             return np.asarray(tally.sizes >= math.ceil(self.limit))
         if self.op == judge.DISTINCT and self.column in tally.distinct:
             return np.asarray(tally.distinct[self.column] >= math.ceil(self.limit))
+        if self.op == judge.SHARE and self.column in tally.most and len({*zip(*self.vectors, strict=True)}) == 1:
+            (p, *_), (q, *_) = self.vectors
+            return judge.shares_at_most(*tally.sizes_and_most(self.column), p, q)
         counts = tally.counts[self.column]
         tests = judge.pack([self.row(0)], [self.vectors])
         verdicts = judge.verdicts(tests.spec[0], tests.aux[0], counts)

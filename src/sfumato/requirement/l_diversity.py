@@ -86,7 +86,10 @@ class LDiversity(SensitiveValues):
         return Test(judge.SHARE, key, vectors=(num, den))
 
     def achieved(self, schema: Schema, tally: Tally) -> dict[str, float]:
-        worst = [self._worst(tally.counts[key]) for key in self.columns()]
+        if self.variant == "frequency":
+            worst = [_least_ratio(*tally.sizes_and_most(key)) for key in self.columns()]
+        else:
+            worst = [self._worst(tally.counts[key]) for key in self.columns()]
         if self.variant == "recursive":
             return {"c": max(worst)}
         return {"l": settled(min(worst), self.l)}
@@ -96,7 +99,7 @@ class LDiversity(SensitiveValues):
             return int((counts > 0).sum(axis=1).min())
         sizes, most = judge.greatest(counts)
         if self.variant == "frequency":
-            return float((sizes / most).min())
+            return _least_ratio(sizes, most)
         if self.variant == "entropy":
             parts = counts / sizes[:, None]
             logs = np.log(parts, out=np.zeros_like(parts), where=parts > 0)
@@ -176,3 +179,8 @@ class LDiversity(SensitiveValues):
             f"the whole table is not {self.variant} {float(self.l):g}-diverse in {key[0]!r}: {top!r} alone makes "
             f"up {counts.max() / whole.sizes[0]:.1%}; {advice}"
         )
+
+
+def _least_ratio(sizes: NDArray[np.int64], most: NDArray[np.int64]) -> float:
+    """The least ratio of the rows of a group to those with its most frequent value."""
+    return float((sizes / most).min())

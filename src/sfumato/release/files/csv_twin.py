@@ -1,27 +1,23 @@
 """Whether a csv file holds the rows of a table; never more than some of them in memory as text."""
 
-import mmap
 from collections.abc import Iterable
-from contextlib import suppress
 from pathlib import Path
 from threading import Lock
 
-import numpy as np
 import polars as pl
 
 from sfumato.background import in_background
 from sfumato.engine.parts import Parts
 from sfumato.kernel.csv_match import same_rows
 from sfumato.release.files.csv_cells import CodedFrame, header
+from sfumato.release.files.csv_window import CsvWindow
 from sfumato.release.files.spreadsheet import csv_of
 from sfumato.release.manifest import OutputEntry
 
 _CELLS = 1 << 21
-"""How many cells are numbered at a time: their numbers stay in the cache until they are compared."""
+"""How many cells a thread takes at a time."""
 _MANY = 1 << 16
 """A frame with fewer rows is written by Polars and compared: loading the kernels would take longer."""
-_HELD = 1 << 24
-"""How many compared bytes of a file stay in memory, about."""
 
 
 def same_bytes(
@@ -31,17 +27,17 @@ def same_bytes(
 
     One thread compares from the first row on, the other one from the last row back, until they meet.
     """
-    text, rows, step = _Text(file), _Rows(table.height), max(1, cells // max(1, len(table.columns)))
-    start = text.after(header(table.schema, output))
-    if start is None:
-        return False
-    onwards, back = _both_ways(table, output, many)
-    other = in_background(_compare, text, start, onwards, rows, step, backwards=False)
-    try:
-        begin = _compare(text, len(text), back, rows, step, backwards=True)
-    finally:
-        end = other.result()
-    return begin is not None and begin == end
+    rows, step = _Rows(table.height), max(1, cells // max(1, len(table.columns)))
+    first, last = _both_ways(table, output, many)
+    with CsvWindow(file, backwards=False) as onwards, CsvWindow(file, backwards=True) as back:
+        if not onwards.passes(header(table.schema, output)):
+            return False
+        other = in_background(_compare, onwards, first, rows, step)
+        try:
+            begin = _compare(back, last, rows, step)
+        finally:
+            end = other.result()  # the file is not in use any more when this ends, however it ends
+        return begin is not None and begin == end
 
 
 def same_values(file: Path, table: pl.DataFrame | Parts, output: OutputEntry | None) -> bool:
@@ -55,39 +51,6 @@ def same_values(file: Path, table: pl.DataFrame | Parts, output: OutputEntry | N
             return False
         first += frame.height
     return True
-
-
-class _Text:
-    """The bytes of a file, which the system reads when they are looked at."""
-
-    def __init__(self, file: Path) -> None:
-        self._map = _mapped(file)
-        self.bytes = np.fromfile(file, np.uint8) if self._map is None else np.frombuffer(self._map, np.uint8)
-
-    def __len__(self) -> int:
-        return len(self.bytes)
-
-    def after(self, text: bytes, at: int = 0) -> int | None:
-        """Where a text ends that must stand at a place; None if it does not."""
-        return at + len(text) if self.bytes[at : at + len(text)].tobytes() == text else None
-
-    def before(self, text: bytes, at: int) -> int | None:
-        """Where a text begins that must end at a place; None if it does not."""
-        start = at - len(text)
-        return start if start >= 0 and self.bytes[start:at].tobytes() == text else None
-
-    def forget(self, first: int, last: int) -> None:
-        """Give back the memory of some bytes that have been compared."""
-        first, last = (-(-at // mmap.PAGESIZE) * mmap.PAGESIZE for at in (first, last))
-        if self._map and first < last <= len(self) and hasattr(mmap, "MADV_DONTNEED"):
-            self._map.madvise(mmap.MADV_DONTNEED, first, last - first)
-
-
-def _mapped(file: Path) -> mmap.mmap | None:
-    """A file in memory; None if it is empty, or its file system cannot do that."""
-    with file.open("rb") as there, suppress(OSError, ValueError):
-        return mmap.mmap(there.fileno(), 0, access=mmap.ACCESS_READ)
-    return None
 
 
 class _Rows:
@@ -116,13 +79,22 @@ class _Frame:
         self._frame, self._output, self.height = frame, output, frame.height
         self._coded = CodedFrame(frame, output) if frame.height >= many else None
 
-    def found(self, text: _Text, at: int, first: int, last: int, *, backwards: bool) -> int | None:
-        """Where the rows from ``first`` to before ``last`` end in a text, if they begin at a place; None if a byte
-        differs. ``backwards``: where they begin, if they end there."""
-        if self._coded is not None:
-            return same_rows(self._coded.rows(first, last), first, last, text.bytes, at, backwards=backwards)
-        written = csv_of(self._frame[first:last], self._output).write_csv(include_header=False).encode()
-        return text.before(written, at) if backwards else text.after(written, at)
+    def passes(self, window: CsvWindow, first: int, last: int) -> bool:
+        """Whether the rows from ``first`` to before ``last`` come next; if they do, they have been compared."""
+        if self._coded is None:
+            written = csv_of(self._frame[first:last], self._output).write_csv(include_header=False)
+            return window.passes(written.encode())
+        rows = self._coded.rows(first, last)
+        while first < last:
+            text = window.bytes, window.place, window.end
+            found = same_rows(rows, first, last, *text, more=window.more, backwards=window.backwards)
+            if found is None:
+                return False
+            left, window.place = found
+            first, last = (first, first + left) if window.backwards else (last - left, last)
+            if left:
+                window.read(rows.longest)
+        return True
 
 
 def _both_ways(
@@ -136,28 +108,23 @@ def _both_ways(
     return (_Frame(frame, output, many) for frame in first), (_Frame(frame, output, many) for frame in last)
 
 
-def _compare(text: _Text, at: int, frames: Iterable[_Frame], rows: _Rows, step: int, *, backwards: bool) -> int | None:
-    """Compare rows from a place on, or back from there, until none is left; the place that was reached.
+def _compare(window: CsvWindow, frames: Iterable[_Frame], rows: _Rows, step: int) -> int | None:
+    """Compare rows from one end of the file on until none is left; the place in the file that was reached.
 
     None if a byte differs. The other thread stops then, too.
     """
-    place, held = at, at
     try:
         for frame in frames:
             done = 0
             while done < frame.height:
                 taken = rows.take(min(step, frame.height - done))
                 if not taken:
-                    return place
-                first = frame.height - done - taken if backwards else done
-                found = frame.found(text, place, first, first + taken, backwards=backwards)
-                if found is None:
+                    return window.at
+                first = frame.height - done - taken if window.backwards else done
+                if not frame.passes(window, first, first + taken):
                     return None
-                place, done = found, done + taken
-                if abs(place - held) > _HELD:
-                    text.forget(*sorted((place, held)))
-                    held = place
-        return place
+                done += taken
+        return window.at
     finally:
         rows.stop()
 
