@@ -59,6 +59,7 @@ def test_counting_by_parts(data: st.DataObject, rows: int, part: int, tile: int)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(group_parts, "_PART", part)
         patched.setattr(group_parts, "TILE", tile)
+        patched.setattr(group_parts, "_BLOCK", data.draw(st.sampled_from([1, 7, 1 << 15])))
         patched.setattr(kernel, "_LEAST_SLOTS", data.draw(st.sampled_from([4, 16, 1 << 10])))  # grows as needed
         found = group_tallies(by, counted)
     assert found is not None

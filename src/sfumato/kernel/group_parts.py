@@ -1,6 +1,6 @@
 """Rows spread over parts by a hash of what they are grouped by: the rows of a group are then in the same part.
 
-What is counted of a part stays in the cache.
+What is counted of a part stays in the cache. The rows of a block are spread among themselves, which stays there, too.
 """
 
 from collections.abc import Sequence
@@ -17,10 +17,12 @@ THREADS = 2
 """How many share the rows, and then the parts."""
 _KEY_BITS = 63
 """The codes of a row, grouped by and counted, must fit into so many bits together."""
+_BLOCK = 1 << 15
+"""How many rows are spread among themselves."""
 _PART = 1 << 15
 """How many rows a part has, about."""
 _MOST_PART_BITS = 8
-"""Rows are not spread over more parts: there would be more places to write to than the processor keeps track of."""
+"""Rows are not spread over more parts: the rows of a part would be in too many places."""
 _ODD = 0x9E3779B97F4A7C15
 """Any odd number with bits all over."""
 
@@ -60,11 +62,65 @@ class MixedKeys(NamedTuple):
 
 
 class RowsByPart(NamedTuple):
-    """What is kept of each row, part by part; part p begins at ``firsts[p]``."""
+    """What is kept of each row, by blocks and there by parts; ``firsts[block, part]`` is where its rows begin."""
 
     keys: MixedKeys
     kept: NDArray[Any]
     firsts: NDArray[np.int64]
+
+    def sizes(self) -> NDArray[np.int64]:
+        """How many rows each part has."""
+        found: NDArray[np.int64] = (self.firsts[:, 1:] - self.firsts[:, :-1]).sum(axis=0)
+        return found
+
+
+@lean
+def _pack(where: Any, widths: Any, first: Any, keys: Any) -> None:
+    """The codes of each of some rows in one number; the code of the last column is in its lowest bits."""
+    keys[:] = 0
+    for column in range(len(where)):
+        append_codes(where, column, first, widths[column], keys)
+
+
+@kernel
+def _spread(
+    where: Any,
+    widths: Any,
+    blocks: int,
+    last_block: int,
+    bits: int,
+    of_part: int,
+    below: int,
+    tile: int,
+    keys: Any,
+    place: Any,
+    kept: Any,
+    firsts: Any,
+) -> None:
+    """What is kept of each row goes to the next place of its part in its block."""
+    one, counted = np.uint64(1), np.uint64(below)
+    upper, of_rest = np.uint64(bits - of_part) + counted, (one << (np.uint64(bits - of_part) + counted)) - one
+    of_key, of_counted = (one << np.uint64(bits)) - one, (one << counted) - one
+    for block in range(blocks, last_block):
+        start = block * len(keys)
+        rows = np.uint64(min(len(keys), len(kept) - start))
+        for first in range(0, rows, tile):
+            _pack(where, widths, start + first, keys[first : min(first + tile, rows)])
+        place[:] = 0
+        for i in range(rows):
+            mixed = ((keys[i] >> counted) * np.uint64(_ODD)) & of_key
+            keys[i] = mixed << counted | (keys[i] & of_counted)
+            place[keys[i] >> upper] += 1
+        at = start
+        for part in range(len(place)):
+            firsts[block, part] = at
+            at += place[part]
+            place[part] = firsts[block, part]
+        firsts[block, len(place)] = at
+        for i in range(rows):
+            part = keys[i] >> upper
+            kept[place[part]] = keys[i] & of_rest
+            place[part] += 1
 
 
 def _keys_of(by: Sequence[Coded], counted: Sequence[Coded], rows: int) -> MixedKeys:
@@ -73,100 +129,26 @@ def _keys_of(by: Sequence[Coded], counted: Sequence[Coded], rows: int) -> MixedK
     return MixedKeys(bits, min(parts, _MOST_PART_BITS, bits), sum(column.bits for column in counted))
 
 
-@lean
-def _pack(where: Any, bits: Any, first: Any, keys: Any) -> None:
-    """The codes of each of some rows in one number; the code of the last column is in its lowest bits."""
-    keys[:] = 0
-    for column in range(len(where)):
-        append_codes(where, column, first, bits[column], keys)
-
-
-@lean
-def _mixed(key: Any, bits: int, below: int) -> Any:
-    mask = (np.uint64(1) << np.uint64(bits)) - np.uint64(1)
-    return ((key >> np.uint64(below)) * np.uint64(_ODD)) & mask
-
-
-@kernel
-def _count_rows_of_parts(
-    where: Any, widths: Any, first: int, last: int, bits: int, of_part: int, below: int, keys: Any, size: Any
-) -> None:
-    rest = np.uint64(bits - of_part)
-    for start in range(first, last, len(keys)):
-        count = min(len(keys), last - start)
-        _pack(where, widths, start, keys[:count])
-        for i in range(np.uint64(count)):
-            size[_mixed(keys[i], bits, below) >> rest] += 1
-
-
-@kernel
-def _spread(
-    where: Any,
-    widths: Any,
-    first: int,
-    last: int,
-    bits: int,
-    of_part: int,
-    below: int,
-    keys: Any,
-    free: Any,
-    out: Any,
-) -> None:
-    """What is kept of each row goes to the next free place of its part.
-
-    The rows are packed again: to keep what was packed when they were counted would take longer.
-    """
-    rest, one = np.uint64(bits - of_part), np.uint64(1)
-    of_rest, of_counted = (one << rest) - one, (one << np.uint64(below)) - one
-    for start in range(first, last, len(keys)):
-        count = min(len(keys), last - start)
-        _pack(where, widths, start, keys[:count])
-        for i in range(np.uint64(count)):
-            mixed = _mixed(keys[i], bits, below)
-            part = mixed >> rest
-            place = free[part]
-            out[place] = (mixed & of_rest) << np.uint64(below) | (keys[i] & of_counted)
-            free[part] = place + 1
-
-
 def spread(by: Sequence[Coded], counted: Sequence[Coded]) -> RowsByPart:
-    """RowsByPart the rows by the columns of ``by``, and keep their codes in the others. All codes must fit (`fits`).
+    """Spread the rows by the columns of ``by``, and keep their codes in the others. All codes must fit (`fits`).
 
     >>> found = spread([Coded(np.array([1, 0, 1]), 2)], [Coded(np.array([2, 2, 0]), 3)])
-    >>> found.firsts.tolist(), sorted((found.kept & 3).tolist())
-    ([0, 1, 3], [0, 2, 2])
+    >>> found.firsts.tolist(), found.kept.tolist()
+    ([[0, 1, 3]], [2, 2, 0])
     """
-    rows = len(by[0].codes)
-    keys, columns = _keys_of(by, counted, rows), _Columns([*by, *counted])
-    ends = [rows * thread // THREADS for thread in range(THREADS + 1)]
-    kept = np.empty(rows, keys.kept)
+    columns = CodeColumns([column.codes for column in (*by, *counted)])
+    widths = np.array([column.bits for column in (*by, *counted)], np.uint64)
+    keys, blocks = _keys_of(by, counted, columns.rows), -(-columns.rows // _BLOCK)
+    kept, firsts = np.empty(columns.rows, keys.kept), np.empty((blocks, (1 << keys.of_part) + 1), np.int64)
+
+    def fill(first: int, last: int) -> None:
+        room = np.empty(_BLOCK, np.uint64), np.empty(1 << keys.of_part, np.int64)
+        _spread(columns.where, widths, first, last, *keys, TILE, *room, kept, firsts)
+
+    ends = [blocks * thread // THREADS for thread in range(THREADS + 1)]
     with ThreadPoolExecutor(THREADS) as pool:
-        sizes = np.array(list(pool.map(lambda t: columns.sizes(keys, ends[t], ends[t + 1]), range(THREADS))))
-        starts = np.cumsum(np.append(0, sizes.T.ravel()))[:-1].reshape(-1, THREADS).T.copy()
-        list(pool.map(lambda t: columns.fill(keys, ends[t], ends[t + 1], starts[t].copy(), kept), range(THREADS)))
-    return RowsByPart(keys, kept, np.append(starts[0], rows))
-
-
-class _Columns:
-    """The columns that make a key, as kernels take them."""
-
-    def __init__(self, columns: Sequence[Coded]) -> None:
-        self._codes = CodeColumns([column.codes for column in columns])
-        self._bits = np.array([column.bits for column in columns], np.uint64)
-
-    def sizes(self, keys: MixedKeys, first: int, last: int) -> NDArray[np.int64]:
-        """How many of some rows each part gets."""
-        size = np.zeros(1 << keys.of_part, np.int64)
-        _count_rows_of_parts(*self._of_rows(first, last), *keys, np.empty(TILE, np.uint64), size)
-        return size
-
-    def fill(self, keys: MixedKeys, first: int, last: int, free: NDArray[np.int64], kept: NDArray[Any]) -> None:
-        """Put some rows into their parts, of which each has a free place to begin with."""
-        _spread(*self._of_rows(first, last), *keys, np.empty(TILE, np.uint64), free, kept)
-
-    def _of_rows(self, first: int, last: int) -> tuple[NDArray[np.uint64], NDArray[np.uint64], int, int]:
-        self._codes.refuse_beyond(first, last)
-        return self._codes.where, self._bits, first, last
+        list(pool.map(fill, ends[:-1], ends[1:]))
+    return RowsByPart(keys, kept, firsts)
 
 
 def shifts(columns: Sequence[Coded]) -> list[int]:

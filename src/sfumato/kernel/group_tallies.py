@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -65,11 +66,10 @@ class _Fields(NamedTuple):
 @lean
 def _count_part(
     kept: Any,
-    first: Any,
-    last: Any,
+    firsts: Any,
+    part: Any,
     below: Any,
     of_rest: Any,
-    upper: Any,
     fields: Any,
     slots: Any,
     mixed: Any,
@@ -79,42 +79,44 @@ def _count_part(
     """Count the rows of each group of a part by their values, in a line of cells per group.
 
     Groups are found by open addressing: a slot has the lower half of a key and the number of its group. The whole mixed
-    keys, of which ``upper`` are the bits of the part, are written from ``done`` on. Returns how many groups there are;
-    a negative number if ``cells`` has fewer lines.
+    keys, with the bits of the part above the others, are written from ``done`` on. Returns how many groups there are; a
+    negative number if ``cells`` has fewer lines.
     """
     u = np.uint64
     mask, half = u(len(slots) - 1), u(32)
     sure = of_rest <= 32
     one, ones = len(fields) == 1, fields[0, 1]
+    upper = u(part) << u(of_rest)
     slots[:] = 0
     groups = 0
-    for row in range(u(first), u(last)):
-        codes = u(kept[row])
-        key = codes >> below
-        h = (key ^ (key >> half)) * u(0xC4CEB9FE1A85EC53)
-        slot = (h ^ (h >> u(29))) & mask
-        found = slots[slot]
-        while found and (
-            np.uint32(found) != np.uint32(key)
-            or (not sure and mixed[u(done) + (found >> half) - u(1)] != upper << u(of_rest) | key)
-        ):
-            slot = (slot + u(1)) & mask
+    for block in range(u(len(firsts))):
+        for row in range(u(firsts[block, part]), u(firsts[block, part + 1])):
+            codes = u(kept[row])
+            key = codes >> below
+            h = (key ^ (key >> half)) * u(0xC4CEB9FE1A85EC53)
+            slot = (h ^ (h >> u(29))) & mask
             found = slots[slot]
-        if not found:
-            if groups == len(cells):
-                return -1
-            for cell in range(u(cells.shape[1])):
-                cells[u(groups), cell] = 0
-            mixed[u(done) + u(groups)] = upper << u(of_rest) | key
-            groups += 1
-            found = u(groups) << half | u(np.uint32(key))
-            slots[slot] = found
-        group = (found >> half) - u(1)
-        if one:
-            cells[group, codes & ones] += 1
-        else:
-            for column in range(u(len(fields))):
-                cells[group, ((codes >> fields[column, 0]) & fields[column, 1]) + fields[column, 2]] += 1
+            while found and (
+                np.uint32(found) != np.uint32(key)
+                or (not sure and mixed[u(done) + (found >> half) - u(1)] != upper | key)
+            ):
+                slot = (slot + u(1)) & mask
+                found = slots[slot]
+            if not found:
+                if groups == len(cells):
+                    return -1
+                for cell in range(u(cells.shape[1])):
+                    cells[u(groups), cell] = 0
+                mixed[u(done) + u(groups)] = upper | key
+                groups += 1
+                found = u(groups) << half | u(np.uint32(key))
+                slots[slot] = found
+            group = (found >> half) - u(1)
+            if one:
+                cells[group, codes & ones] += 1
+            else:
+                for column in range(u(len(fields))):
+                    cells[group, ((codes >> fields[column, 0]) & fields[column, 1]) + fields[column, 2]] += 1
     return groups
 
 
@@ -168,19 +170,7 @@ def _count_parts(
     """Count some parts, as long as there are lines enough for the groups of each; those from ``begin`` to before
     ``done`` are there already. Returns the part before which it stopped, and where the groups end."""
     while part < last:
-        groups = _count_part(
-            kept,
-            firsts[part],
-            firsts[part + 1],
-            np.uint64(below),
-            of_rest,
-            np.uint64(part),
-            fields,
-            slots,
-            mixed,
-            done,
-            cells,
-        )
+        groups = _count_part(kept, firsts, part, np.uint64(below), of_rest, fields, slots, mixed, done, cells)
         if groups < 0:
             break
         for at in range(len(fields)):
@@ -213,12 +203,10 @@ def group_tallies(by: Sequence[Coded], counted: Sequence[Coded], kept_cells: int
     ([1, 2], [1, 0, 2])
     """
     rows, fields = spread(by, counted), _Fields.of(counted)
-    parts, most = len(rows.firsts) - 1, kept_cells // THREADS
+    sizes, most = rows.sizes(), kept_cells // THREADS
     found = _Found.room_for(rows, fields)
-    halves = [
-        _Half(rows, range(parts * t // THREADS, parts * (t + 1) // THREADS), fields, found, most)
-        for t in range(THREADS)
-    ]
+    ends = [len(sizes) * thread // THREADS for thread in range(THREADS + 1)]
+    halves = [_Half(rows, sizes, range(*some), fields, found, most) for some in pairwise(ends)]
     with ThreadPoolExecutor(THREADS) as pool:
         if not all(list(pool.map(_Half.count, halves))):
             return None
@@ -282,14 +270,21 @@ class _Found(NamedTuple):
 class _Half:
     """Some parts and their groups, which have lines of cells as long as they are not too many.
 
-    Groups are written from the place on where the rows of these parts begin.
+    Groups are written from the place on where the rows of these parts would begin.
     """
 
-    def __init__(self, rows: RowsByPart, parts: range, fields: _Fields, found: _Found, kept_cells: int) -> None:
+    def __init__(
+        self,
+        rows: RowsByPart,
+        sizes: NDArray[np.int64],
+        parts: range,
+        fields: _Fields,
+        found: _Found,
+        kept_cells: int,
+    ) -> None:
         self._rows, self._parts, self._fields, self._found = rows, parts, fields, found
-        sizes = np.diff(rows.firsts[parts.start : parts.stop + 1])
+        begin, sizes = int(sizes[: parts.start].sum()), sizes[parts.start : parts.stop]
         self._longest, self._width = int(sizes.max(initial=0)), int(fields.widths.sum())
-        begin = int(rows.firsts[parts.start])
         self.groups = range(begin, begin)
         self.of_value = np.zeros((len(fields.widths), int(fields.widths.max())), np.int64)
         self._kept = np.empty((min(int(sizes.sum()), kept_cells // self._width), self._width), np.int32)
