@@ -2,5 +2,5 @@
 
 import os
 
+# As the commands set it: after a large product, a thread of BLAS spins for .1 s, on the core of what is measured next.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-"""As the commands set it: after a large product a thread of BLAS spins for .1 s, on the core of what is measured next."""
