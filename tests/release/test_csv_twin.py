@@ -6,6 +6,8 @@ import time
 from pathlib import Path
 
 import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -73,6 +75,50 @@ def test_a_query_answers_from_the_parquet_file_alone(folder: Path, capsys: pytes
         main(["query", str(folder), "SELECT COUNT(*) WHERE ill = 'HIV'", "--json"])
     assert done.value.code in (0, None)
     assert json.loads(capsys.readouterr().out)["estimate"] == 1.0
+
+
+FORGED_WORDS = {"twice": b"3;flu3;flu", "too short": b"2;fl9;HIV", "negative": b"-1;flu", "no number": b"flu"}
+
+
+@pytest.mark.parametrize("words", FORGED_WORDS.values(), ids=[*FORGED_WORDS])
+def test_words_that_no_column_can_list_are_refused(
+    folder: Path, words: bytes, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Polars panics at them, which is not an `Exception`."""
+    told = pq.read_table(folder / "data.parquet")
+    fields = [f.with_metadata({b"_PL_ENUM_VALUES2": words}) if f.metadata else f for f in told.schema]
+    assert any(f.metadata for f in told.schema)
+    pq.write_table(pa.table(told.columns, schema=pa.schema(fields)), folder / "data.parquet")
+    forge_digests(folder)
+    with pytest.raises(SystemExit) as done:
+        main(["check", str(folder)])
+    assert done.value.code == 4
+    assert "data.parquet cannot be read as parquet" in capsys.readouterr().err
+
+
+def test_a_time_that_cannot_be_written_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    frame = pl.DataFrame({"age": [20, 21, 35, 36], "ill": ["flu", "HIV"] * 2, "when": [1, 2, 3, 4]})
+    table = sf.read(frame, quasi=["age"], sensitive="ill", insensitive=["when"])
+    folder = tmp_path / "release"
+    sf.publish(table, require=sf.KAnonymity(k=2)).write(folder)
+    file = folder / "data.parquet"
+    pl.read_parquet(file).with_columns(pl.lit(2**62).cast(pl.Datetime("ms")).alias("when")).write_parquet(file)
+    forge_digests(folder)
+    with pytest.raises(SystemExit) as done:
+        main(["check", str(folder)])
+    assert done.value.code == 4
+    assert "cannot be written as csv" in capsys.readouterr().err
+
+
+def test_a_column_has_no_codes_beyond_the_words_that_it_lists(tmp_path: Path) -> None:
+    """Kernels rely on this where codes are places in memory: words that are left out are missing values."""
+    there = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2] * 9, pa.uint8()), pa.array(["a", "b", "c"]), ordered=True)
+    field = pa.field("w", there.type, metadata={b"_PL_ENUM_VALUES2": b"1;a"})
+    pq.write_table(pa.table([there], schema=pa.schema([field])), tmp_path / "w.parquet")
+    column = pl.read_parquet(tmp_path / "w.parquet")["w"]
+    assert column.dtype == pl.Enum(["a"])
+    assert column.to_physical().max() == 0
+    assert column.null_count() == 18
 
 
 def test_a_twin_that_is_missing_is_refused_at_once(folder: Path) -> None:

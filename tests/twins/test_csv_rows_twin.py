@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from sfumato.background import Later, known
 from sfumato.engine.parts import Parts, compress, write_parts
-from sfumato.errors import ReleaseError
+from sfumato.errors import ReleaseError, SfumatoError
 from sfumato.kernel import csv_rows
 from sfumato.kernel.code_columns import CodeColumns
 from sfumato.kernel.csv_match import same_rows
@@ -107,13 +107,20 @@ MANY = st.sampled_from([0, 0, 0, 4, 99])
 
 
 @contextmanager
-def reading(number: int) -> Iterator[None]:
+def reading(chunk: int) -> Iterator[pytest.MonkeyPatch]:
     """Read about so many bytes of the file at a time."""
-    before, csv_window.CHUNK = csv_window.CHUNK, number
-    try:
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(csv_window, "CHUNK", chunk)
+        yield patched
+
+
+@contextmanager
+def limits(data: st.DataObject, chunk: int) -> Iterator[None]:
+    """Read about so many bytes of the file at a time; list, combine and write few or many bytes of words."""
+    with reading(chunk) as patched:
+        for name in ("_ROW_BYTES", "_LISTED_BYTES", "_TOGETHER_BYTES"):
+            patched.setattr(csv_cells, name, data.draw(st.sampled_from([1, 20, 150, 1 << 26]), name))
         yield
-    finally:
-        csv_window.CHUNK = before
 
 
 @given(frames(), st.sampled_from(OUTPUTS), st.integers(1, 40), st.sampled_from([1, 9, 100, 1 << 21]), MANY, st.data())
@@ -131,7 +138,7 @@ def test_cell_by_cell(
     content = data.draw(files(text))
     file = tmp_path_factory.getbasetemp() / "cells.csv"
     file.write_bytes(content)
-    with reading(chunk):
+    with limits(data, chunk):
         assert same_bytes(file, frame, output, cells, many) == (content == text)
 
 
@@ -153,7 +160,7 @@ def test_part_by_part(
     text = csv_of(frame, output).write_csv().encode()
     content = data.draw(files(text))
     (folder / "data.csv").write_bytes(content)
-    with reading(data.draw(st.sampled_from([1, 50, 1 << 21]))):
+    with limits(data, data.draw(st.sampled_from([1, 50, 1 << 21]))):
         assert same_bytes(folder / "data.csv", parts, output, cells, many) == (content == text)
 
 
@@ -192,6 +199,66 @@ def test_columns_are_compared_together_where_they_have_few_combinations() -> Non
     runs = csv_cells._runs(wide())
     assert [run.names for run in runs] == [("few", "other"), ("many",), ("sum", "text"), ("last",)]
     assert [run.sizes for run in runs] == [(8, 9), (1500,), (), (9,)]
+
+
+def test_a_long_word_is_written_once_not_with_each_of_the_others() -> None:
+    """Else a file of some kilobytes needs gigabytes: the words would be as many and as long as a forger likes."""
+    others = [f"{n}" for n in range(900)]
+    other = pl.Series("other", others * 2, dtype=pl.Enum(others))
+    short = pl.DataFrame([pl.Series("one", ["x" * 5000] * 1800, dtype=pl.Enum(["x" * 5000])), other])
+    assert [run.names for run in csv_cells._runs(short)] == [("one",), ("other",)]
+    few = short.with_columns(pl.lit("y").cast(pl.Enum(["y"])).alias("one"))
+    assert [run.names for run in csv_cells._runs(few)] == [("one", "other")]
+
+
+def test_words_of_more_bytes_are_written_row_by_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(csv_cells, "_LISTED_BYTES", 120)
+    assert [run.sizes for run in csv_cells._runs(wide())] == [(8, 9), (), (9,)]
+
+
+def test_rows_with_much_text_are_taken_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(csv_cells, "_ROW_BYTES", 1000)
+    texts = ["a" * n for n in (10, 990, 1, 5000, 600, 600, 0, 0, 700)]
+    coded = csv_cells.CodedFrame(pl.DataFrame({"x": [1.5] * 9, "text": texts}), None)
+    ranges = coded.ranges(1, 9)
+    assert [row for some in ranges for row in some] == [*range(1, 9)]
+    assert all(sum(len(texts[row]) for row in some[1:]) <= 1000 for some in ranges)
+    assert coded.ranges(6, 8) == [range(6, 8)]
+    assert coded.ranges(3, 3) == [range(3, 3)]
+
+
+def test_more_text_than_a_place_can_tell_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A place has 32 bits for where a cell begins: beyond 4 GiB it would be another cell, and a forgery would pass."""
+    much = np.broadcast_to(np.uint8(0), 2**32 + 64)
+    with pytest.raises(SfumatoError, match="too many"):
+        CsvCells.at(much, np.array([0, 2**32]), np.array([4, 4]))
+    assert CsvCells.at(much[: 2**32 - 1], np.array([2**32 - 5]), np.array([4])).places.tolist() == [
+        (2**32 - 5) << 32 | 4
+    ]
+    monkeypatch.setattr(csv_rows, "_LENGTHS", 10_000)
+    frame = pl.DataFrame([pl.Series(name, ["x" * 2000] * 9, dtype=pl.Enum(["x" * 2000])) for name in "abcdef"])
+    with pytest.raises(SfumatoError, match="too many"):
+        csv_cells.CodedFrame(frame, None)
+
+
+@pytest.mark.usefixtures("threads")
+def test_rows_that_may_be_long_are_read_many_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What waits to be compared is moved with each reading: a long word that no row shows must not cost much more."""
+    reads: list[int] = []
+    fill = CsvWindow._fill
+
+    def counted(self: CsvWindow, room: np.ndarray, begin: int) -> None:
+        reads.append(len(room))
+        fill(self, room, begin)
+
+    monkeypatch.setattr(CsvWindow, "_fill", counted)
+    monkeypatch.setattr(csv_window, "CHUNK", 10)
+    frame = pl.DataFrame({"w": pl.Series(["a"] * 5000, dtype=pl.Enum(["a", "b" * 500]))})
+    file = tmp_path / "data.csv"
+    file.write_text(frame.write_csv())
+    assert same_bytes(file, frame, None, many=0)
+    assert sum(reads) < 2 * 10_002
+    assert len(reads) <= 10_002 // 500 + 6
 
 
 def test_a_value_that_is_written_in_another_way_is_read(tmp_path: Path) -> None:
@@ -252,6 +319,20 @@ def test_every_byte_of_every_block_counts(tmp_path: Path, cells: int, many: int)
         assert not same_bytes(file, frame, None, cells, many)
     file.write_bytes(text)
     assert same_bytes(file, frame, None, cells, many)
+
+
+@pytest.mark.usefixtures("threads")
+def test_parts_that_were_changed_after_they_were_read_are_refused(tmp_path: Path) -> None:
+    """Otherwise the threads, each of which knows one end of the table, would not miss rows in the middle."""
+    frame = pl.DataFrame({"x": [1, 2, 3, 4]})
+    parts = Parts(write_parts([frame[:2], frame[2:]], tmp_path), frame.schema, 4, frame[:0], np.zeros(0, int))
+    file = tmp_path / "data.csv"
+    file.write_text(frame.write_csv())
+    assert same_bytes(file, parts, None, 1, 0)
+    for other in (pl.DataFrame({"x": [1, 2, 9]}), pl.DataFrame({"x": [1]})):
+        other.write_parquet(parts.files[0])
+        with pytest.raises(ReleaseError, match="changed after"):
+            same_bytes(file, parts, None, 1, 0)
 
 
 @pytest.mark.usefixtures("threads")

@@ -1,6 +1,10 @@
 """Groups and values counted by parts, against dictionaries; and what a release says with and without them."""
 
+import subprocess
+import sys
+import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -15,8 +19,9 @@ from sfumato.errors import SfumatoError
 from sfumato.kernel import group_parts
 from sfumato.kernel import group_tallies as kernel
 from sfumato.kernel.code_columns import Coded
-from sfumato.kernel.group_parts import fits, spread
+from sfumato.kernel.group_parts import MixedKeys, fits, spread
 from sfumato.kernel.group_tallies import GroupTallies, group_tallies, rows_by_code
+from sfumato.release import release as release_module
 from sfumato.release import shown_groups
 from sfumato.release.judgement import Judgement
 from sfumato.requirement.base import GroupRequirement
@@ -73,6 +78,60 @@ def test_all_rows_distinct_and_all_equal(rows: int) -> None:
     values = Coded(np.zeros(rows, np.uint8), 1)
     assert group_tallies([Coded(np.arange(rows), 40)], [values]).size.tolist() == [1] * rows
     assert group_tallies([Coded(np.zeros(rows, np.uint8), 1)], [values]).size.tolist() == [rows] * (rows > 0)
+
+
+@pytest.mark.parametrize("rows", [(1 << 15) - 1, 1 << 15, (1 << 15) + 1, 1 << 16, 300_001])
+def test_blocks_and_parts_as_large_as_they_are(rows: int) -> None:
+    rng = np.random.default_rng(rows)
+    by = [
+        Coded(rng.integers(0, 300, rows).astype(np.uint16), 300),
+        Coded(rng.integers(0, 40, rows).astype(np.uint8), 40),
+    ]
+    value = Coded(rng.integers(0, 5, rows).astype(np.uint8), 5)
+    found = group_tallies(by, [value], 1 << 26)
+    assert found is not None
+    assert found.cells is not None
+    keys = by[0].codes.astype(np.int64) * 40 + by[1].codes
+    table = np.bincount(keys * 5 + value.codes, minlength=300 * 40 * 5).reshape(-1, 5)
+    here = (found.codes >> np.uint64(6)).astype(int) * 40 + (found.codes & np.uint64(63)).astype(int)
+    assert np.array_equal(np.sort(here), np.flatnonzero(table.sum(axis=1)))
+    assert np.array_equal(found.size, table[here].sum(axis=1))
+    assert np.array_equal(np.concatenate([some.of(0, 5) for some in found.cells]), table[here])
+    assert np.array_equal(found.values[0].most, table[here].max(axis=1))
+
+
+def colliding(rows: int, factor: int) -> list[Coded]:
+    """Codes of groups that one slot after the other is looked at for, if the hash multiplies them by this factor."""
+    wanted = pow(factor, -1, 1 << 64)
+    mixed = np.arange(rows, dtype=np.uint64) * np.uint64(wanted)
+    assert int(mixed.max()) < 1 << 31, "the products are small: their upper bits are all the same"
+    codes = MixedKeys(32, 1, 0).unmix(mixed)
+    return [Coded((codes >> np.uint64(at)).astype(np.uint16), 1 << 16) for at in (16, 0)]
+
+
+def seconds(by: list[Coded]) -> float:
+    """The least processor time of three."""
+    took = []
+    for _ in range(3):
+        begin = time.process_time()
+        found = group_tallies(by, [])
+        took.append(time.process_time() - begin)
+        assert found is not None
+        assert found.size.tolist() == [1] * len(by[0].codes)
+    return min(took)
+
+
+def test_a_forger_cannot_choose_groups_that_collide(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who knows the factor of the hash can make counting take quadratic time; each process draws its own."""
+    known = pow(3, -1, 1 << 64)
+    forged = colliding(30_000, known)
+    honest = seconds(forged)
+    monkeypatch.setattr(kernel, "SECRET_FACTOR", np.uint64(known))
+    assert seconds(forged) > 10 * honest
+    draw = [sys.executable, "-c", "from sfumato.kernel.secret_factor import SECRET_FACTOR; print(SECRET_FACTOR)"]
+    one, other = (int(subprocess.run(draw, capture_output=True, check=True, timeout=60).stdout) for _ in range(2))
+    assert one != other
+    assert one % 2 == other % 2 == 1
 
 
 def test_codes_that_fill_the_key() -> None:
@@ -178,7 +237,81 @@ def replaced(judgement: object) -> object:
     """Figures that are computed in another order of groups agree up to rounding."""
     if not isinstance(judgement, Judgement):
         return judgement
-    return judgement.groups, judgement.failing, {n: pytest.approx(v) for n, v in judgement.achieved.items()}
+    return judgement.groups, judgement.failing, {n: pytest.approx(v, rel=1e-12) for n, v in judgement.achieved.items()}
+
+
+def in_rows(words: list[str], stated: list[str], rows: int, *, tree: bool) -> sf.Release:
+    """A release of groups of two, whose column lists some words, and whose manifest states a domain."""
+    frame = pl.DataFrame({"age": [row // 2 for row in range(rows)], "ill": ["a", "b"] * (rows // 2)})
+    table = sf.read(frame, quasi=["age"], sensitive=["ill"], taxonomies={"ill": {"Any": ["a", "b"]}})
+    release = sf.publish(table, require=sf.LDiversity(l=2), method="mondrian")
+    attributes = release.manifest["attributes"]
+    ill = attributes["ill"] | {"domain": stated}
+    if not tree:
+        del ill["taxonomy"]
+    data = release.tables["data"].with_columns(pl.col("ill").cast(pl.String).cast(pl.Enum(words)))
+    return sf.Release(release.manifest | {"attributes": attributes | {"ill": ill}}, {"data": data})
+
+
+def test_a_domain_that_is_much_larger_than_a_column_needs_no_more_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many counts at a time as are judged; a forger may state any domain."""
+    monkeypatch.setattr(shown_groups, "MANY", 1)
+    monkeypatch.setattr(shown_groups, "_BLOCK", 1000)
+    largest: list[int] = []
+    rows = shown_groups._Places.rows
+
+    def counted(self: shown_groups._Places, counts: np.ndarray) -> np.ndarray:
+        found = rows(self, counts)
+        largest.append(found.size)
+        return found
+
+    monkeypatch.setattr(shown_groups._Places, "rows", counted)
+    release = in_rows(["a", "b"], ["a", "b", *(f"n{i}" for i in range(298))], 80, tree=False)
+    judgement = release.judge(sf.LDiversity(l=2, variant="entropy"))
+    assert (judgement.groups, judgement.failing) == (40, 0)
+    assert max(largest) <= 1000
+
+
+def test_a_tree_that_is_not_over_the_domain_is_refused() -> None:
+    """The codes of a column are places in the domain: a test with a limit per leaf would read beyond its limits."""
+    release = in_rows(["x", "b", "a"], ["x", "b", "a"], 8, tree=True)
+    with pytest.raises(sf.ReleaseError, match="not over its domain"):
+        release.judge(sf.LDiversity(l=2))
+
+
+def some_people() -> sf.Microdata:
+    rng = np.random.default_rng(4)
+    sex, ill = rng.choice(["F", "M"], 200), rng.choice(["a", "b", "c", "d"], 200)
+    frame = pl.DataFrame({"age": rng.integers(20, 30, 200), "sex": sex, "ill": ill})
+    return sf.read(frame, quasi=["age", "sex"], sensitive=["ill"], domains={"ill": ["a", "b", "c", "d"]})
+
+
+PUBLISHED: dict[str, Callable[[], sf.Release]] = {
+    "generalized": lambda: sf.publish(some_people(), require=sf.LDiversity(l=2), method="mondrian"),
+    "bucketized": lambda: sf.publish(some_people(), require=sf.LDiversity(l=2), method="anatomy"),
+    "sampled": lambda: sf.publish(some_people(), require=sf.KAnonymity(k=4), method=sf.PG(p=0.6, k=4)),
+    "randomized": lambda: sf.publish(
+        some_people(),
+        require=sf.Disclosure(tau=1.0),
+        method=sf.RandomizedResponse(keep={"sex": 0.8, "ill": 0.5}),
+    ),
+}
+
+
+@pytest.mark.parametrize("scheme", PUBLISHED)
+def test_classes_and_their_sizes(scheme: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    release = PUBLISHED[scheme]()
+    expected = np.sort(np.bincount(release.classes())).tolist()
+    for many in (1, 1 << 30):
+        monkeypatch.setattr(shown_groups, "MANY", many)
+        assert np.sort(sf.Release(release.manifest, release.tables).class_sizes()).tolist() == expected
+
+
+@pytest.mark.parametrize("scheme", [scheme for scheme in PUBLISHED if scheme != "generalized"])
+def test_only_groups_that_are_used_are_counted(scheme: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    release = PUBLISHED[scheme]()
+    monkeypatch.setattr(release_module, "shown_groups", lambda release: 1 // 0)
+    assert {finding.status for finding in release.check()} <= {"holds", "stated"}
 
 
 @pytest.mark.parametrize("most", [0, 5, 1 << 20])

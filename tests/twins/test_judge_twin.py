@@ -445,3 +445,16 @@ def test_achieved_does_not_contradict_the_verdict(requirement: Requirement, coun
     ((name, value), *_) = bound.achieved(schema, seen).items()
     limit = getattr(requirement, name)
     assert value >= limit if name == "l" else value <= limit
+
+
+NEAR = st.one_of(
+    st.integers(0, 2**63 - 1),
+    *(st.integers(max(0, 2**b - 2), min(2**b + 2, 2**63 - 1)) for b in (1, 16, 31, 32, 33, 62, 63)),
+)
+
+
+@given(NEAR, NEAR, NEAR, NEAR)
+@examples(1000)
+def test_shares_are_compared_exactly(size: int, most: int, p: int, q: int) -> None:
+    """Small numbers are multiplied in 64 bits, others in 128."""
+    assert judge.shares_at_most(np.array([size]), np.array([most]), p, q).tolist() == [most * q <= p * size]

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import polars as pl
 
 from sfumato.adversary.against_truth import against_truth
 from sfumato.adversary.audit import Audit, Refused
@@ -22,6 +21,7 @@ from sfumato.method.base import Progress, silent
 from sfumato.release.check.finding import Finding
 from sfumato.release.release import Release
 from sfumato.release.rule import Inconsistent
+from sfumato.table.checks import POLARS_FAILURES
 from sfumato.table.microdata import Microdata
 from sfumato.table.population import Population
 
@@ -30,7 +30,7 @@ BUDGET = 60.0
 
 Chosen = Adversary | str | Mapping[str, Any]
 
-_DAMAGE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, pl.exceptions.PolarsError)
+_DAMAGE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, *POLARS_FAILURES)
 
 
 def audit(

@@ -25,6 +25,7 @@ from sfumato.errors import DataError, PeerError, ReleaseError
 from sfumato.kernel.arrange import shuffle
 from sfumato.release.describe import attribute_entries
 from sfumato.release.manifest import AttributeEntry, attribute_from
+from sfumato.table.checks import POLARS_FAILURES
 from sfumato.table.encode import Role
 from sfumato.table.microdata import Microdata
 
@@ -166,7 +167,7 @@ def _series(told: Mapping[str, Any], codes: Integers) -> pl.Series:
         raise PeerError(f"the values of the column {told['name']!r} are not finite")
     try:
         return _typed(told["name"], told["type"], values).gather(pl.Series(codes))
-    except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
+    except (TypeError, ValueError, OverflowError, *POLARS_FAILURES):
         raise PeerError(f"the values of the column {told['name']!r} do not have its type") from None
 
 

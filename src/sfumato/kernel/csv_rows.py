@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.errors import SfumatoError
 from sfumato.kernel.code_columns import TILE, CodeColumns, add_codes
 from sfumato.kernel.differing import WIDTH
 from sfumato.kernel.jit import inner, kernel, lean
@@ -30,6 +31,7 @@ class CsvCells(NamedTuple):
     @classmethod
     def at(cls, text: NDArray[np.uint8], begin: NDArray[np.int64], length: NDArray[np.int64]) -> "CsvCells":
         """The cells ``text[begin[c]:][:length[c]]``."""
+        refuse_much_text(len(text))
         return cls(text, (begin << _LENGTH_BITS | length).astype(np.uint64))
 
     @property
@@ -40,6 +42,12 @@ class CsvCells(NamedTuple):
     def following(self, bytes_before: int) -> NDArray[np.uint64]:
         """The places of these cells if the text follows so many other bytes."""
         return self.places + np.uint64(bytes_before << _LENGTH_BITS)
+
+
+def refuse_much_text(length: int) -> None:
+    """Refuse text in which a place does not have as many bits as `CsvCells` has for it."""
+    if length > _LENGTHS:
+        raise SfumatoError(f"{length} bytes of csv text at a time are too many; write or compare fewer rows at a time")
 
 
 class CsvRows(NamedTuple):

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernel.jit import kernel
+from sfumato.kernel.secret_factor import SECRET_FACTOR
 
 _KEY_LIMIT = 1 << 63
 _LARGE = 1 << 31
@@ -26,7 +27,7 @@ class EqualRows(NamedTuple):
 
 
 @kernel
-def _group_keys(keys: Any, slot_key: Any, slot_group: Any, of_row: Any, first: Any, size: Any) -> int:
+def _group_keys(keys: Any, factor: Any, slot_key: Any, slot_group: Any, of_row: Any, first: Any, size: Any) -> int:
     """Number the distinct keys in the order of their first row (open addressing, linear probing).
 
     ``slot_group`` is the group plus one, 0 if a slot is free. The key is stored in the slot too: looking it up by
@@ -36,9 +37,8 @@ def _group_keys(keys: Any, slot_key: Any, slot_group: Any, of_row: Any, first: A
     groups = 0
     for row in range(len(keys)):
         key = keys[row]
-        h = key ^ (key >> np.uint64(33))  # the finalizer of MurmurHash3: every bit of the key moves every bit of h
-        h *= np.uint64(0xFF51AFD7ED558CCD)
-        h ^= h >> np.uint64(33)
+        h = key * factor
+        h ^= h >> np.uint64(33)  # the end of MurmurHash3's finalizer: every bit moves every bit of h
         h *= np.uint64(0xC4CEB9FE1A85EC53)
         h ^= h >> np.uint64(33)
         slot = h & mask
@@ -85,7 +85,7 @@ def _group(keys: NDArray[np.uint64], span: int = _KEY_LIMIT) -> EqualRows:
         count = _group_direct(keys, _zeros(span), of_row, first, size)
         return EqualRows(of_row, first[:count].copy(), size[:count].copy())
     slots = 1 << max(4, (2 * len(keys) - 1).bit_length())  # a power of two, at most half full
-    count = _group_keys(keys, np.empty(slots, np.uint64), _zeros(slots), of_row, first, size)
+    count = _group_keys(keys, SECRET_FACTOR, np.empty(slots, np.uint64), _zeros(slots), of_row, first, size)
     return EqualRows(of_row, first[:count].copy(), size[:count].copy())
 
 

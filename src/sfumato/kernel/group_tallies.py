@@ -12,10 +12,13 @@ from sfumato.kernel.code_columns import Coded
 from sfumato.kernel.group_parts import THREADS, RowsByPart, shifts, spread
 from sfumato.kernel.group_values import ValueCounts
 from sfumato.kernel.jit import kernel, lean
+from sfumato.kernel.secret_factor import SECRET_FACTOR
 
 _LEAST_SLOTS = 1 << 10
 _SLOTS_PER_GROUP = 4
-"""At least so many: then few groups are not in the first slot that is looked at."""
+"""At least so many, and at least four: then few groups are not in the first slot that is looked at."""
+_MOST_ROWS = (1 << 31) - 1
+"""More rows than this are not counted here: a cell might not hold those of a group."""
 _MOST_CELLS = 1 << 24
 """If more cells than this, in a part, are not enough, nothing is counted here."""
 
@@ -70,6 +73,7 @@ def _count_part(
     part: Any,
     below: Any,
     of_rest: Any,
+    factor: Any,
     fields: Any,
     slots: Any,
     mixed: Any,
@@ -83,18 +87,24 @@ def _count_part(
     negative number if ``cells`` has fewer lines.
     """
     u = np.uint64
-    mask, half = u(len(slots) - 1), u(32)
+    half = u(32)
     sure = of_rest <= 32
     one, ones = len(fields) == 1, fields[0, 1]
     upper = u(part) << u(of_rest)
-    slots[:] = 0
+    rows = u(0)
+    for block in range(u(len(firsts))):
+        rows += u(firsts[block, part + 1]) - u(firsts[block, part])
+    bits = u(2)
+    while (u(1) << bits) < min(u(len(slots)), u(_SLOTS_PER_GROUP) * rows):
+        bits += u(1)
+    mask, shift = (u(1) << bits) - u(1), u(64) - bits
+    slots[: mask + u(1)] = 0
     groups = 0
     for block in range(u(len(firsts))):
         for row in range(u(firsts[block, part]), u(firsts[block, part + 1])):
             codes = u(kept[row])
             key = codes >> below
-            h = (key ^ (key >> half)) * u(0xC4CEB9FE1A85EC53)
-            slot = (h ^ (h >> u(29))) & mask
+            slot = ((key ^ (key >> half)) * factor) >> shift
             found = slots[slot]
             while found and (
                 np.uint32(found) != np.uint32(key)
@@ -155,6 +165,7 @@ def _count_parts(
     last: int,
     below: int,
     of_rest: int,
+    factor: Any,
     fields: Any,
     slots: Any,
     cells: Any,
@@ -170,7 +181,7 @@ def _count_parts(
     """Count some parts, as long as there are lines enough for the groups of each; those from ``begin`` to before
     ``done`` are there already. Returns the part before which it stopped, and where the groups end."""
     while part < last:
-        groups = _count_part(kept, firsts, part, np.uint64(below), of_rest, fields, slots, mixed, done, cells)
+        groups = _count_part(kept, firsts, part, np.uint64(below), of_rest, factor, fields, slots, mixed, done, cells)
         if groups < 0:
             break
         for at in range(len(fields)):
@@ -195,13 +206,16 @@ def group_tallies(by: Sequence[Coded], counted: Sequence[Coded], kept_cells: int
     """Group the rows that agree on all columns of ``by``, and count in each group the values of each other column.
 
     The groups are in no particular order. All codes of a row must fit into a number (`fits`). The cells are kept if
-    they are not more than ``kept_cells``. None if a part would have too many of them, as if a forger chose the codes.
+    they are not more than ``kept_cells``. None if a part would have too many of them, as if a forger chose the codes,
+    or if there are too many rows.
 
     >>> found = group_tallies([Coded(np.array([1, 0, 1]), 2)], [Coded(np.array([2, 2, 0]), 3)])
     >>> assert found is not None
     >>> sorted(found.size.tolist()), found.values[0].of_value.tolist()
     ([1, 2], [1, 0, 2])
     """
+    if len(by[0].codes) > _MOST_ROWS:
+        return None
     rows, fields = spread(by, counted), _Fields.of(counted)
     sizes, most = rows.sizes(), kept_cells // THREADS
     found = _Found.room_for(rows, fields)
@@ -316,6 +330,7 @@ class _Half:
             self._parts.stop,
             keys.below,
             keys.of_rest,
+            SECRET_FACTOR,
             self._fields.of_columns,
             np.empty(slots, np.uint64),
             cells,

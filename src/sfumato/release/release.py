@@ -201,7 +201,8 @@ class Release:
         found = [next(looks)]
         if found[0].status == "broken":
             return found
-        now.shown_groups()  # on both cores; what follows it needs one, while the csv files are compared
+        if now.scheme_class.labels_people:
+            now.shown_groups()  # on both cores; what follows it needs one, while the csv files are compared
         twins = in_background(self.verify_twins, digests=digests)
         try:
             found += looks

@@ -31,6 +31,8 @@ _MOST_VALUES = 256
 """An attribute with more values is not counted here: there would be too many cells."""
 _MOST_CELLS = 1024
 """Nor is one with which a group would have more cells than this."""
+_MOST_COUNTED = 32
+"""Of more attributes the values are not counted here."""
 _MOST_KEPT = 1 << 26
 """More cells than this are not kept: claims about values are then judged by numbering the rows."""
 _BLOCK = 1 << 20
@@ -90,7 +92,8 @@ class ShownGroups:
         """Some groups after the other with what the requirement needs, about as many cells as are judged at a time;
         ``begin``: the first of all groups that has cells here."""
         columns, largest = [*self.values], int(self.size.max())
-        lines = max(1, _BLOCK // cells.counts.shape[1])
+        widest = max(cells.counts.shape[1], *(place.size for place in places.values()))  # a forger may state any domain
+        lines = max(1, _BLOCK // widest)
         for first in range(0, len(cells.counts), lines):
             some = GroupCells(cells.counts[first : first + lines], cells.firsts)
             groups = slice(begin + first, begin + first + len(some.counts))
@@ -167,7 +170,8 @@ def shown_groups(release: "Release") -> ShownGroups | None:
 def _is_counted(column: Coded, by: Sequence[Coded], others: Sequence[Coded]) -> bool:
     """Whether the values of an attribute are counted, too."""
     cells = sum(other.size for other in (*others, column))
-    return column.size <= _MOST_VALUES and cells <= _MOST_CELLS and fits(by, [*others, column])
+    few = column.size <= _MOST_VALUES and cells <= _MOST_CELLS and len(others) < _MOST_COUNTED
+    return few and fits(by, [*others, column])
 
 
 def _coded(table: pl.DataFrame, name: str) -> Coded | None:

@@ -9,6 +9,9 @@ import polars as pl
 
 from sfumato.errors import DataError
 
+POLARS_FAILURES = (pl.exceptions.PolarsError, pl.exceptions.PanicException)
+"""What Polars raises at data that it cannot work with; a panic is not an `Exception`."""
+
 
 def is_number(value: object) -> bool:
     """Whether a value is a finite real number that floating point can hold; booleans are not numbers.

@@ -22,7 +22,7 @@ import polars as pl
 
 from sfumato.errors import DataError
 from sfumato.table.batches import LARGE, Told, read_text, unheard
-from sfumato.table.checks import check_names
+from sfumato.table.checks import POLARS_FAILURES, check_names
 from sfumato.table.form import PLAIN, Form, likely_separator
 from sfumato.table.text_file import TextFile
 
@@ -60,7 +60,7 @@ def read_delimited(path: Path, where: str, form: Form = PLAIN, told: Told = unhe
     check_names(header.names, where)
     try:
         frame = _rows(file, header.separator, told)
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
+    except POLARS_FAILURES:
         raise _diagnosis(file, header) from None
     if frame.width != len(header.names):
         raise _diagnosis(file, header)

@@ -11,7 +11,7 @@ import polars as pl
 
 from sfumato.errors import DataError, PolicyError
 from sfumato.table.address import may_hold_secret
-from sfumato.table.checks import check_names
+from sfumato.table.checks import POLARS_FAILURES, check_names
 from sfumato.table.delimited import read_header
 from sfumato.table.form import PLAIN, Form
 from sfumato.table.regular_file import check_file, located
@@ -136,7 +136,7 @@ def _columns(kind: str, file: Path, form: Form) -> tuple[Sequence[str], str]:
         return header.names, header.separator
     try:
         return list(pl.read_parquet_schema(file)), ","
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
+    except (*POLARS_FAILURES, OSError):
         raise DataError(
             f"{file} cannot be read as parquet. It is damaged, incomplete or in another format; export it again."
         ) from None

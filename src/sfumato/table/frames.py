@@ -14,10 +14,10 @@ import numpy.typing as npt
 import polars as pl
 
 from sfumato.errors import DataError, PolicyError
-from sfumato.table.checks import check_names
+from sfumato.table.checks import POLARS_FAILURES, check_names
 
 _PLAIN_OBJECTS = (bool, int, float, Decimal, date, datetime, time, timedelta)
-_FAILURES = (pl.exceptions.PolarsError, pl.exceptions.PanicException, TypeError, ValueError)
+_FAILURES = (*POLARS_FAILURES, TypeError, ValueError)
 
 
 def read_object(source: object) -> pl.DataFrame:
@@ -46,7 +46,7 @@ def _collect(lazy: pl.LazyFrame) -> pl.DataFrame:
     """Run a lazy query."""
     try:
         return lazy.collect()
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+    except (*POLARS_FAILURES, OSError) as error:
         raise DataError(
             f"The polars LazyFrame cannot be collected: {str(error).splitlines()[0]}. Correct the lazy "
             "query; `.collect()` on it shows the same error."

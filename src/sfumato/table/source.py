@@ -18,7 +18,7 @@ import polars as pl
 from sfumato.errors import DataError, PolicyError
 from sfumato.table.address import may_hold_secret
 from sfumato.table.batches import LARGE, Told, part_of, read_rows, unheard
-from sfumato.table.checks import check_names
+from sfumato.table.checks import POLARS_FAILURES, check_names
 from sfumato.table.delimited import read_delimited
 from sfumato.table.file_set import files_of, is_several, refuse_other_columns
 from sfumato.table.form import EXTENSIONS, PLAIN, Form
@@ -27,7 +27,6 @@ from sfumato.table.regular_file import check_file, located
 
 STATISTICS = tuple(extension for extension, kind in EXTENSIONS.items() if kind == "statistics")
 """The extensions of files of SPSS, Stata and SAS."""
-_FAILURES = (pl.exceptions.PolarsError, pl.exceptions.PanicException)
 
 
 def read_frame(
@@ -136,7 +135,7 @@ def _read_files(source: Path, folder: Path | None, form: Form, told: Told) -> pl
         refuse_other_columns(frames[0].columns, frame.columns, file, files[0])
     try:
         return pl.concat(frames, how="vertical_relaxed")
-    except _FAILURES as error:
+    except POLARS_FAILURES as error:
         raise DataError(
             f"The files of {source} have different types in the same column: {_first_line(error)}. Make them the same."
         ) from error
@@ -151,7 +150,7 @@ def _read_parquet(path: Path, where: str, _form: Form, told: Told) -> pl.DataFra
         return pl.read_parquet(path, glob=False, hive_partitioning=False)
     except pl.exceptions.DuplicateError as error:
         raise DataError(f"{where}: {_first_line(error)}. Rename or remove one of these columns.") from error
-    except _FAILURES as error:
+    except POLARS_FAILURES as error:
         raise DataError(
             f"{where} cannot be read as parquet: {_first_line(error)}. It is damaged, incomplete or in "
             "another format; export it again."

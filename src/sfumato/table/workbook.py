@@ -8,11 +8,10 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from sfumato.errors import DataError, nearest
-from sfumato.table.checks import check_names
+from sfumato.table.checks import POLARS_FAILURES, check_names
 from sfumato.table.form import PLAIN, Form
 from sfumato.table.numbers import number_of
 
-_FAILURES = (pl.exceptions.PolarsError, pl.exceptions.PanicException)
 _LOOKED_AT = 60  # rows of a sheet in which its header is looked for
 
 
@@ -34,7 +33,7 @@ def read_workbook(path: Path, where: str, form: Form = PLAIN) -> pl.DataFrame:
     try:
         sheet = _load_sheet(workbook, where, number, header)
         frame: pl.DataFrame = sheet.to_polars()
-    except (fastexcel.FastExcelError, *_FAILURES) as error:
+    except (fastexcel.FastExcelError, *POLARS_FAILURES) as error:
         raise _unreadable(where, error) from error
     frame = frame.drop([name for name in _generated(sheet) if frame[name].null_count() == frame.height])
     generated = _generated(sheet) & set(frame.columns)
@@ -73,7 +72,7 @@ def _opened(path: Path, where: str) -> Any:
     logging.getLogger("fastexcel").addHandler(logging.NullHandler())  # otherwise it writes to stderr
     try:
         return fastexcel.read_excel(path)
-    except (fastexcel.FastExcelError, *_FAILURES) as error:
+    except (fastexcel.FastExcelError, *POLARS_FAILURES) as error:
         raise _unreadable(where, error) from error
 
 
@@ -104,7 +103,7 @@ def _cells(workbook: Any, number: int) -> list[list[str]]:
 
     try:
         found = workbook.load_sheet(number, header_row=None, n_rows=_LOOKED_AT, dtypes="string").to_polars()
-    except (fastexcel.FastExcelError, *_FAILURES):  # an empty sheet, or a chart
+    except (fastexcel.FastExcelError, *POLARS_FAILURES):  # an empty sheet, or a chart
         return []
     return [[(cell or "").strip() for cell in row] for row in found.rows()]
 

@@ -5,8 +5,6 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-import polars as pl
-
 from sfumato.errors import SfumatoError
 from sfumato.release.check.finding import Finding
 from sfumato.release.check.joined import on_join
@@ -18,12 +16,13 @@ from sfumato.requirement.base import GroupRequirement, Promise, Requirement, Sta
 from sfumato.requirement.catalogue import from_table
 from sfumato.requirement.join_template import JoinTemplate
 from sfumato.requirement.k_map import KMap
+from sfumato.table.checks import POLARS_FAILURES
 
 if TYPE_CHECKING:
     from sfumato.release.earlier import Earlier
     from sfumato.release.release import Release
 
-_FAULTS = (SfumatoError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError, pl.exceptions.PolarsError)
+_FAULTS = (SfumatoError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError, *POLARS_FAILURES)
 
 
 def claimed(claim: Claim) -> Requirement:

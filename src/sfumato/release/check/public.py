@@ -40,7 +40,10 @@ class PublicSchema(Schema):
         if not isinstance(entry, ValueAttribute | LabelAttribute):
             raise ReleaseError(f"the manifest does not state the domain of {name!r}")
         if isinstance(entry, ValueAttribute) and entry.taxonomy is not None:
-            return Taxonomy.from_tree(entry.taxonomy, what=f"the taxonomy of {name!r} in the manifest")
+            tree = Taxonomy.from_tree(entry.taxonomy, what=f"the taxonomy of {name!r} in the manifest")
+            if list(tree.leaves) != list(entry.domain):  # the codes of a column are places in the domain
+                raise ReleaseError(f"the taxonomy of {name!r} in the manifest is not over its domain")
+            return tree
         values = [str(value) for value in entry.domain]
         if entry.kind == Kind.ORDINAL:
             return OrderedDomain.of_words(values)

@@ -6,33 +6,52 @@ Neighbouring columns of few words are written together, so that a row consists o
 import math
 from collections.abc import Sequence
 from io import BytesIO
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from sfumato.errors import SfumatoError
 from sfumato.kernel.code_columns import CodeColumns
-from sfumato.kernel.csv_rows import BEYOND, CsvCells, CsvRows
+from sfumato.kernel.csv_rows import BEYOND, CsvCells, CsvRows, refuse_much_text
 from sfumato.release.files.spreadsheet import csv_of
 from sfumato.release.manifest import OutputEntry
 from sfumato.table.encode import Codes
 
 _QUOTE, _COMMA, _LINE_END = b'",\n'
-_TOGETHER = 1 << 10
-"""Columns with at most this many combinations of words are written together: these stay in the nearest cache."""
+_TOGETHER, _TOGETHER_BYTES = 1 << 10, 1 << 18
+"""Columns with at most this many combinations of words, and bytes in them, are written together: they stay in the
+cache."""
+_LISTED_BYTES = 1 << 26
+"""A column with which the listed words have more bytes than this is written row by row."""
+_ROW_BYTES = 1 << 26
+"""How many bytes are written row by row at a time, about."""
 
 
 class _Run(NamedTuple):
-    """Neighbouring columns, and the words that each lists; no words: they are written row by row."""
+    """Neighbouring columns, the words that each lists and how many bytes these have, without quotes; no words: they are
+    written row by row."""
 
     names: tuple[str, ...]
     words: tuple[pl.Series, ...] = ()
+    bytes: tuple[int, ...] = ()
 
     @property
     def sizes(self) -> tuple[int, ...]:
         """How many words each column has."""
         return tuple(len(words) for words in self.words)
+
+    @property
+    def bytes_of_combinations(self) -> int:
+        """How many bytes all combinations of words have, without quotes."""
+        each = math.prod(self.sizes)
+        return sum(held * each // size for held, size in zip(self.bytes, self.sizes, strict=True))
+
+    def and_next(self, other: "_Run") -> "_Run":
+        """These columns and those that follow them."""
+        return _Run(self.names + other.names, self.words + other.words, self.bytes + other.bytes)
 
 
 def header(schema: pl.Schema, output: OutputEntry | None) -> bytes:
@@ -57,19 +76,32 @@ class CodedFrame:
         self._ends = np.cumsum([len(run) for run in places])
         self._whole = self._joined([cells for cells in self._listed if cells], 0) if all(self._listed) else None
 
-    def rows(self, first: int, last: int) -> CsvRows:
-        """What the rows from ``first`` to before ``last`` need; others may be in it, too."""
+    def rows(self, some: range) -> CsvRows:
+        """What some rows need; others may be in it, too."""
         return self._whole or self._joined(
             [
-                cells or _of_rows(run, self._frame, range(first, last), self._output, end)
+                cells or _of_rows(run, self._frame, some, self._output, end)
                 for run, cells, end in zip(self._runs, self._listed, self._endings, strict=True)
             ],
-            first,
+            some.start,
         )
+
+    def ranges(self, first: int, last: int) -> list[range]:
+        """The same rows in ranges for which `rows` does not write very much text."""
+        if self._whole:
+            return [range(first, last)]
+        long = [self._frame[name][first:last] for run in self._runs if not run.words for name in run.names]
+        lengths = [_lengths(column) for column in long if _is_text(column.dtype)]
+        if not lengths:
+            return [range(first, last)]
+        shares = np.cumsum(np.sum(lengths, axis=0, dtype=np.int64)) // _ROW_BYTES
+        ends = [first, *(first + 1 + np.flatnonzero(np.diff(shares))).tolist(), last]
+        return [range(*some) for some in pairwise(ends)]
 
     def _joined(self, runs: Sequence[CsvCells], first: int) -> CsvRows:
         """The cells of all runs, one after the other."""
         texts = np.cumsum([0, *(len(cells.text) for cells in runs)]).tolist()
+        refuse_much_text(texts[-1])
         cells = CsvCells(
             np.concatenate([*(cells.text for cells in runs), np.zeros(BEYOND, np.uint8)]),
             np.concatenate([cells.following(before) for cells, before in zip(runs, texts[:-1], strict=True)]),
@@ -82,18 +114,22 @@ class CodedFrame:
 def _runs(frame: pl.DataFrame) -> list[_Run]:
     """The columns from left to right, together where they have few combinations, or where all are written by row."""
     found: list[_Run] = []
+    listed = 0
     for column in frame.get_columns():
         words = _words(column)
-        run = _Run((column.name,), () if words is None else (words,))
+        run = _Run((column.name,))
+        if words is not None and listed + (held := int(_lengths(words).sum(dtype=np.int64))) <= _LISTED_BYTES:
+            run, listed = _Run((column.name,), (words,), (held,)), listed + held
         if found and _together(found[-1], run, frame.height):
-            run = _Run(found[-1].names + run.names, found.pop().words + run.words)
+            run = found.pop().and_next(run)
         found.append(run)
     return found
 
 
 def _together(left: _Run, right: _Run, rows: int) -> bool:
     if left.words and right.words:
-        return math.prod(left.sizes + right.sizes) <= min(_TOGETHER, rows)
+        run = left.and_next(right)
+        return math.prod(run.sizes) <= min(_TOGETHER, rows) and run.bytes_of_combinations <= _TOGETHER_BYTES
     return not left.words and not right.words
 
 
@@ -103,6 +139,15 @@ def _words(column: pl.Series) -> pl.Series | None:
         return None
     words = column.dtype.categories.cast(column.dtype)
     return words.extend(pl.Series([None], dtype=column.dtype)) if column.null_count() else words
+
+
+def _is_text(dtype: pl.DataType) -> bool:
+    return isinstance(dtype, pl.String | pl.Enum | pl.Categorical)
+
+
+def _lengths(words: pl.Series) -> NDArray[np.uint32]:
+    """How many bytes each word has, without quotes."""
+    return words.cast(pl.String).str.len_bytes().fill_null(0).to_numpy()
 
 
 def _combinations(run: _Run) -> pl.DataFrame:

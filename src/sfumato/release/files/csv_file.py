@@ -58,10 +58,10 @@ def _blocks(frame: pl.DataFrame, output: OutputEntry | None) -> Iterator[bytes |
     here, there = np.empty(0, np.uint8), np.empty(0, np.uint8)
     coded, step = CodedFrame(frame, output), max(1, _CELLS // frame.width)
     for first in range(0, frame.height, step):
-        last = min(first + step, frame.height)
-        rows, done = coded.rows(first, last), first
-        needed = _BYTES + rows.longest + BEYOND
-        while done < last:
-            here, there = there if len(there) >= needed else np.empty(needed, np.uint8), here
-            done, end = put_rows(rows, done, last, here, _BYTES)
-            yield here[:end].data
+        for some in coded.ranges(first, min(first + step, frame.height)):
+            rows, done = coded.rows(some), some.start
+            needed = _BYTES + rows.longest + BEYOND
+            while done < some.stop:
+                here, there = there if len(there) >= needed else np.empty(needed, np.uint8), here
+                done, end = put_rows(rows, done, some.stop, here, _BYTES)
+                yield here[:end].data

@@ -8,11 +8,13 @@ import polars as pl
 
 from sfumato.background import in_background
 from sfumato.engine.parts import Parts
+from sfumato.errors import DAMAGED, ReleaseError
 from sfumato.kernel.csv_match import same_rows
 from sfumato.release.files.csv_cells import CodedFrame, header
 from sfumato.release.files.csv_window import CsvWindow
 from sfumato.release.files.spreadsheet import csv_of
 from sfumato.release.manifest import OutputEntry
+from sfumato.table.checks import POLARS_FAILURES
 
 _CELLS = 1 << 21
 """How many cells a thread takes at a time."""
@@ -84,17 +86,23 @@ class _Frame:
         if self._coded is None:
             written = csv_of(self._frame[first:last], self._output).write_csv(include_header=False)
             return window.passes(written.encode())
-        rows = self._coded.rows(first, last)
-        while first < last:
-            text = window.bytes, window.place, window.end
-            found = same_rows(rows, first, last, *text, more=window.more, backwards=window.backwards)
-            if found is None:
-                return False
-            left, window.place = found
-            first, last = (first, first + left) if window.backwards else (last - left, last)
-            if left:
-                window.read(rows.longest)
-        return True
+        ranges = self._coded.ranges(first, last)
+        return all(_pass(self._coded, some, window) for some in (reversed(ranges) if window.backwards else ranges))
+
+
+def _pass(coded: CodedFrame, some: range, window: CsvWindow) -> bool:
+    """Whether some rows come next; if they do, they have been compared."""
+    rows, first, last = coded.rows(some), some.start, some.stop
+    while first < last:
+        text = window.bytes, window.place, window.end
+        found = same_rows(rows, first, last, *text, more=window.more, backwards=window.backwards)
+        if found is None:
+            return False
+        left, window.place = found
+        first, last = (first, first + left) if window.backwards else (last - left, last)
+        if left:
+            window.read(rows.longest)
+    return True
 
 
 def _both_ways(
@@ -104,6 +112,8 @@ def _both_ways(
     if isinstance(table, pl.DataFrame):
         whole = [_Frame(table, output, many)]
         return whole, whole
+    if table.rows_now() != table.height:
+        raise ReleaseError(f"the parts of the table were changed after they were read; {DAMAGED}")
     first, last = (table.frames(backwards=backwards) for backwards in (False, True))
     return (_Frame(frame, output, many) for frame in first), (_Frame(frame, output, many) for frame in last)
 
@@ -133,6 +143,6 @@ def _same_values(file: Path, frame: pl.DataFrame, first: int = 0, most: int | No
     words = {c: pl.String if frame[c].dtype == pl.Enum else frame[c].dtype for c in frame.columns}
     try:
         again = pl.scan_csv(file, schema=words, glob=False).slice(first, most).collect()
-    except pl.exceptions.PolarsError:
+    except POLARS_FAILURES:
         return False
     return again.equals(frame.with_columns(frame[c].cast(t) for c, t in words.items()))

@@ -43,10 +43,13 @@ class CsvWindow:
         return self._begin > 0 if self.backwards else self._begin + self.end < self._size
 
     def read(self, least: int) -> None:
-        """Read on, or back, until so many bytes wait to be compared, if the file has them."""
+        """Read on, or back, until so many bytes wait to be compared, if the file has them.
+
+        As many are read even if some wait: these are moved, which must not take longer than reading.
+        """
         waiting = self.place if self.backwards else self.end - self.place
         there = self._begin if self.backwards else self._size - self._begin - self.end
-        number = min(max(CHUNK, least - waiting), there)
+        number = min(max(CHUNK, least), there)
         kept = self.bytes[:waiting] if self.backwards else self.bytes[self.place : self.end]
         room = self.bytes if len(self.bytes) >= number + waiting + BEYOND else _room(number + waiting)
         if self.backwards:

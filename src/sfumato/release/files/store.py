@@ -22,7 +22,7 @@ from sfumato.release.files.table_files import write_tables
 from sfumato.release.manifest import Manifest, OutputEntry, TableFile
 from sfumato.release.part_tables import as_stored
 from sfumato.release.readme.page import README, readme
-from sfumato.table.checks import is_opaque
+from sfumato.table.checks import POLARS_FAILURES, is_opaque
 from sfumato.table.regular_file import digest, read_bytes
 
 MANIFEST = "manifest.json"
@@ -127,6 +127,17 @@ def _verify_twin(
 
     ``summed`` asks for the digest. It is computed in any case if the bytes do not follow from the table.
     """
+    try:
+        return _compare_twin(file, entry, table, output, summed)
+    except POLARS_FAILURES:
+        raise ReleaseError(
+            f"{file.name} cannot be compared: its table has a value that cannot be written as csv; {DAMAGED}"
+        ) from None
+
+
+def _compare_twin(
+    file: Path, entry: dict[str, Any], table: Table | None, output: OutputEntry | None, summed: bool
+) -> bool:
     same = in_background(same_bytes, file, table, output) if table is not None else known(False)
     try:
         if summed:
@@ -230,7 +241,7 @@ def _read_table(file: Path, entry: dict[str, Any], most: int) -> pl.DataFrame:
     """A table with at most a given number of rows; a small file can expand to more than memory holds."""
     try:
         frame = pl.read_parquet(file, glob=False, n_rows=min(most, _MOST_ROWS) + 1).rechunk()
-    except (pl.exceptions.PolarsError, OSError):
+    except (*POLARS_FAILURES, OSError):
         raise ReleaseError(f"{file.name} cannot be read as parquet; {DAMAGED}") from None
     if frame.height > most:
         raise ReleaseError(f"{file.name} has more rows than the {most} that the manifest states; {DAMAGED}")
