@@ -74,7 +74,7 @@ def _received(release: Path, diverse: Path, rows: int) -> Iterator[Line]:
         "check": lambda: sf.load(release).check(),
         "check, k and l": lambda: sf.load(diverse).check(),
     }
-    took = best_times(works, repeats=5 if rows <= 1_000_000 else 3)
+    took = best_times(works, repeats=7)
     for name in ("load", "query", "check", "check, k and l"):
         yield Line(name, rows, took[name], _READ, took["floor"], 3.0 if rows > 1_000_000 else None)
     peak = _peak("query", str(release), _QUESTION)

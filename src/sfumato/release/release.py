@@ -201,10 +201,10 @@ class Release:
         found = [next(looks)]
         if found[0].status == "broken":
             return found
-        if now.scheme_class.labels_people:
-            now.shown_groups()  # on both cores; what follows it needs one, while the csv files are compared
         twins = in_background(self.verify_twins, digests=digests)
         try:
+            if now.scheme_class.labels_people:
+                now.shown_groups()
             found += looks
             if any(finding.status == "broken" for finding in found):
                 return found  # whatever the csv files hold
