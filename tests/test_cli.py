@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 
 from sfumato.cli import main
+from sfumato.command.exit_codes import errors_to_exit_codes
 from sfumato.datasets import example_folder
 
 GOOD = """title = "Ward"
@@ -240,7 +241,7 @@ BAD: dict[str, tuple[Callable[[], None], int, list[str]]] = {
     "duplicate column names": (_write("ward.csv", "name,age,age,sex,ill\na,1,2,M,flu\n"), 2, ["age"]),
     "empty file": (_write("ward.csv", ""), 2, ["empty"]),
     "header only": (_write("ward.csv", "name,age,sex,ill\n"), 2, ["row"]),
-    "one row": (lambda: ward(1).write_csv("ward.csv"), 3, ["1 rows cannot be 3-anonymous", "lower k"]),
+    "one row": (lambda: ward(1).write_csv("ward.csv"), 3, ["1 row cannot be 3-anonymous", "lower k"]),
     "constant column": (lambda: ward().with_columns(age=pl.lit(5)).write_csv("ward.csv"), 2, ["age", "the same value"]),
     "not UTF-8": (_write("ward.csv", b"name,age,sex,ill\n\xff\xfe,1,M,flu\n"), 2, ["UTF-8"]),
     "k larger than the rows": (_policy("k = 3", "k = 61"), 3, ["60 rows cannot be 61-anonymous", "lower k to 60"]),
@@ -260,6 +261,18 @@ BAD: dict[str, tuple[Callable[[], None], int, list[str]]] = {
     "source is a folder": (lambda: (Path("ward.csv").unlink(), Path("ward.csv").mkdir())[1], 2, ["folder"]),
     "policy not found": (lambda: Path("policy.toml").unlink(), 2, ["policy.toml", "sfumato init"]),
 }  # fmt: skip
+
+
+def test_a_panic_of_polars_is_one_paragraph(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is not an `Exception`; so is an interrupt, which passes."""
+    with pytest.raises(SystemExit) as done, errors_to_exit_codes(debug=False):
+        raise pl.exceptions.PanicException("no such day")
+    assert done.value.code == 1
+    assert capsys.readouterr().err.startswith("error: unexpected PanicException: no such day. This is a bug")
+    with pytest.raises(KeyboardInterrupt), errors_to_exit_codes(debug=False):
+        raise KeyboardInterrupt
 
 
 @pytest.mark.parametrize("case", BAD)
@@ -358,3 +371,17 @@ def test_debug_shows_the_traceback(job: Path, capsys: pytest.CaptureFixture[str]
     Path("policy.toml").unlink()
     assert run("publish", "policy.toml", "--debug") == 2
     assert "Traceback" in capsys.readouterr().err
+
+
+def test_the_studio_refuses_a_file_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At once, as the other commands do; it would print an address and show the error on a page."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ward.csv").write_text("age\n1\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "sfumato", "studio", "--no-browser", "wrad.csv"],
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.startswith("error: wrad.csv does not exist.")
+    assert "ward.csv" in done.stderr

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.cli import main
+from sfumato.release import release as release_module
 from sfumato.release.check import statement
 from sfumato.release.earlier import as_earlier
 from sfumato.release.files import store
@@ -107,7 +108,47 @@ def test_a_time_that_cannot_be_written_is_refused(tmp_path: Path, capsys: pytest
     with pytest.raises(SystemExit) as done:
         main(["check", str(folder)])
     assert done.value.code == 4
-    assert "cannot be written as csv" in capsys.readouterr().err
+    assert "'when' has days before the year 1" in capsys.readouterr().err
+
+
+def test_a_panic_while_a_twin_is_compared_is_an_error(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def panic(*_: object) -> bool:
+        raise pl.exceptions.PanicException("no such day")
+
+    for name in ("same_bytes", "same_values"):
+        with monkeypatch.context() as patched:
+            patched.setattr(store, "same_bytes", lambda *_: False)
+            patched.setattr(store, name, panic)
+            with pytest.raises(sf.ReleaseError, match="cannot be written as csv"):
+                sf.load(folder).check()
+
+
+def test_no_file_is_in_use_when_a_check_fails(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ended = []
+
+    def slow(*_: object) -> bool:
+        time.sleep(0.3)
+        ended.append(True)
+        return True
+
+    def fails(_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(store, "same_bytes", slow)
+    monkeypatch.setattr(release_module, "shown_groups", fails)
+    with pytest.raises(MemoryError):
+        sf.load(folder).findings()
+    assert ended
+
+
+def test_a_column_named_like_a_pattern_is_refused(folder: Path) -> None:
+    frame = pl.read_parquet(folder / "data.parquet").rename({"dose": "^d$"})
+    frame.write_parquet(folder / "data.parquet")
+    path = folder / "manifest.json"
+    path.write_text(path.read_text(encoding="utf-8").replace('"dose"', '"^d$"'), encoding="utf-8")
+    forge_digests(folder)
+    with pytest.raises(sf.ReleaseError, match="no release has such a column"):
+        sf.load(folder)
 
 
 def test_a_column_has_no_codes_beyond_the_words_that_it_lists(tmp_path: Path) -> None:

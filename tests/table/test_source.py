@@ -51,6 +51,18 @@ def test_parquet_keeps_its_types(tmp_path: Path) -> None:
     assert read_frame(tmp_path / "year=1.parquet").equals(FRAME)
 
 
+@pytest.mark.parametrize("dtype", [pl.Date(), pl.Datetime("ms"), pl.Datetime("us"), pl.Datetime("ns", "UTC")])
+def test_days_beyond_the_calendar_are_refused(dtype: pl.DataType) -> None:
+    """Polars panics at some of them, and Python has none."""
+    day = {"ms": 86_400 * 10**3, "us": 86_400 * 10**6, "ns": 86_400 * 10**9}.get(getattr(dtype, "time_unit", ""), 1)
+    first, last = -719_162, 2_932_896
+    good = [0, None] if day > 10**13 else [first * day, None, (last + 1) * day - 1]  # ns reach from 1677 to 2262
+    assert read_frame(pl.DataFrame({"when": pl.Series(good).cast(dtype)})).height == len(good)
+    for odd in () if day > 10**13 else (first * day - 1, (last + 1) * day):
+        with pytest.raises(DataError, match=r"'when' has days before the year 1 or after the year 9999"):
+            read_frame(pl.DataFrame({"when": pl.Series([0, odd]).cast(dtype)}))
+
+
 def test_a_missing_file_suggests_others(tmp_path: Path) -> None:
     (tmp_path / "Discharges.csv").write_text("a\n1\n")
     (tmp_path / "unlike.txt").write_text("a\n1\n")

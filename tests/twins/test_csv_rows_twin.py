@@ -22,6 +22,7 @@ from sfumato.kernel.code_columns import CodeColumns
 from sfumato.kernel.csv_match import same_rows
 from sfumato.kernel.csv_rows import BEYOND, CsvCells, CsvRows
 from sfumato.release.files import csv_cells, csv_twin, csv_window
+from sfumato.release.files.csv_file import write_csv
 from sfumato.release.files.csv_twin import same_bytes, same_values
 from sfumato.release.files.csv_window import CsvWindow
 from sfumato.release.files.spreadsheet import csv_of
@@ -230,15 +231,90 @@ def test_rows_with_much_text_are_taken_few_at_a_time(monkeypatch: pytest.MonkeyP
 def test_more_text_than_a_place_can_tell_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """A place has 32 bits for where a cell begins: beyond 4 GiB it would be another cell, and a forgery would pass."""
     much = np.broadcast_to(np.uint8(0), 2**32 + 64)
-    with pytest.raises(SfumatoError, match="too many"):
+    with pytest.raises(SfumatoError, match="cannot be written"):
         CsvCells.at(much, np.array([0, 2**32]), np.array([4, 4]))
     assert CsvCells.at(much[: 2**32 - 1], np.array([2**32 - 5]), np.array([4])).places.tolist() == [
         (2**32 - 5) << 32 | 4
     ]
+    csv_rows.refuse_much_text(2**32 - 1)
+    with pytest.raises(SfumatoError, match="cannot be written"):
+        csv_rows.refuse_much_text(2**32)
     monkeypatch.setattr(csv_rows, "_LENGTHS", 10_000)
+    monkeypatch.setattr(csv_cells, "_TOGETHER_BYTES", 1)
     frame = pl.DataFrame([pl.Series(name, ["x" * 2000] * 9, dtype=pl.Enum(["x" * 2000])) for name in "abcdef"])
-    with pytest.raises(SfumatoError, match="too many"):
+    with pytest.raises(SfumatoError, match="cannot be written"):  # each cell could be; all of them are too many
         csv_cells.CodedFrame(frame, None)
+
+
+@pytest.mark.parametrize("many", [0, 99])
+@pytest.mark.parametrize("kind", ["write", "compare"])
+@pytest.mark.parametrize("dtype", [pl.String(), pl.Categorical(), pl.Enum([*(c * 400 for c in "abcdefghij"), "k"])])
+def test_text_is_made_of_few_rows_at_a_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, many: int, kind: str, dtype: pl.DataType
+) -> None:
+    """A long word in many rows is in memory once; as text it would be there as often as it is shown."""
+    if kind == "write" and many:
+        return  # what is written by Polars is a table that was published, not what a forger chose
+    monkeypatch.setattr(csv_cells, "_ROW_BYTES", 1000)
+    frame = pl.DataFrame({"t": pl.Series([c * 400 for c in "abcdefghij"], dtype=dtype)})
+    file, seen = tmp_path / "data.csv", []
+    file.write_bytes(frame.write_csv().encode())
+
+    def counted(given: pl.DataFrame, output: OutputEntry | None) -> pl.DataFrame:
+        seen.append(given.height)
+        return csv_of(given, output)
+
+    monkeypatch.setattr(csv_cells, "csv_of", counted)
+    monkeypatch.setattr(csv_twin, "csv_of", counted)
+    if kind == "compare":
+        assert same_bytes(file, frame, None, many=many)
+    else:
+        write_csv(tmp_path / "other.csv", [frame], None, many=0)
+        assert (tmp_path / "other.csv").read_bytes() == file.read_bytes()
+    assert sum(seen) == 10
+    assert max(seen) <= 3
+
+
+def test_the_bytes_of_each_row_are_those_of_its_word() -> None:
+    texts = ["é", None, "bb", "é", ""]
+    for dtype in (pl.String(), pl.Categorical(), pl.Enum(["", "never", "bb", "é"])):
+        assert csv_cells.text_bytes(pl.Series("^$", texts, dtype=dtype)).tolist() == [2, 0, 2, 2, 0]
+    assert csv_cells.text_bytes(pl.Series([None, None], dtype=pl.Enum([]))).tolist() == [0, 0]
+
+
+def test_text_that_the_file_cannot_hold_is_not_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    frame = pl.DataFrame({"t": pl.Series(["a" * 500] * 50, dtype=pl.Enum(["a" * 500]))})
+    file = tmp_path / "data.csv"
+    file.write_text("t\na\n")
+    monkeypatch.setattr(pl, "scan_csv", lambda *args, **kwargs: 1 // 0)
+    assert not same_values(file, frame, None)
+
+
+def test_many_columns_of_one_word() -> None:
+    """Neighbours are written together, but not so many that NumPy cannot number their combinations."""
+    frame = pl.DataFrame([pl.Series(f"c{n}", ["a"] * 3, dtype=pl.Enum(["a"])) for n in range(200)])
+    runs = csv_cells._runs(frame)
+    assert [name for run in runs for name in run.names] == frame.columns
+    assert max(len(run.names) for run in runs) == 32
+    assert len(runs) == 7
+    csv_cells.CodedFrame(frame, None)
+
+
+def test_all_columns_share_the_bytes_of_listed_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(csv_cells, "_LISTED_BYTES", 10)
+    words = pl.Enum(["a" * 8])
+    frame = pl.DataFrame([pl.Series(name, ["a" * 8] * 3, dtype=words) for name in "ab"])
+    assert [run.sizes for run in csv_cells._runs(frame)] == [(1,), ()]
+
+
+def test_a_name_that_is_a_pattern_is_a_name(tmp_path: Path) -> None:
+    file = tmp_path / "data.csv"
+    for dtype in (pl.String(), pl.Enum(["a", "b"])):
+        frame = pl.DataFrame([pl.Series(name, ["a", "b", "a"], dtype=dtype) for name in ("^$", "^a$", "*")])
+        file.write_bytes(frame.write_csv().encode())
+        assert same_bytes(file, frame, None, many=0)
+        write_csv(tmp_path / "other.csv", [frame], None, many=0)
+        assert (tmp_path / "other.csv").read_bytes() == file.read_bytes()
 
 
 @pytest.mark.usefixtures("threads")
@@ -333,6 +409,12 @@ def test_parts_that_were_changed_after_they_were_read_are_refused(tmp_path: Path
         other.write_parquet(parts.files[0])
         with pytest.raises(ReleaseError, match="changed after"):
             same_bytes(file, parts, None, 1, 0)
+    parts.files[0].write_bytes(b"no parquet")
+    with pytest.raises(ReleaseError, match="changed after"):
+        same_bytes(file, parts, None, 1, 0)
+    parts.files[0].unlink()
+    with pytest.raises(ReleaseError, match="changed after"):
+        same_bytes(file, parts, None, 1, 0)
 
 
 @pytest.mark.usefixtures("threads")

@@ -272,11 +272,50 @@ def test_a_domain_that_is_much_larger_than_a_column_needs_no_more_memory(monkeyp
     assert max(largest) <= 1000
 
 
-def test_a_tree_that_is_not_over_the_domain_is_refused() -> None:
+@pytest.mark.parametrize("stated", [["x", "b", "a"], ["b", "a"]])
+def test_a_tree_that_is_not_over_the_domain_is_refused(stated: list[str]) -> None:
     """The codes of a column are places in the domain: a test with a limit per leaf would read beyond its limits."""
-    release = in_rows(["x", "b", "a"], ["x", "b", "a"], 8, tree=True)
+    release = in_rows(stated, stated, 8, tree=True)
     with pytest.raises(sf.ReleaseError, match="not over its domain"):
         release.judge(sf.LDiversity(l=2))
+
+
+def test_a_wide_column_beside_a_narrow_one_needs_no_more_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The cells of all attributes are looked at together, even if one is judged."""
+    monkeypatch.setattr(shown_groups, "MANY", 1)
+    monkeypatch.setattr(shown_groups, "_BLOCK", 1000)
+    ages = [row // 2 for row in range(80)]
+    frame = pl.DataFrame({"age": ages, "ill": ["a", "b"] * 40, "job": [f"j{row}" for row in range(80)]})
+    table = sf.read(frame, quasi=["age"], sensitive=["ill", "job"])
+    release = sf.publish(table, require=sf.LDiversity(l=2), method="mondrian")
+    words = {name: pl.Enum(release.tables["data"][name].unique().sort().to_list()) for name in ("ill", "job")}
+    data = release.tables["data"].with_columns(pl.col(n).cast(pl.String).cast(words[n]) for n in words)
+    again = sf.Release(release.manifest, {"data": data})
+    lines: list[int] = []
+    rows = shown_groups._Places.rows
+    monkeypatch.setattr(
+        shown_groups._Places, "rows", lambda self, counts: (lines.append(len(counts)), rows(self, counts))[1]
+    )
+    assert again.judge(sf.LDiversity(l=2, sensitive="ill", variant="entropy")).failing == 0
+    assert max(lines) <= 1000 // (2 + 80)
+
+
+def test_only_some_attributes_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shown_groups, "MANY", 1)
+    names = [f"s{n}" for n in range(40)]
+    frame = pl.DataFrame({"age": [1, 1, 2, 2]} | {name: ["a", "b"] * 2 for name in names})
+    release = sf.publish(sf.read(frame, quasi=["age"], sensitive=names), require=sf.LDiversity(l=2), method="mondrian")
+    words = pl.Enum(["a", "b"])
+    data = release.tables["data"].with_columns(pl.col(names).cast(pl.String).cast(words))
+    groups = sf.Release(release.manifest, {"data": data}).shown_groups()
+    assert groups is not None
+    assert len(groups.values) == 32
+
+
+def test_more_rows_than_a_cell_can_count_are_numbered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernel, "_MOST_ROWS", 3)
+    assert group_tallies([Coded(np.zeros(4, np.uint8), 1)], []) is None
+    assert group_tallies([Coded(np.zeros(3, np.uint8), 1)], []) is not None
 
 
 def some_people() -> sf.Microdata:

@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 
 from sfumato.engine import counts
 from sfumato.engine.counts import Counted, combine, count, tally
+from sfumato.kernel import group
 from sfumato.kernel.arrange import by_group
 from sfumato.kernel.group import EqualRows, code_counts, group_rows, packed_counts
+from sfumato.kernel.secret_factor import SECRET_FACTOR
 from strategies import examples
 
 
@@ -30,6 +32,18 @@ def twin(columns: list[list[int]]) -> tuple[list[int], list[int], list[int]]:
 
 def plain(groups: EqualRows) -> tuple[list[int], list[int], list[int]]:
     return groups.of_row.tolist(), groups.first.tolist(), groups.size.tolist()
+
+
+def test_no_forger_knows_how_keys_are_hashed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who does could make grouping take quadratic time."""
+    factors = []
+    compiled = group._group_keys
+    monkeypatch.setattr(
+        group, "_group_keys", lambda keys, factor, *rest: (factors.append(factor), compiled(keys, factor, *rest))[1]
+    )
+    found = group_rows([np.array([5, 9, 5])], [1 << 40])
+    assert found.of_row.tolist() == [0, 1, 0]
+    assert factors == [SECRET_FACTOR]
 
 
 @st.composite

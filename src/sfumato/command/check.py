@@ -49,10 +49,10 @@ def check(release: Path, after: tuple[Path, ...], digests: bool, as_json: bool) 
         else:
             _print(findings, number, joined=bool(found.description.after) and not after)
     if broken:
+        do, them = ("does", "it") if len(broken) == 1 else ("do", "them")
         raise ReleaseError(
-            f"{len(broken)} of {len(findings)} claims {'does' if len(broken) == 1 else 'do'} not hold, and claims that "
-            f"depend on {'it' if len(broken) == 1 else 'them'} were not checked; do not rely on this release: ask its "
-            "publisher for an intact copy, or publish again"
+            f"{len(broken)} of {len(findings)} claims {do} not hold, and claims that could depend on {them} were not "
+            "checked; do not rely on this release: ask its publisher for an intact copy, or publish again"
         )
 
 

@@ -20,6 +20,10 @@ CLOSED_PIPE = 128 + 13
 """What a shell reports for a program that wrote to a closed pipe."""
 
 
+_PANIC = "PanicException"
+"""What Polars raises at values that it cannot work with; it is not an `Exception`."""
+
+
 @contextmanager
 def errors_to_exit_codes(*, debug: bool) -> Iterator[None]:
     """Turn every error into one paragraph on stderr and an exit code."""
@@ -40,7 +44,9 @@ def errors_to_exit_codes(*, debug: bool) -> Iterator[None]:
     except BrokenPipeError:  # the reader has seen enough, as `head` does
         discard_output()
         sys.exit(CLOSED_PIPE)
-    except Exception as e:
+    except BaseException as e:
+        if not isinstance(e, Exception) and type(e).__name__ != _PANIC:
+            raise
         code, words = _explained(e)
         _report(e, words, debug)
         sys.exit(code)
@@ -55,7 +61,7 @@ def _forget_interrupt() -> None:
     exec("")
 
 
-def _explained(error: Exception) -> tuple[int, str]:
+def _explained(error: BaseException) -> tuple[int, str]:
     """The exit code of an error, and what to say."""
     if isinstance(error, SfumatoError):
         return error.exit_code, str(error)
@@ -68,7 +74,7 @@ def _explained(error: Exception) -> tuple[int, str]:
     return BUG, f"{what}. This is a bug: please report it with the traceback that --debug shows"
 
 
-def _report(error: Exception, words: str, debug: bool) -> None:
+def _report(error: BaseException, words: str, debug: bool) -> None:
     if debug:
         import traceback
 

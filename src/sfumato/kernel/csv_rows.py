@@ -47,7 +47,7 @@ class CsvCells(NamedTuple):
 def refuse_much_text(length: int) -> None:
     """Refuse text in which a place does not have as many bits as `CsvCells` has for it."""
     if length > _LENGTHS:
-        raise SfumatoError(f"{length} bytes of csv text at a time are too many; write or compare fewer rows at a time")
+        raise SfumatoError(f"a row of the table has {length:,} bytes of text; one of 4 GiB or more cannot be written")
 
 
 class CsvRows(NamedTuple):

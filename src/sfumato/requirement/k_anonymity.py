@@ -92,5 +92,8 @@ class KAnonymity(GroupRequirement):
 
     def remedy(self, schema: Schema, whole: Tally) -> str:
         most = int(self.achieved(schema, whole)["k"])
-        of = "rows" if self.entity is None else f"people (distinct {self.entity!r})"
+        if self.entity is None:
+            of = "row" if most == 1 else "rows"
+        else:
+            of = f"{'person' if most == 1 else 'people'} (distinct {self.entity!r})"
         return f"{most} {of} cannot be {self.k}-anonymous; lower k to {most} or less"

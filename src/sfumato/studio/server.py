@@ -2,6 +2,7 @@
 
 import contextlib
 import gc
+import glob
 import os
 import socket
 import threading
@@ -14,6 +15,8 @@ from sfumato.errors import PolicyError, os_words
 from sfumato.studio.guard import Guard, Receive, Scope, Send
 from sfumato.studio.jobs import Jobs
 from sfumato.studio.workspace import workspace
+from sfumato.table.address import may_hold_secret
+from sfumato.table.regular_file import check_file, located
 
 _LARGEST_MESSAGE = 1 << 20
 
@@ -24,6 +27,7 @@ def serve(given: str | None, *, port: int, browser: bool, ready: Callable[[str],
     ``given`` is the table or policy that windows open with. The address is reported as soon as it can be opened: what a
     browser asks meanwhile waits for the pages, which take a moment to import.
     """
+    _refuse_missing(given)
     if find_spec("nicegui") is None:
         raise PolicyError("the studio needs NiceGUI, which is not installed; run: pip install 'sfumato[studio]'")
     with workspace() as folder, _listening(port) as bound:
@@ -38,6 +42,14 @@ def serve(given: str | None, *, port: int, browser: bool, ready: Callable[[str],
             return
         finally:
             jobs.end()
+
+
+def _refuse_missing(given: str | None) -> None:
+    """Refuse a file that is not there at once; what else may be wrong with it, a page says."""
+    if given and "://" not in given and not may_hold_secret(given) and not glob.has_magic(given):
+        path = located(given, None)
+        if not path.exists():
+            check_file(path, given)
 
 
 async def _not_yet(scope: Scope, receive: Receive, send: Send) -> None:

@@ -180,8 +180,9 @@ def _without_nulls(frame: pl.DataFrame, attributes: list[Attribute], missing: Mi
 def missing_values(nulls: Mapping[str, int]) -> DataError:
     """The error for columns with missing values, given how many each has."""
     found = ", ".join(f"{n!r} ({c})" for n, c in list(nulls.items())[:5])
+    columns = "1 column has" if len(nulls) == 1 else f"{len(nulls)} columns have"
     return DataError(
-        f'{len(nulls)} columns have missing values: {found}; set missing = "category" to publish them as a '
+        f'{columns} missing values: {found}; set missing = "category" to publish them as a '
         'value of their own, missing = "drop" to leave those rows out, or fill them'
     )
 

@@ -18,7 +18,7 @@ import polars as pl
 from sfumato.errors import DataError, PolicyError
 from sfumato.table.address import may_hold_secret
 from sfumato.table.batches import LARGE, Told, part_of, read_rows, unheard
-from sfumato.table.checks import POLARS_FAILURES, check_names
+from sfumato.table.checks import POLARS_FAILURES, check_names, is_beyond_the_calendar
 from sfumato.table.delimited import read_delimited
 from sfumato.table.file_set import files_of, is_several, refuse_other_columns
 from sfumato.table.form import EXTENSIONS, PLAIN, Form
@@ -77,6 +77,12 @@ def _tidy(frame: pl.DataFrame, where: str, nulls: list[str]) -> pl.DataFrame:
             f"{where} has no rows ({frame.width} columns); there is nothing to publish. Check how it was exported, "
             "filtered or queried."
         )
+    for column in frame.get_columns():
+        if is_beyond_the_calendar(column):
+            raise DataError(
+                f"{where}: column {column.name!r} has days before the year 1 or after the year 9999, which cannot be "
+                "written as text. Correct them, or leave the column out."
+            )
     frame = frame.with_columns(simplified(column) for column in frame.get_columns())
     if nulls:
         text = pl.col(pl.String)

@@ -24,6 +24,8 @@ _QUOTE, _COMMA, _LINE_END = b'",\n'
 _TOGETHER, _TOGETHER_BYTES = 1 << 10, 1 << 18
 """Columns with at most this many combinations of words, and bytes in them, are written together: they stay in the
 cache."""
+_MOST_TOGETHER = 32
+"""NumPy numbers the combinations of at most 64 columns, and joining many would take quadratic time."""
 _LISTED_BYTES = 1 << 26
 """A column with which the listed words have more bytes than this is written row by row."""
 _ROW_BYTES = 1 << 26
@@ -90,13 +92,8 @@ class CodedFrame:
         """The same rows in ranges for which `rows` does not write very much text."""
         if self._whole:
             return [range(first, last)]
-        long = [self._frame[name][first:last] for run in self._runs if not run.words for name in run.names]
-        lengths = [_lengths(column) for column in long if _is_text(column.dtype)]
-        if not lengths:
-            return [range(first, last)]
-        shares = np.cumsum(np.sum(lengths, axis=0, dtype=np.int64)) // _ROW_BYTES
-        ends = [first, *(first + 1 + np.flatnonzero(np.diff(shares))).tolist(), last]
-        return [range(*some) for some in pairwise(ends)]
+        long = [self._frame[name] for run in self._runs if not run.words for name in run.names]
+        return ranges(long, first, last)
 
     def _joined(self, runs: Sequence[CsvCells], first: int) -> CsvRows:
         """The cells of all runs, one after the other."""
@@ -109,6 +106,30 @@ class CodedFrame:
         starts = np.cumsum([0, *(len(cells.places) for cells in runs[:-1])]).astype(np.uint32)
         longest = sum(int(cells.length.max(initial=0)) for cells in runs)
         return CsvRows(cells, self._columns, self._worths, self._ends, starts, first, longest)
+
+
+def ranges(columns: Sequence[pl.Series], first: int, last: int) -> list[range]:
+    """The same rows in ranges in which these columns do not have very much text."""
+    lengths = [text_bytes(column[first:last]) for column in columns if is_text(column.dtype)]
+    if not lengths:
+        return [range(first, last)]
+    shares = np.cumsum(np.sum(lengths, axis=0, dtype=np.int64)) // _ROW_BYTES
+    ends = [first, *(first + 1 + np.flatnonzero(np.diff(shares))).tolist(), last]
+    return [range(*some) for some in pairwise(ends)]
+
+
+def text_bytes(column: pl.Series) -> NDArray[np.uint32]:
+    """How many bytes of text each row has, without quotes. Each word is looked at once: to make text of all rows would
+    copy it into each of them."""
+    column = column.alias("")  # a name may be a pattern
+    if column.dtype == pl.String:
+        return _lengths(column)
+    words = column.drop_nulls().unique()
+    codes = words.to_physical().to_numpy()
+    of_code = np.zeros(int(codes.max(initial=0)) + 2, np.uint32)
+    of_code[codes] = _lengths(words)
+    places = column.to_physical().cast(pl.UInt32).fill_null(len(of_code) - 1).to_numpy()
+    return np.asarray(of_code[places], np.uint32)
 
 
 def _runs(frame: pl.DataFrame) -> list[_Run]:
@@ -128,6 +149,8 @@ def _runs(frame: pl.DataFrame) -> list[_Run]:
 
 def _together(left: _Run, right: _Run, rows: int) -> bool:
     if left.words and right.words:
+        if len(left.names) >= _MOST_TOGETHER:
+            return False
         run = left.and_next(right)
         return math.prod(run.sizes) <= min(_TOGETHER, rows) and run.bytes_of_combinations <= _TOGETHER_BYTES
     return not left.words and not right.words
@@ -141,13 +164,14 @@ def _words(column: pl.Series) -> pl.Series | None:
     return words.extend(pl.Series([None], dtype=column.dtype)) if column.null_count() else words
 
 
-def _is_text(dtype: pl.DataType) -> bool:
+def is_text(dtype: pl.DataType) -> bool:
+    """Whether values of this type are words."""
     return isinstance(dtype, pl.String | pl.Enum | pl.Categorical)
 
 
 def _lengths(words: pl.Series) -> NDArray[np.uint32]:
     """How many bytes each word has, without quotes."""
-    return words.cast(pl.String).str.len_bytes().fill_null(0).to_numpy()
+    return words.alias("").cast(pl.String).str.len_bytes().fill_null(0).to_numpy()
 
 
 def _combinations(run: _Run) -> pl.DataFrame:
@@ -160,7 +184,7 @@ def _places(run: _Run, frame: pl.DataFrame) -> list[tuple[Codes, int]]:
     """The place of each row's word in each column, and what it counts in the number of their combination."""
     found = []
     for at, (name, words) in enumerate(zip(run.names, run.words, strict=True) if run.words else ()):
-        places = frame[name].to_physical()
+        places = frame[name].alias("").to_physical()
         if places.null_count():
             places = places.cast(pl.UInt32).fill_null(len(words) - 1)
         found.append((places.to_numpy(), math.prod(run.sizes[at + 1 :])))

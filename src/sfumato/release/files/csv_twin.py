@@ -4,13 +4,14 @@ from collections.abc import Iterable
 from pathlib import Path
 from threading import Lock
 
+import numpy as np
 import polars as pl
 
 from sfumato.background import in_background
 from sfumato.engine.parts import Parts
 from sfumato.errors import DAMAGED, ReleaseError
 from sfumato.kernel.csv_match import same_rows
-from sfumato.release.files.csv_cells import CodedFrame, header
+from sfumato.release.files.csv_cells import CodedFrame, header, is_text, ranges, text_bytes
 from sfumato.release.files.csv_window import CsvWindow
 from sfumato.release.files.spreadsheet import csv_of
 from sfumato.release.manifest import OutputEntry
@@ -84,10 +85,16 @@ class _Frame:
     def passes(self, window: CsvWindow, first: int, last: int) -> bool:
         """Whether the rows from ``first`` to before ``last`` come next; if they do, they have been compared."""
         if self._coded is None:
-            written = csv_of(self._frame[first:last], self._output).write_csv(include_header=False)
-            return window.passes(written.encode())
-        ranges = self._coded.ranges(first, last)
-        return all(_pass(self._coded, some, window) for some in (reversed(ranges) if window.backwards else ranges))
+            found = ranges(self._frame.get_columns(), first, last)
+        else:
+            found = self._coded.ranges(first, last)
+        return all(self._some_pass(window, some) for some in (reversed(found) if window.backwards else found))
+
+    def _some_pass(self, window: CsvWindow, some: range) -> bool:
+        if self._coded is not None:
+            return _pass(self._coded, some, window)
+        written = csv_of(self._frame[some.start : some.stop], self._output).write_csv(include_header=False)
+        return window.passes(written.encode())
 
 
 def _pass(coded: CodedFrame, some: range, window: CsvWindow) -> bool:
@@ -112,7 +119,11 @@ def _both_ways(
     if isinstance(table, pl.DataFrame):
         whole = [_Frame(table, output, many)]
         return whole, whole
-    if table.rows_now() != table.height:
+    try:
+        rows = table.rows_now()
+    except (*POLARS_FAILURES, OSError):
+        rows = -1
+    if rows != table.height:
         raise ReleaseError(f"the parts of the table were changed after they were read; {DAMAGED}")
     first, last = (table.frames(backwards=backwards) for backwards in (False, True))
     return (_Frame(frame, output, many) for frame in first), (_Frame(frame, output, many) for frame in last)
@@ -140,6 +151,9 @@ def _compare(window: CsvWindow, frames: Iterable[_Frame], rows: _Rows, step: int
 
 
 def _same_values(file: Path, frame: pl.DataFrame, first: int = 0, most: int | None = None) -> bool:
+    text = (text_bytes(column) for column in frame.get_columns() if is_text(column.dtype))
+    if sum(int(lengths.sum(dtype=np.int64)) for lengths in text) > file.stat().st_size:
+        return False  # a word in many rows is in memory once; as text it could need any amount of it
     words = {c: pl.String if frame[c].dtype == pl.Enum else frame[c].dtype for c in frame.columns}
     try:
         again = pl.scan_csv(file, schema=words, glob=False).slice(first, most).collect()

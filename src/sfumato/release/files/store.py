@@ -22,7 +22,7 @@ from sfumato.release.files.table_files import write_tables
 from sfumato.release.manifest import Manifest, OutputEntry, TableFile
 from sfumato.release.part_tables import as_stored
 from sfumato.release.readme.page import README, readme
-from sfumato.table.checks import POLARS_FAILURES, is_opaque
+from sfumato.table.checks import POLARS_FAILURES, is_beyond_the_calendar, is_opaque, is_pattern
 from sfumato.table.regular_file import digest, read_bytes
 
 MANIFEST = "manifest.json"
@@ -170,7 +170,7 @@ def refuse_unlisted(folder: Path, entries: object) -> None:
         if place.name not in (MANIFEST, README, *there) or place.parent != folder:
             raise ReleaseError(
                 f"{place.name!r} is in the release folder but not in its manifest; a release must contain only what "
-                "the manifest lists: remove it before handing over the release"
+                "the manifest lists: remove it before handing over the release; if you received it, ask its publisher"
             )
 
 
@@ -247,9 +247,15 @@ def _read_table(file: Path, entry: dict[str, Any], most: int) -> pl.DataFrame:
         raise ReleaseError(f"{file.name} has more rows than the {most} that the manifest states; {DAMAGED}")
     if frame.columns != entry["columns"]:
         raise ReleaseError(f"{file.name} does not have the columns that the manifest lists")
+    if patterns := [name for name in frame.columns if is_pattern(name)]:
+        raise ReleaseError(f"{file.name} has a column named {patterns[0]!r}; no release has such a column")
     for column in frame.get_columns():
         if is_opaque(column.dtype):
             raise ReleaseError(
                 f"{file.name}: column {column.name!r} holds {column.dtype}; no release has such a column"
+            )
+        if is_beyond_the_calendar(column):
+            raise ReleaseError(
+                f"{file.name}: column {column.name!r} has days before the year 1 or after the year 9999; {DAMAGED}"
             )
     return frame
