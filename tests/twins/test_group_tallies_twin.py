@@ -105,7 +105,7 @@ def colliding(rows: int, factor: int) -> list[Coded]:
     wanted = pow(factor, -1, 1 << 64)
     mixed = np.arange(rows, dtype=np.uint64) * np.uint64(wanted)
     assert int(mixed.max()) < 1 << 31, "the products are small: their upper bits are all the same"
-    codes = MixedKeys(32, 1, 0).unmix(mixed)
+    codes = MixedKeys(32, 1, 0).unmixed(mixed)
     return [Coded((codes >> np.uint64(at)).astype(np.uint16), 1 << 16) for at in (16, 0)]
 
 
@@ -148,7 +148,7 @@ def test_keys_with_the_same_lower_half() -> None:
     """A slot has only the lower half of what is kept of a key; groups that differ in the upper half are told apart."""
     keys = group_parts.MixedKeys(60, 1, 0)
     mixed = np.array([5, 5 | 1 << 40, 5, 5 | 1 << 58, 6, 5 | 1 << 40], np.uint64)
-    codes = keys.unmix(mixed.copy())
+    codes = keys.unmixed(mixed)
     by = [Coded(codes >> np.uint64(30), 1 << 30), Coded(codes & np.uint64((1 << 30) - 1), 1 << 30)]
     found = spread(by, [])
     assert found.keys == keys

@@ -17,7 +17,7 @@ THREADS = 2
 """How many share the rows, and then the parts."""
 _KEY_BITS = 63
 """The codes of a row, grouped by and counted, must fit into so many bits together."""
-_BLOCK = 1 << 15
+_BLOCK = 1 << 16
 """How many rows are spread among themselves."""
 _PART = 1 << 15
 """How many rows a part has, about."""
@@ -54,11 +54,14 @@ class MixedKeys(NamedTuple):
         """How many bits of a mixed key are kept."""
         return self.bits - self.of_part
 
-    def unmix(self, mixed: NDArray[np.uint64]) -> NDArray[np.uint64]:
-        """The keys again, where the mixed ones were."""
-        mixed *= np.uint64(self.back)
-        mixed &= np.uint64((1 << self.bits) - 1)
-        return mixed
+    @property
+    def ones(self) -> int:
+        """As many ones as a key has bits."""
+        return (1 << self.bits) - 1
+
+    def unmixed(self, mixed: NDArray[np.uint64]) -> NDArray[np.uint64]:
+        """The keys that were mixed."""
+        return mixed * np.uint64(self.back) & np.uint64(self.ones)
 
 
 class RowsByPart(NamedTuple):

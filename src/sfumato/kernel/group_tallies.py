@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernel.code_columns import Coded
-from sfumato.kernel.group_parts import THREADS, RowsByPart, shifts, spread
+from sfumato.kernel.group_parts import THREADS, MixedKeys, RowsByPart, shifts, spread
 from sfumato.kernel.group_values import ValueCounts
 from sfumato.kernel.jit import kernel, lean
 from sfumato.kernel.secret_factor import SECRET_FACTOR
@@ -36,13 +36,19 @@ class GroupCells(NamedTuple):
 
 
 class GroupTallies(NamedTuple):
-    """How many rows each group has, for each counted column its values by group, and the codes that all rows of a group
-    have, in one number; ``cells``: in the same order of groups, unless they are not kept."""
+    """How many rows each group has, for each counted column its values by group, and the key that all rows of a group
+    have, mixed; ``cells``: in the same order of groups, unless they are not kept."""
 
     size: NDArray[np.int64]
     values: list[ValueCounts]
-    codes: NDArray[np.uint64]
+    mixed: NDArray[np.uint64]
+    keys: MixedKeys
     cells: list[GroupCells] | None
+
+    @property
+    def codes(self) -> NDArray[np.uint64]:
+        """The codes that all rows of each group have, in one number."""
+        return self.keys.unmixed(self.mixed)
 
 
 class _Fields(NamedTuple):
@@ -195,10 +201,11 @@ def _count_parts(
 
 
 @kernel
-def _count_codes(codes: Any, fields: Any, size: Any, of_code: Any) -> None:
-    for g in range(len(codes)):
-        for column in range(len(fields)):
-            code = (codes[g] >> fields[column, 0]) & fields[column, 1]
+def _count_codes(mixed: Any, back: Any, ones: Any, fields: Any, size: Any, of_code: Any) -> None:
+    for g in range(np.uint64(len(mixed))):
+        key = (mixed[g] * back) & ones
+        for column in range(np.uint64(len(fields))):
+            code = (key >> fields[column, 0]) & fields[column, 1]
             of_code[fields[column, 2] + code] += size[g]
 
 
@@ -233,7 +240,7 @@ def group_tallies(by: Sequence[Coded], counted: Sequence[Coded], kept_cells: int
     ]
     cells = [GroupCells(half.cells, fields.firsts) for half in halves if half.cells is not None]
     kept = counted and len(cells) == len(halves)
-    return GroupTallies(size, values, rows.keys.unmix(mixed), cells if kept else None)
+    return GroupTallies(size, values, mixed, rows.keys, cells if kept else None)
 
 
 def rows_by_code(tallies: GroupTallies, by: Sequence[Coded]) -> list[NDArray[np.int64]]:
@@ -245,9 +252,17 @@ def rows_by_code(tallies: GroupTallies, by: Sequence[Coded]) -> list[NDArray[np.
     >>> [rows.tolist() for rows in rows_by_code(found, by)]
     [[1, 2], [1, 0, 0, 2]]
     """
-    fields = _Fields.of(by)
-    of_code = np.zeros(int(fields.widths.sum()), np.int64)
-    _count_codes(tallies.codes, fields.of_columns, tallies.size, of_code)
+    fields, keys = _Fields.of(by), tallies.keys
+
+    def counted(first: int, last: int) -> NDArray[np.int64]:
+        found = np.zeros(int(fields.widths.sum()), np.int64)
+        of_keys = np.uint64(keys.back), np.uint64(keys.ones), fields.of_columns
+        _count_codes(tallies.mixed[first:last], *of_keys, tallies.size[first:last], found)
+        return found
+
+    ends = [len(tallies.size) * thread // THREADS for thread in range(THREADS + 1)]
+    with ThreadPoolExecutor(THREADS) as pool:
+        of_code = sum(pool.map(counted, ends[:-1], ends[1:]), np.zeros(1, np.int64))
     return [of_code[first : first + column.size] for first, column in zip(fields.firsts, by, strict=True)]
 
 
@@ -275,7 +290,7 @@ class _Found(NamedTuple):
         """Some groups, which are moved to the beginning."""
         done = 0
         for some in groups:
-            for figures in self:
+            for figures in self if some.start > done else ():  # the first are there
                 figures[..., done : done + len(some)] = figures[..., some.start : some.stop]
             done += len(some)
         return _Found(*(figures[..., :done] for figures in self))

@@ -37,6 +37,28 @@ def _summarize(cells: Any, size: Any, most: Any, squares: Any, of_value: Any) ->
         size[g], most[g], squares[g] = rows, top, square
 
 
+@kernel
+def _shares(size: Any, most: Any, squares: Any) -> Any:
+    certain, worst, linked = 0, 0.0, 0.0
+    for g in range(len(size)):
+        if size[g]:
+            certain += size[g] if most[g] == size[g] else 0
+            worst = max(worst, most[g] / size[g])
+            linked += squares[g] / size[g]
+    return certain, worst, linked
+
+
+def shares(counts: ValueCounts) -> tuple[int, float, float]:
+    """How many rows are in groups of one value, the greatest share of a value in a group, and the sum over all rows of
+    the share of their own value. NumPy would make a new array for each step.
+
+    >>> shares(ValueCounts(np.array([2, 0, 4]), np.array([2, 0, 3]), np.array([4.0, 0.0, 10.0]), np.array([3, 3])))
+    (2, 1.0, 4.5)
+    """
+    certain, worst, linked = _shares(counts.size, counts.most, counts.squares)
+    return int(certain), float(worst), float(linked)
+
+
 def value_counts(group: NDArray[np.int64], value: NDArray[Any], groups: int, values: int) -> ValueCounts:
     """Count rows by their group and the code of their value; fewer than 2^31 rows.
 

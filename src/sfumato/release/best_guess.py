@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernel.group import MANY, group_rows
-from sfumato.kernel.group_values import ValueCounts, value_counts
+from sfumato.kernel.group_values import ValueCounts, shares, value_counts
 from sfumato.table.encode import Role
 
 if TYPE_CHECKING:
@@ -78,22 +78,25 @@ def best_guess(values: GroupValues) -> BestGuess:
 
 
 def _of_counts(counts: ValueCounts, word: Callable[[int], str]) -> BestGuess:
-    rows, most, squares = counts.size, counts.most, counts.squares
-    if not rows.all():
-        there = rows > 0
-        rows, most, squares = rows[there], most[there], squares[there]
-    total = int(rows.sum())
-    shares = counts.of_value / total
+    total, of_all = int(counts.size.sum()), counts.of_value / counts.size.sum()
+    certain, worst, linked = shares(counts) if len(counts.size) >= MANY else _shares(counts)
     return BestGuess(
         rows=total,
-        certain=int(rows[most == rows].sum()),
-        worst=float((most / rows).max()),
-        mean=float(most.sum() / total),
-        base=float(shares.max()),
-        value=word(int(shares.argmax())),
-        linked=float((squares / rows).sum() / total),
-        unlinked=float((shares**2).sum()),
+        certain=certain,
+        worst=worst,
+        mean=float(counts.most.sum() / total),
+        base=float(of_all.max()),
+        value=word(int(of_all.argmax())),
+        linked=linked / total,
+        unlinked=float((of_all**2).sum()),
     )
+
+
+def _shares(counts: ValueCounts) -> tuple[int, float, float]:
+    """As `shares`, for few groups."""
+    there = counts.size > 0
+    rows, most, squares = counts.size[there], counts.most[there], counts.squares[there]
+    return int(rows[most == rows].sum()), float((most / rows).max()), float((squares / rows).sum())
 
 
 def _counts(values: GroupValues) -> ValueCounts:
