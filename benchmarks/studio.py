@@ -1,4 +1,4 @@
-"""The studio: how long a change of a role takes until it is known who stands alone, and how long the first page takes.
+"""The studio: how long a change of a role takes until it is known who is unique, and how long the first page takes.
 
 What the library takes is measured in this process. What somebody sees is measured in Chromium, where there is one with
 Playwright: from the choice in the list until the new sentence is on the page.
@@ -28,7 +28,7 @@ _CHANGES = (
 """Roles that change one after the other; each leads to another set of quasi-identifiers."""
 _CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 _FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
-_ALONE = "document.querySelector('[aria-label=\"Who stands alone\"]').innerText"
+_ALONE = "(document.querySelector('[aria-label=\"Who is unique\"]')?.innerText ?? '')"
 
 
 def lines() -> list[Line]:
@@ -103,7 +103,7 @@ def _studio(folder: Path, *arguments: str) -> Iterator[str]:
 
 
 def _changed_roles(browser: Any, table: Path) -> list[float]:
-    """Seconds from each choice of a role until the page says anew who stands alone."""
+    """Seconds from each choice of a role until the page says anew who is unique."""
     walls = []
     with _studio(table.parent, str(table)) as address:
         page = browser.new_page()
@@ -117,7 +117,7 @@ def _changed_roles(browser: Any, table: Path) -> list[float]:
             before = page.evaluate(_ALONE)
             begin = time.perf_counter()
             page.get_by_label(f"Role of {name}").select_option(role)
-            page.wait_for_function(f"before => {_ALONE} !== before", arg=before, polling=10)
+            page.wait_for_function(f"before => ![before, ''].includes({_ALONE})", arg=before, polling=10)
             walls.append(time.perf_counter() - begin)
         page.close()
     return walls

@@ -170,7 +170,7 @@ def refuse_unlisted(folder: Path, entries: object) -> None:
         if place.name not in (MANIFEST, README, *there) or place.parent != folder:
             raise ReleaseError(
                 f"{place.name!r} is in the release folder but not in its manifest; a release must contain only what "
-                "the manifest lists: remove it before handing over the release; if you received it, ask its publisher"
+                "the manifest lists: remove it before handing over the release, or ask its publisher for an intact copy"
             )
 
 
