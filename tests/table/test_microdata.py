@@ -330,6 +330,8 @@ ROLES: dict[str, Any] = {"quasi": ["n", "t"], "sensitive": "ill", "insensitive":
 def test_missing_is_an_error_by_default() -> None:
     with pytest.raises(DataError, match=r"3 columns have missing values: 'n' \(1\), 't' \(1\), 'ill' \(1\)"):
         read(with_nulls(), **ROLES)
+    with pytest.raises(DataError, match=r"1 column has missing values: 'n' \(1\);"):
+        read(with_nulls(), quasi=["n"], insensitive=["note"], identifiers=["id"])
     read(with_nulls(), insensitive=["note"], identifiers=["id"])
 
 

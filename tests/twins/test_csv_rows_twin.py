@@ -246,15 +246,12 @@ def test_more_text_than_a_place_can_tell_is_refused(monkeypatch: pytest.MonkeyPa
         csv_cells.CodedFrame(frame, None)
 
 
-@pytest.mark.parametrize("many", [0, 99])
-@pytest.mark.parametrize("kind", ["write", "compare"])
+@pytest.mark.parametrize(("kind", "many"), [("write", 0), ("compare", 0), ("compare", 99)])
 @pytest.mark.parametrize("dtype", [pl.String(), pl.Categorical(), pl.Enum([*(c * 400 for c in "abcdefghij"), "k"])])
 def test_text_is_made_of_few_rows_at_a_time(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, many: int, kind: str, dtype: pl.DataType
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, many: int, dtype: pl.DataType
 ) -> None:
     """A long word in many rows is in memory once; as text it would be there as often as it is shown."""
-    if kind == "write" and many:
-        return  # what is written by Polars is a table that was published, not what a forger chose
     monkeypatch.setattr(csv_cells, "_ROW_BYTES", 1000)
     frame = pl.DataFrame({"t": pl.Series([c * 400 for c in "abcdefghij"], dtype=dtype)})
     file, seen = tmp_path / "data.csv", []

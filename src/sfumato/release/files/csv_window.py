@@ -45,7 +45,7 @@ class CsvWindow:
     def read(self, least: int) -> None:
         """Read on, or back, until so many bytes wait to be compared, if the file has them.
 
-        As many are read even if some wait: these are moved, which must not take longer than reading.
+        As many are read even if some wait already: these are moved, and moving must not take longer than reading.
         """
         waiting = self.place if self.backwards else self.end - self.place
         there = self._begin if self.backwards else self._size - self._begin - self.end
